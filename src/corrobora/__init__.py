@@ -1,0 +1,48 @@
+"""Corrobora: deep research you can check.
+
+A question goes in; a report comes out in which every statement points to a passage that was really read, is stored,
+and can be re-opened and re-checked offline. The public names below are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, ProviderError, UserError
+    from corrobora.domain.report import Outcome, Report
+    from corrobora.faces.python import Conversation, aresearch, chat, hybrid_search, research, stream
+
+__version__ = "0.1.0"
+__all__ = [
+    "Conversation",
+    "CorroboraError",
+    "NeedsHuman",
+    "NoEvidence",
+    "Outcome",
+    "ProviderError",
+    "Report",
+    "UserError",
+    "__version__",
+    "aresearch",
+    "chat",
+    "hybrid_search",
+    "research",
+    "stream",
+]
+
+_HOMES = {
+    "corrobora.domain.errors": ("CorroboraError", "NeedsHuman", "NoEvidence", "ProviderError", "UserError"),
+    "corrobora.domain.report": ("Outcome", "Report"),
+    "corrobora.faces.python": ("Conversation", "aresearch", "chat", "hybrid_search", "research", "stream"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name where it lives (PEP 562): `import corrobora` alone must cost nothing."""
+    from importlib import import_module  # noqa: PLC0415 - only where a name is asked for
+
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'corrobora' has no attribute {name!r}")

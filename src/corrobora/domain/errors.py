@@ -1,0 +1,168 @@
+"""The one tree of errors, each with a stable code, an exit code and an HTTP status.
+
+    CorroboraError
+    ├── UserError            bad input: what, where, which limit, the next step        (exit 2, 422)
+    │   └── Infeasible       a plan or question over a limit of feasibility            (exit 2, 422)
+    ├── NeedsHuman           a person must decide before the run may go on             (exit 3, 409)
+    ├── ProviderError        a provider refused, failed or answered nonsense           (exit 7, 502)
+    ├── RoleError            a role's output could not be used                         (exit 7, 502)
+    ├── ReadError            a document could not be read: carries a closed outcome    (exit 6, 422)
+    ├── LimitReached         a limit fired: which, value, limit, scope                 (exit 8, 429)
+    ├── NoEvidence           nothing was found that may be reported                    (exit 6, 404)
+    └── JournalError         the store is down, damaged or of another version          (exit 1, 503)
+
+    Stale (BaseException)    a newer attempt owns the run: stop at once, write nothing
+
+Knows messages and codes. Does not know who shows them or how.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from corrobora.domain.limits import Usage
+
+
+class CorroboraError(Exception):
+    """Base of every error that the package raises on purpose.
+
+    `code` is stable and may be matched by programs; the message says what, where, which limit and the next step.
+    `usage` is what was paid before it failed, if anything: a failed call is metered like a good one.
+    """
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, code: str, message: str, *, next_step: str = "") -> None:
+        super().__init__(f"{message} {next_step}".strip())
+        self.code = code
+        self.message = message
+        self.next_step = next_step
+        self.usage = Usage()
+
+
+class UserError(CorroboraError):
+    """Input that cannot be used; nothing was paid and nothing was lost."""
+
+    exit_code = 2
+    http_status = 422
+
+
+class Infeasible(UserError):
+    """A question or plan that breaks the limits of feasibility (S0, "Definition of feasible")."""
+
+
+class NeedsHuman(CorroboraError):
+    """The run waits for a person: a plan to authorize or a question to answer. Its state is saved."""
+
+    exit_code = 3
+    http_status = 409
+
+
+class ProviderError(CorroboraError):
+    """A search, page or model provider refused, failed or answered nonsense.
+
+    Args:
+        retryable: a later try may succeed (429, 5xx, cut connection); False for keys, quota and shape.
+        retry_after_seconds: what the provider asked for, if it did.
+        status: the HTTP status, if there was an answer.
+    """
+
+    exit_code = 7
+    http_status = 502
+
+    def __init__(  # noqa: PLR0913 - an error carries what its reader needs; all are keywords
+        self,
+        code: str,
+        message: str,
+        *,
+        provider: str = "",
+        retryable: bool = False,
+        retry_after_seconds: float | None = None,
+        status: int | None = None,
+        next_step: str = "",
+    ) -> None:
+        super().__init__(code, message, next_step=next_step)
+        self.provider = provider
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+        self.status = status
+
+    @classmethod
+    def refused(cls, provider: str, *, setting: str, status: int | None = None) -> ProviderError:
+        """The provider rejected the key. Names the setting, never its value."""
+        return cls(
+            "provider_refused",
+            f"{provider} refused the key.",
+            provider=provider,
+            status=status,
+            next_step=f"Check the setting {setting}.",
+        )
+
+    @classmethod
+    def failed(
+        cls, provider: str, *, status: int | None = None, retry_after: float | None = None, why: str = ""
+    ) -> ProviderError:
+        """The provider failed: retryable for 408, 409, 425, 429, 5xx and broken connections."""
+        retryable = status is None or status in {408, 409, 425, 429} or status >= 500  # noqa: PLR2004 - HTTP
+        quota = status == 402  # noqa: PLR2004 - HTTP
+        return cls(
+            "provider_quota" if quota else "provider_failed",
+            f"{provider} failed{f' with HTTP {status}' if status else ''}{f': {why}' if why else ''}.",
+            provider=provider,
+            status=status,
+            retryable=retryable and not quota,
+            retry_after_seconds=retry_after,
+        )
+
+    @classmethod
+    def bad_content(cls, provider: str, why: str) -> ProviderError:
+        """The provider answered in a shape that is not its own: never taken for "no results"."""
+        return cls("provider_bad_content", f"{provider} answered in an unknown shape: {why}.", provider=provider)
+
+
+class RoleError(CorroboraError):
+    """A role's output could not be parsed or broke its contract, also after one repair."""
+
+    exit_code = 7
+    http_status = 502
+
+
+class ReadError(CorroboraError):
+    """A document could not be read; `outcome` is one of the closed set in `evidence.ReadOutcome`."""
+
+    exit_code = 6
+    http_status = 422
+
+    def __init__(self, outcome: str, message: str, *, next_step: str = "") -> None:
+        super().__init__(f"read_{outcome}", message, next_step=next_step)
+        self.outcome = outcome
+
+
+class LimitReached(CorroboraError):
+    """A limit of the ledger fired: seconds, tokens, money or calls."""
+
+    exit_code = 8
+    http_status = 429
+
+    def __init__(self, which: str, *, value: float, limit: float, scope: str, next_step: str = "") -> None:
+        super().__init__(f"limit_{which}", f"{which}: {value:g} of {limit:g} ({scope}).", next_step=next_step)
+        self.which, self.value, self.limit, self.scope = which, value, limit, scope
+
+
+class NoEvidence(CorroboraError):
+    """Nothing was found, or nothing could be looked at: no report body is written."""
+
+    exit_code = 6
+    http_status = 404
+
+
+class JournalError(CorroboraError):
+    """The store cannot be used: down, damaged, full, or of another version."""
+
+    exit_code = 1
+    http_status = 503
+
+
+class Stale(BaseException):
+    """A newer attempt owns this run. A BaseException, so that no role or adapter can swallow it."""

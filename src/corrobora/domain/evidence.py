@@ -1,0 +1,315 @@
+"""Evidence: sources, passages, quotes, facts, and how facts stand to each other.
+
+Knows that a fact cannot exist without a quote that stands literally in the snapshot of its source.
+Does not know where snapshots are stored, nor how facts were found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+SourceId = NewType("SourceId", str)  # "S12": the library's number of a stored source
+PassageId = NewType("PassageId", str)  # "C345": the library's number of a stored passage
+FactId = NewType("FactId", str)  # "F" + 12 hex digits of source and quote: equal quotes are one fact
+
+
+class Grade(StrEnum):
+    """S4's three confidence grades; computed, never taken from a model."""
+
+    VERIFIED = "VERIFIED"
+    PLAUSIBLE = "PLAUSIBLE"
+    UNVERIFIED = "UNVERIFIED"
+
+
+class ReadOutcome(StrEnum):
+    """The closed set in which every requested document ends, exactly once (DESIGN 10.5)."""
+
+    READ = "read"
+    EMPTY = "empty"
+    DRIFTED = "drifted"
+    SKIPPED = "skipped"  # over the profile's reads, or already read in this run
+    REFUSED = "refused"  # address, scheme, port, policy
+    ROBOTS = "robots"
+    NOT_FOUND = "not_found"
+    UNSUPPORTED = "unsupported"
+    TOO_LARGE = "too_large"
+    TIMEOUT = "timeout"
+    BROKEN = "broken"
+    ENCRYPTED = "encrypted"
+    NOT_CONTENT = "not_content"
+    FAILED = "failed"
+    CUT = "cut"  # the reserve was reached first
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored source. `origin` is the hash of its text: copies of one origin are one witness."""
+
+    id: SourceId
+    title: str
+    url: str  # a web address, or a file path relative to its library
+    snapshot: str  # sha256 of the stored text
+    origin: str = ""
+    version: str = ""  # as stated by the source: "Revision 3 (June 2017)"
+    published: str = ""  # ISO date or year, "" if unknown
+    publisher: str = ""  # site, outlet or issuing body, "" if unknown
+    kind: str = "document"  # document | web
+    primary: bool = False  # an official or first-hand source, as far as code can tell
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A span of a snapshot, about 256 tokens, with the headings above it. `start` and `end` index characters."""
+
+    id: PassageId
+    source: SourceId
+    text: str
+    start: int
+    end: int
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search. `text` is natural language; `site` restricts or hints a place, as the phase asks (S4)."""
+
+    text: str
+    site: str = ""
+    intent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result. A library hit names its source and passage; a web hit has a URL to be read."""
+
+    url: str
+    title: str
+    snippet: str = ""
+    score: float = 0.0
+    provider: str = ""
+    query: str = ""
+    published: str = ""
+    source: SourceId | None = None
+    passage: PassageId | None = None
+    linked_from: str = ""  # the title or alias whose mention led here
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a reader returns for a hit: the stored source, its whole text, and the passages worth reading."""
+
+    source: Source
+    text: str
+    passages: tuple[Passage, ...]
+    truncated: bool = False
+
+
+def fact_id(source: SourceId, quote: str) -> FactId:
+    """Name a fact after its source and its quote (white space folded), so that equal quotes are one fact."""
+    folded = " ".join(quote.split())
+    return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
+
+
+def locate(quote: str, text: str) -> tuple[int, int] | None:
+    """Find `quote` in `text` with white space folded; return character offsets in `text`, or None.
+
+    Folds runs of white space only: no case, no NFKC (10² must not become 102). A blank quote stands nowhere.
+    """
+    plain = quote.strip()
+    words = plain.split()
+    if not words:
+        return None
+    at = text.find(plain)
+    if at >= 0:
+        return at, at + len(plain)
+    at = text.find(words[0])
+    while at >= 0:
+        end = _follow(words, text, at)
+        if end is not None:
+            return at, end
+        at = text.find(words[0], at + 1)
+    return None
+
+
+def _follow(words: list[str], text: str, at: int) -> int | None:
+    """Match the words one after another from `at`, separated by white space only; return the end or None."""
+    position = at
+    for number, word in enumerate(words):
+        if number:
+            begin = position
+            while position < len(text) and text[position].isspace():
+                position += 1
+            if position == begin:
+                return None
+        if not text.startswith(word, position):
+            return None
+        position += len(word)
+    return position
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement with the literal quote that carries it.
+
+    Build it with `Fact.quoted`, which refuses a quote that does not stand in the snapshot's text (DESIGN 10.1).
+    """
+
+    id: FactId
+    claim: str  # one sentence; equal to the quote for the extractive analyst
+    quote: str  # exactly as in the snapshot
+    source: SourceId
+    passage: PassageId
+    start: int
+    end: int
+    confidence: float = 0.5  # 0..1, what the extractor reports (S0)
+    grade: Grade = Grade.UNVERIFIED
+    answers: tuple[str, ...] = ()  # ids of the sub-questions it speaks to
+    subjects: tuple[str, ...] = ()
+    title: str = ""
+    url: str = ""
+    origin: str = ""
+    version: str = ""
+    published: str = ""
+    heading: str = ""
+    primary: bool = False
+    score: float = 0.0  # relevance to what was asked, in the scale of whoever ranked it
+    kind: str = "document"  # document (given by the user) | web: what its source is, for grading
+
+    @classmethod
+    def quoted(  # noqa: PLR0913 - named parts of one value
+        cls,
+        document: Document,
+        passage: Passage,
+        quote: str,
+        *,
+        claim: str = "",
+        confidence: float = 0.5,
+        answers: tuple[str, ...] = (),
+        subjects: tuple[str, ...] = (),
+        score: float = 0.0,
+    ) -> Fact | None:
+        """Make a fact if `quote` stands literally in the document's text, else return None."""
+        found = locate(quote, document.text[passage.start : passage.end])
+        shift = passage.start
+        if found is None:
+            found, shift = locate(quote, document.text), 0
+        if found is None:
+            return None
+        start, end = found[0] + shift, found[1] + shift
+        literal = document.text[start:end]
+        source = document.source
+        return cls(
+            id=fact_id(source.id, literal),
+            claim=claim or " ".join(literal.split()),
+            quote=literal,
+            source=source.id,
+            passage=passage.id,
+            start=start,
+            end=end,
+            confidence=min(1.0, max(0.0, confidence)),
+            answers=answers,
+            subjects=subjects,
+            title=source.title,
+            url=source.url,
+            origin=source.origin or source.snapshot,
+            version=source.version,
+            published=source.published,
+            heading=passage.heading,
+            primary=source.primary,
+            score=score,
+            kind=source.kind,
+        )
+
+    @property
+    def marker(self) -> str:
+        """The citation marker that writers use: `[S3:C2]`."""
+        return f"[{self.source}:{self.passage}]"
+
+
+class Relation(StrEnum):
+    """How two facts stand to each other (DESIGN 10.4)."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    QUALIFIES = "qualifies"
+    SUPERSEDES = "supersedes"
+
+
+class Severity(StrEnum):
+    """How much a contradiction matters; only more than MEDIUM blocks convergence (S4)."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two facts that differ about one claim, both kept and printed. `scope` says where each holds, if known."""
+
+    claim: str
+    a: FactId
+    b: FactId
+    relation: Relation = Relation.CONTRADICTS
+    severity: Severity = Severity.MEDIUM
+    resolved: bool = False
+    difference: str = ""  # "SHOULD NOT -> SHALL NOT", "8 -> 12 characters"
+    scope: str = ""
+
+    @property
+    def blocking(self) -> bool:
+        """An open contradiction above MEDIUM blocks convergence (S4, Phase 5)."""
+        return not self.resolved and self.severity is Severity.HIGH
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedSource:
+    """A source mentioned inside a source, worth a look (S0, extractor output schema)."""
+
+    reference: str
+    context: str
+    priority: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question that a source raises (S0, extractor output schema)."""
+
+    question: str
+    confidence: float
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownConflict:
+    """A fact that differs from what the brief takes as known: kept open, neither side is dropped (S4, error table)."""
+
+    known: str  # the known fact, as the brief states it
+    fact: FactId
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What reading one document for one intent gave, with its one outcome."""
+
+    hit: Hit
+    outcome: ReadOutcome
+    source: SourceId | None = None
+    passages: tuple[PassageId, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    note: str = ""  # why, if not read; which axis, if drifted
+    title: str = ""
+    summary: str = ""
+    follow_ups: tuple[FollowUp, ...] = ()
+    gaps: tuple[str, ...] = ()
+    linked: tuple[LinkedSource, ...] = ()
+    dropped_quotes: int = 0  # quotes that did not stand in the snapshot: never facts
+    terms: tuple[str, ...] = field(default=())  # words the source uses for what was asked: fuel for the next query
+    again: bool = False  # a second look at what was read before, with words learned since: nothing was requested
+    attempts: int = 1  # how often the address was tried (S2 FR-4)
+    drift_checked: bool = False  # it was compared with what is asked before facts were taken from it (S4, Phase 4)
+    against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known

@@ -1,0 +1,118 @@
+"""Limits and the reading of the meter: seconds, tokens, money, calls.
+
+Knows the defaults (notes of the safety study, section 5) and what a meter shows at one instant.
+Does not know the clock: a `Meter` is read elsewhere and handed to policies as a value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Every fixed limit of the product, in one table. Sizes in characters or bytes, times in seconds."""
+
+    question_max_chars: int = 20_000
+    question_min_chars: int = 3
+    query_max_chars: int = 400
+    url_max_chars: int = 2_083
+    quote_min_chars: int = 25
+    quote_max_chars: int = 1_000
+    citations_per_sentence: int = 8
+    model_output_max_chars: int = 200_000
+    json_max_depth: int = 64
+    repair_max_chars: int = 64_000
+    provider_json_max_bytes: int = 5_000_000
+    retry_after_max_seconds: float = 60.0
+    parse_html_seconds: float = 5.0
+    parse_pdf_seconds: float = 20.0
+    parse_memory_bytes: int = 1 << 30
+    pdf_max_pages: int = 300
+    file_max_bytes: int = 30_000_000
+    text_max_chars: int = 60_000_000
+    plan_max_depth: int = 3
+    plan_max_leaves: int = 64
+    sub_agents_max: int = 7
+    redirects_max: int = 5
+    dns_seconds: float = 5.0
+    connect_seconds: float = 5.0
+    fetch_seconds: float = 20.0
+    fetch_min_bytes_per_second: float = 500.0  # measured after `connect_seconds`
+    page_wire_bytes: int = 5_000_000
+    page_decoded_bytes: int = 10_000_000
+    pdf_wire_bytes: int = 30_000_000
+    pdf_decoded_bytes: int = 60_000_000
+    robots_max_bytes: int = 512_000
+    robots_cache_seconds: float = 86_400.0
+    host_pause_seconds: float = 1.0  # between the starts of two requests to one host
+    host_max_pause_seconds: float = 30.0  # a host that wants more is left alone
+    fetches_at_once: int = 8
+    pages_per_host: int = 20  # in one run
+    page_passages: int = 8  # of one page that are read
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call cost. Money in US dollars; `priced` is False where no price is known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    dollars: float = 0.0
+    calls: int = 0
+    priced: bool = True
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.dollars + other.dollars,
+            self.calls + other.calls,
+            self.priced and other.priced,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a run may use. `seconds` is None without a time limit; the reserve is kept for writing (S2 FR-1)."""
+
+    seconds: float | None = None
+    reserve_seconds: float = 90.0
+    tokens: int | None = None
+    dollars: float | None = None
+    calls: int | None = None
+    searches: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """One reading: what was used when a decision was taken. Journaled with the decision."""
+
+    allowance: Allowance
+    elapsed_seconds: float = 0.0
+    usage: Usage = Usage()
+    searches: int = 0
+
+    @property
+    def remaining_seconds(self) -> float:
+        """Seconds left, `inf` without a limit; never negative."""
+        if self.allowance.seconds is None:
+            return math.inf
+        return max(0.0, self.allowance.seconds - self.elapsed_seconds)
+
+    @property
+    def spent(self) -> str | None:
+        """Name of the first exhausted limit other than time, or None."""
+        pairs = (
+            ("tokens", self.usage.input_tokens + self.usage.output_tokens, self.allowance.tokens),
+            ("dollars", self.usage.dollars, self.allowance.dollars),
+            ("calls", self.usage.calls, self.allowance.calls),
+            ("searches", self.searches, self.allowance.searches),
+        )
+        return next((name for name, used, limit in pairs if limit is not None and used >= limit), None)

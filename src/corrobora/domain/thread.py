@@ -1,0 +1,390 @@
+"""The thread: one line of research, folded from its rounds.
+
+Knows rounds, phases, escapes, decisions and how a round changes a thread. Does not know clocks, models or policies:
+what fires, what is next and what a fact is worth are decided by policies and handed in as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from corrobora.domain.brief import Brief, Subject, SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
+from corrobora.domain.limits import Meter
+from corrobora.domain.plan import Node, TaskSpec
+
+
+class StopReason(StrEnum):
+    """Why a thread stopped; the first rule that fired is recorded."""
+
+    CRITERIA_MET = "criteria_met"  # S4 converged, S0 criteria
+    GAPS_EMPTY = "gaps_empty"  # S2
+    MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
+    ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted
+    TIME_RESERVE = "time_reserve"  # S2
+    ALL_EXHAUSTED = "all_exhausted"  # S2
+    PLATEAU = "plateau"  # S4 level 3
+    LIMIT = "limit"  # tokens, money, calls, searches
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class Escape(StrEnum):
+    """S4's six ways out of a plateau, in their order."""
+
+    REFORMULATE = "query_reformulation"
+    SHIFT_SOURCES = "source_type_shift"
+    LATERAL = "lateral_search"
+    NEGATIVE = "negative_search"
+    COMMUNITY = "community_pivot"
+    FRACTAL = "fractal_exploration"
+
+
+class Saturation(StrEnum):
+    """S4's word for how exhausted a source is: HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
+
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+    FIRST_ROUND = "FIRST_ROUND"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase of a course: how many queries, where, with which hints, for how long."""
+
+    name: str
+    goal: str = ""  # what this phase looks for, in words a writer of queries can use
+    min_queries: int = 1
+    max_queries: int = 3
+    providers: tuple[str, ...] = ()  # in order; () = any that the run has
+    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (S3)
+    query_hints: tuple[str, ...] = ()  # S4: site:gov, "records", "has anyone"
+    reading_prompt: str = ""  # S4: what to extract in this phase
+    min_rounds: int = 1
+    max_rounds: int | None = None  # leave the phase after so many rounds
+    minutes: float | None = None  # S3: time for one round of this phase
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a profile prescribes to a thread: its phases and its numbers. Data, not code."""
+
+    phases: tuple[Phase, ...]
+    max_rounds: int = 3
+    attempts: int = 3
+    reads_per_round: int = 5
+    hits_per_query: int = 10
+    queries_in_turn: bool = False
+    pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
+    drift: bool = False
+    escapes: bool = False
+    coverage: bool = False  # a subject without a round of its own gets one past half the budget (S4)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2); else it stays open (S1, S3, S4)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something a thread still lacks. `target` names the sub-question or subject it belongs to, if any."""
+
+    text: str
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a model may propose after a round. It proposes gaps; it never decides to continue.
+
+    `should_continue`, `next_topic` and `url` are S2's loop decision as the model wrote it, recorded beside the code's.
+    """
+
+    summary: str
+    gaps: tuple[Gap, ...] = ()
+    done: bool = False
+    next_topic: str = ""
+    url: str = ""
+    should_continue: bool | None = None
+    reasoning: str = ""
+    contradictions: tuple[Contradiction, ...] = ()
+    answered: tuple[str, ...] = ()  # ids of sub-questions the analyst thinks are answered; grading decides
+    new_sub_questions: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()  # vocabulary of the sources, worth searching for
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What one round looks for and why, then the queries (S4, SCOPE)."""
+
+    goal: str
+    queries: tuple[Query, ...]
+    targets: tuple[str, ...] = ()  # ids of the sub-questions aimed at
+    subjects: tuple[str, ...] = ()  # names of the subjects aimed at
+    reasoning: str = ""
+    forced: str = ""  # why code forced a target: "subject X has had no round"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Code's decision after a round, with the meter it saw (S2 FR-3)."""
+
+    iteration: int
+    proposal: Proposal
+    stop: StopReason | None
+    elapsed_seconds: float
+    remaining_seconds: float | None  # None without a limit
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a sub-question in a round: the how-manieth it is, and what it does differently (S2 TR-2, TR-3)."""
+
+    target: str
+    attempt_number: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round: scope, search, read, reflect, decide. `number` starts at 1."""
+
+    number: int
+    phase: str
+    intent: Intent
+    hits: tuple[Hit, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    escape: Escape | None = None
+    cut: bool = False  # the reserve was reached while it ran
+    failures: tuple[str, ...] = ()  # searches that failed, with the reason
+    new_facts: int = 0  # filled by `absorb`
+    confirming_facts: int = 0
+    decision: Decision | None = None
+    seconds: float = 0.0
+    attempts: tuple[Attempt, ...] = ()
+    providers: tuple[str, ...] = ()  # that were asked, in order
+    prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round; filled by `absorb`
+
+    @property
+    def urls(self) -> frozenset[str]:
+        """URLs (or library passages) fetched this round."""
+        return frozenset(
+            f"{r.hit.url}#{r.hit.passage}" if r.hit.passage else r.hit.url
+            for r in self.readings
+            if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY) and not r.again
+        )
+
+    @property
+    def all_drifted(self) -> bool:
+        """True if something was read and all of it drifted: such a round says nothing about saturation."""
+        read = [r for r in self.readings if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED) and not r.again]
+        return bool(read) and all(r.outcome is ReadOutcome.DRIFTED for r in read)
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """What policies made of a thread after a round: graded facts, sub-questions, subjects, contradictions."""
+
+    facts: tuple[Fact, ...]
+    sub_questions: tuple[SubQuestion, ...]
+    subjects: tuple[Subject, ...]
+    contradictions: tuple[Contradiction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What comes next: a phase, an escape, a plateau level; `stop` if the ladder of escapes is exhausted."""
+
+    phase: int
+    escape: Escape | None = None
+    plateau_level: int = 0
+    stop: StopReason | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a thread does not yet know: the input of the role `scope`. Small, ordered, without a clock."""
+
+    path: str
+    question: str
+    objective: str
+    round: int
+    phase: Phase
+    open_questions: tuple[SubQuestion, ...]
+    uncovered: tuple[Subject, ...]
+    gaps: tuple[Gap, ...]
+    saturation: Saturation
+    escape: Escape | None
+    past_queries: tuple[str, ...]
+    terms: tuple[str, ...]  # vocabulary learned from what was read
+    disambiguation: tuple[str, ...]
+    focus_since: int | None
+    focus_until: int | None
+    forced_subject: str
+    suggested: tuple[str, ...]  # the planner's queries for this leaf
+    known: tuple[str, ...]  # key findings so far, one line each
+    next_topic: str
+    out_of_scope: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """A thread as a value. Every change returns a new one; a thread is a fold over its rounds."""
+
+    path: str
+    title: str
+    objective: str
+    brief: Brief
+    course: Course
+    sub_questions: tuple[SubQuestion, ...]
+    subjects: tuple[Subject, ...]
+    specs: tuple[TaskSpec, ...] = ()
+    angle: str = ""
+    output_format: str = ""
+    out_of_scope: str = ""
+    suggested: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (S0, knowledge base)
+    facts: tuple[Fact, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    phase_index: int = 0
+    phase_since: int = 0  # number of the last round before the current phase
+    escape: Escape | None = None  # to be used in the next round
+    escapes_used: tuple[Escape, ...] = ()
+    plateau_level: int = 0
+    stop: StopReason | None = None
+    steer: str = ""  # a person's hint for the next round (S3, interrupt)
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def open_thread(cls, node: Node, brief: Brief, course: Course) -> ThreadState:
+        """Open the thread of a leaf. Sub-questions and subjects come from the leaf, else from the brief."""
+        limit = course if node.max_rounds is None else replace(course, max_rounds=node.max_rounds)
+        return cls(
+            path=node.path,
+            title=node.title,
+            objective=node.objective,
+            brief=brief,
+            course=limit,
+            sub_questions=node.sub_questions or brief.sub_questions,
+            subjects=node.subjects or brief.subjects,
+            specs=node.specs,
+            angle=node.angle,
+            output_format=node.output_format,
+            out_of_scope=node.out_of_scope,
+            suggested=node.queries,
+            sources=node.sources,
+        )
+
+    @property
+    def open(self) -> bool:
+        """True until a rule has said stop."""
+        return self.stop is None
+
+    @property
+    def number(self) -> int:
+        """How many rounds are done."""
+        return len(self.rounds)
+
+    @property
+    def phase(self) -> Phase:
+        """The current phase; the last one repeats."""
+        return self.course.phases[min(self.phase_index, len(self.course.phases) - 1)]
+
+    @property
+    def round_path(self) -> str:
+        """Path of the round to come: `root/2/round/3`."""
+        return f"{self.path}/round/{self.number + 1}"
+
+    @property
+    def last_path(self) -> str:
+        """Path of the last finished round."""
+        return f"{self.path}/round/{self.number}"
+
+    @property
+    def last(self) -> Round | None:
+        """The last finished round."""
+        return self.rounds[-1] if self.rounds else None
+
+    @property
+    def past_queries(self) -> tuple[str, ...]:
+        """Every query so far, oldest first."""
+        return tuple(q.text for r in self.rounds for q in r.intent.queries)
+
+    @property
+    def read_passages(self) -> frozenset[str]:
+        """Passages that were already read: a page is never sent twice."""
+        return frozenset(p for r in self.rounds for reading in r.readings for p in reading.passages)
+
+    @property
+    def known_conflicts(self) -> tuple[KnownConflict, ...]:
+        """Every fact that differs from what the brief takes as known, in the order found; none is ever dropped."""
+        found = (each for done in self.rounds for reading in done.readings for each in reading.against)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Gaps of the last proposal."""
+        last = self.last
+        return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
+
+    def absorb(self, done: Round, standings: Standings) -> ThreadState:
+        """Add a finished round; `standings` is what the policies made of all facts, old and new."""
+        known = {fact.id for fact in self.facts}
+        fresh = [fact for fact in standings.facts if fact.id not in known]
+        seen = {fact.id for reading in done.readings if not reading.again for fact in reading.facts}
+        confirming = seen & known  # a second look at what was read before confirms nothing
+        counted = replace(
+            done,
+            new_facts=len(fresh),
+            confirming_facts=len(confirming),
+            prior=tuple((subject.name, subject.coverage.value) for subject in self.subjects),
+        )
+        return replace(
+            self,
+            rounds=(*self.rounds, counted),
+            facts=standings.facts,
+            sub_questions=standings.sub_questions,
+            subjects=standings.subjects,
+            contradictions=standings.contradictions,
+            escape=None,
+        )
+
+    def propose(self, proposal: Proposal, meter: Meter) -> ThreadState:
+        """Record what the analyst proposed and what the meter showed; nothing is decided yet."""
+        remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
+        open_decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
+        last = replace(self.rounds[-1], decision=open_decision)
+        return replace(self, rounds=(*self.rounds[:-1], last))
+
+    def decide(self, stop: StopReason | None, rule: str) -> ThreadState:
+        """Record code's decision on the last round and the rule that fired; a stop reason closes the thread."""
+        last = self.rounds[-1]
+        if last.decision is None:
+            raise ValueError("decide() follows propose()")
+        decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
+        return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
+
+    def turn(self, turn: Turn) -> ThreadState:
+        """Take the next phase or escape. A closed thread stays as it is."""
+        if not self.open:
+            return replace(self, plateau_level=max(self.plateau_level, turn.plateau_level))
+        used = self.escapes_used if turn.escape is None else (*self.escapes_used, turn.escape)
+        return replace(
+            self,
+            phase_index=turn.phase,
+            phase_since=self.number if turn.phase != self.phase_index else self.phase_since,
+            escape=turn.escape,
+            escapes_used=used,
+            plateau_level=turn.plateau_level,
+            stop=turn.stop,
+            notes=(*self.notes, turn.note) if turn.note else self.notes,
+        )
+
+
+StopRule = Callable[[ThreadState, Meter], StopReason | None]
+Advance = Callable[[ThreadState], Turn]

@@ -1,0 +1,206 @@
+"""Conflict: what differs between two statements about the same thing.
+
+Knows words of obligation (the ladder of RFC 2119 and its everyday forms), negation, quantities, dates and wording.
+Does not know which statement is right, nor which source is to be believed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrobora.policies.diversity import containment, overlap
+from corrobora.policies.mentions import Quantity, dates, quantities
+from corrobora.policies.words import fold, stem, words
+
+
+class Aspect(StrEnum):
+    """In what two statements differ."""
+
+    OBLIGATION = "obligation"
+    NEGATION = "negation"
+    QUANTITY = "quantity"
+    DATE = "date"
+    WORDING = "wording"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference: in what, and the two readings, first statement first."""
+
+    aspect: Aspect
+    before: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """The difference as it is printed: "SHOULD NOT -> SHALL NOT"."""
+        return f"{self.before} -> {self.after}"
+
+    @property
+    def opposed(self) -> bool:
+        """True if both cannot hold at once; a stronger word or another wording may."""
+        if self.aspect is Aspect.OBLIGATION:
+            return (_rank(self.before) > 0) != (_rank(self.after) > 0)
+        return self.aspect is not Aspect.WORDING
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence taken apart for comparison. Build it with `statement`."""
+
+    text: str
+    topic: frozenset[str]  # stems without obligation, negation and numbers
+    duties: tuple[tuple[str, str], ...]  # (words of obligation, stem of the verb after them)
+    negations: int
+    amounts: tuple[Quantity, ...]
+    days: tuple[str, ...]
+
+    @property
+    def force(self) -> int:
+        """How strongly it binds, 0 (not at all) to 3 (must, must not)."""
+        return max((abs(_rank(duty)) for duty, _ in self.duties), default=0)
+
+
+_LADDER = {
+    "must": 3, "shall": 3, "required": 3, "mandatory": 3, "should": 2, "recommended": 2, "may": 1, "optional": 1,
+    "permitted": 1, "allowed": 1, "acceptable": 1,
+    "should not": -2, "not recommended": -2, "discouraged": -2, "must not": -3, "shall not": -3, "may not": -3,
+    "cannot": -3, "can not": -3, "prohibited": -3, "forbidden": -3, "not permitted": -3, "not allowed": -3,
+    "not acceptable": -3, "not required": 1, "deprecated": -2,
+}  # fmt: skip
+_DUTY = re.compile(
+    r"(?i)\b(?:(must|shall|should|may)(?:\s+(not)\b)?|(cannot|can not)|"
+    r"(not\s+)?(?:(?:be|been|being|is|are|was|were)\s+)?"
+    r"\b(required|mandatory|recommended|optional|permitted|allowed|acceptable|discouraged|prohibited|forbidden|deprecated))\b"
+)
+_NEGATION = frozenset(
+    "not no never none neither nor without cannot isn aren wasn weren don doesn didn won wouldn hasn haven".split()
+)
+_DUTY_STEMS = frozenset(stem(part) for word in _LADDER for part in word.split() if stem(part)) | {
+    "must",
+    "shall",
+    "should",
+    "may",
+}
+_MONTHS = frozenset(
+    stem(m) for m in "january february march april may june july august september october november december".split()
+)
+_DIGIT = re.compile(r"\d")
+ALIKE = 0.5  # share of common topic stems from which two statements speak of the same thing
+VERY_ALIKE = 0.62
+SAME = 0.75
+_MIN_TOPIC = 2
+
+
+def _rank(duty: str) -> int:
+    return _LADDER.get(" ".join(fold(duty).split()), 0)
+
+
+def statement(text: str) -> Statement:
+    """Take a plain sentence apart."""
+    found: list[tuple[str, str]] = []
+    for match in _DUTY.finditer(text):
+        modal, modal_not, cannot, adjective_not, adjective = match.groups()
+        said = " ".join(part for part in (modal, modal_not, cannot) if part) or f"{adjective_not or ''}{adjective}"
+        following = [stem(word) for word in words(text[match.end() : match.end() + 40])[:3]]
+        found.append((" ".join(said.split()), next((word for word in following if word), "")))
+    folded = words(text)
+    topic = frozenset(
+        s
+        for word in folded
+        if (s := stem(word)) and s not in _DUTY_STEMS and s not in _MONTHS and _DIGIT.search(s) is None
+    )
+    negations = sum(1 for word in folded if word in _NEGATION)
+    return Statement(text, topic, tuple(found), negations, quantities(text), dates(text))
+
+
+def likeness(a: Statement, b: Statement) -> float:
+    """Say how far two statements speak of the same thing, 0 to 1: common topic stems, a short one inside a long one."""
+    if min(len(a.topic), len(b.topic)) < _MIN_TOPIC:
+        return 0.0
+    return 0.7 * overlap(a.topic, b.topic) + 0.3 * containment(a.topic, b.topic)
+
+
+def difference(a: Statement, b: Statement, *, editions: bool = False) -> Difference | None:
+    """Return the weightiest difference between two statements that are `ALIKE`, or None.
+
+    `editions` says that they come from two editions of one document: only then is a mere change of words a difference.
+    """
+    alike = likeness(a, b)
+    if alike < ALIKE:
+        return None
+    found = _duty_difference(a, b)
+    if found is not None:
+        return found
+    if alike < VERY_ALIKE:
+        return None
+    same_duties = {verb for _, verb in a.duties} == {verb for _, verb in b.duties}
+    found = _date_difference(a, b) or (_amount_difference(a, b) if same_duties else None)
+    if found is not None:
+        return found
+    if not a.duties and not b.duties and a.negations % 2 != b.negations % 2:
+        return Difference(Aspect.NEGATION, _denial(a), _denial(b))
+    return _wording(a, b) if editions else None
+
+
+def _duty_difference(a: Statement, b: Statement) -> Difference | None:
+    """Compare obligations that stand before the same verb; with one on each side, compare those."""
+    pairs = [(mine, yours) for mine, verb in a.duties for yours, other in b.duties if verb and verb == other]
+    if not pairs and len(a.duties) == len(b.duties) == 1 and likeness(a, b) >= SAME and _same_amounts(a, b):
+        pairs = [(a.duties[0][0], b.duties[0][0])]
+    kept = {_rank(mine) for mine, yours in pairs if _rank(mine) == _rank(yours)}
+    for mine, yours in pairs:
+        first, second = _rank(mine), _rank(yours)
+        if first != second and first not in kept and second not in kept:
+            return Difference(Aspect.OBLIGATION, mine, yours)
+    return None
+
+
+def _same_amounts(a: Statement, b: Statement) -> bool:
+    return {(q.value, q.unit) for q in a.amounts} == {(q.value, q.unit) for q in b.amounts}
+
+
+def _amount_difference(a: Statement, b: Statement) -> Difference | None:
+    """Compare quantities of one unit, if each side has exactly one value for it."""
+    for unit in dict.fromkeys(q.unit for q in a.amounts):
+        mine = {q.value: q for q in a.amounts if q.unit == unit}
+        yours = {q.value: q for q in b.amounts if q.unit == unit}
+        if len(mine) == len(yours) == 1 and mine.keys() != yours.keys():
+            first, second = next(iter(mine.values())), next(iter(yours.values()))
+            return Difference(Aspect.QUANTITY, first.text, second.text)
+    return None
+
+
+def _date_difference(a: Statement, b: Statement) -> Difference | None:
+    if len(a.days) == len(b.days) == 1 and a.days != b.days:
+        return Difference(Aspect.DATE, a.days[0], b.days[0])
+    return None
+
+
+def _denial(one: Statement) -> str:
+    return next((word for word in words(one.text) if word in _NEGATION), "affirmed")
+
+
+def _wording(a: Statement, b: Statement) -> Difference | None:
+    """Return the one run of words that was replaced, if the sentences are equal before and after it."""
+    mine, yours = a.text.split(), b.text.split()
+    start = 0
+    while start < min(len(mine), len(yours)) and fold(mine[start]) == fold(yours[start]):
+        start += 1
+    end = 0
+    while end < min(len(mine), len(yours)) - start and fold(mine[-1 - end]) == fold(yours[-1 - end]):
+        end += 1
+    before, after = mine[start : len(mine) - end], yours[start : len(yours) - end]
+    same = start + end
+    if not (1 <= len(before) <= 4 and 1 <= len(after) <= 4) or same < 8:  # noqa: PLR2004 - a term, in a whole sentence
+        return None
+    if stem(fold(before[-1].strip(".,;:"))) == "" or stem(fold(after[-1].strip(".,;:"))) == "":
+        return None  # it ends in a function word: a turn of phrase, not a term
+    first, second = " ".join(before).strip(".,;:"), " ".join(after).strip(".,;:")
+    if {stem(w) for w in words(first)} == {stem(w) for w in words(second)} or _DIGIT.search(first + second):
+        return None
+    if fold(first).startswith(fold(second)) or fold(second).startswith(fold(first)):  # "Section" and "Sec"
+        return None
+    return Difference(Aspect.WORDING, first, second)

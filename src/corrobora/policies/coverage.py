@@ -1,0 +1,148 @@
+"""Coverage: what a thread's facts have answered, and which subject must come next.
+
+Knows sub-questions, subjects, facts and contradictions of one thread. Does not know who found the facts, nor whether
+the thread goes on: `stop` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from corrobora.domain.brief import Coverage, Standing, Subject, SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
+from corrobora.domain.thread import Proposal, Round, Standings, ThreadState
+from corrobora.policies.grading import RANK, best_first, graded
+from corrobora.policies.retry import exhausted
+from corrobora.policies.support import overlap_share
+from corrobora.policies.words import fold, stems
+
+
+def forced_subject(thread: ThreadState) -> Subject | None:
+    """Return the first subject without a round of its own once half the rounds are used (S4, coverage enforcement)."""
+    if not 2 * thread.number > thread.course.max_rounds:
+        return None
+    return next((subject for subject in thread.subjects if subject.rounds == 0), None)
+
+
+def standings(thread: ThreadState, done: Round, *, contradictions: Iterable[Contradiction] = ()) -> Standings:
+    """Say where a thread stands after a finished round: its facts graded, its questions, subjects and conflicts.
+
+    Pure and repeatable: the same thread and round give the same standings. Nothing found earlier is ever dropped.
+    """
+    found = tuple(fact for reading in done.readings for fact in reading.facts)
+    facts = graded(merged_facts(thread.facts, found))
+    return Standings(
+        facts=facts,
+        sub_questions=tuple(_question(each, thread, done, facts, found) for each in thread.sub_questions),
+        subjects=tuple(_subject(each, done, facts) for each in thread.subjects),
+        contradictions=merged_contradictions(thread.contradictions, tuple(contradictions), facts),
+    )
+
+
+def heed(thread: ThreadState, proposal: Proposal) -> ThreadState:
+    """Take from a proposal what is data: contradictions between facts of this thread. Its wishes are not heeded."""
+    merged = merged_contradictions(thread.contradictions, proposal.contradictions, thread.facts)
+    return thread if merged == thread.contradictions else replace(thread, contradictions=merged)
+
+
+def merged_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Join facts by id, first come first; a fact found again gains what it speaks to and the surest confidence."""
+    joined: dict[FactId, Fact] = {}
+    for fact in (*known, *found):
+        before = joined.get(fact.id)
+        joined[fact.id] = fact if before is None else _joined(before, fact)
+    return tuple(joined.values())
+
+
+def merged_contradictions(
+    known: Sequence[Contradiction], found: Sequence[Contradiction], facts: Sequence[Fact]
+) -> tuple[Contradiction, ...]:
+    """Join contradictions, one for each pair of known facts; none is dropped, and a resolved one stays resolved."""
+    ids = {fact.id for fact in facts}
+    joined: dict[frozenset[str], Contradiction] = {frozenset((each.a, each.b)): each for each in known}
+    for each in found:
+        if each.a not in ids or each.b not in ids or each.a == each.b:
+            continue
+        pair = frozenset((each.a, each.b))
+        before = joined.get(pair)
+        if before is None:
+            joined[pair] = each
+        elif each.resolved and not before.resolved:
+            joined[pair] = replace(before, resolved=True, scope=each.scope or before.scope)
+    return tuple(joined.values())
+
+
+def _joined(before: Fact, again: Fact) -> Fact:
+    return replace(
+        before,
+        answers=tuple(dict.fromkeys((*before.answers, *again.answers))),
+        subjects=tuple(dict.fromkeys((*before.subjects, *again.subjects))),
+        confidence=max(before.confidence, again.confidence),
+        score=max(before.score, again.score),
+    )
+
+
+def _question(
+    asked: SubQuestion, thread: ThreadState, done: Round, facts: Sequence[Fact], found: Sequence[Fact]
+) -> SubQuestion:
+    """Grade one sub-question. A cut round and a round that had nothing to do with it are no failed attempts."""
+    evidence = best_first(fact for fact in facts if asked.id in fact.answers)
+    best = evidence[0] if evidence else None
+    grade = best.grade if best is not None else asked.grade
+    answered = grade is not None and RANK[grade] >= RANK[Grade.PLAUSIBLE]
+    got = any(asked.id in fact.answers for fact in found)
+    failed = asked.id in done.intent.targets and not got and not answered and not done.cut
+    attempts = asked.attempts + (1 if failed else 0)
+    if answered:
+        standing = Standing.ANSWERED
+    elif thread.course.exhaust and exhausted(replace(asked, attempts=attempts), thread.course.attempts):
+        standing = Standing.EXHAUSTED
+    else:
+        standing = Standing.PARTIAL if best is not None else asked.standing
+    return replace(
+        asked,
+        standing=standing,
+        grade=grade,
+        finding=_telling(evidence, asked.text) or asked.finding,
+        evidence=tuple(fact.id for fact in evidence) or asked.evidence,
+        attempts=attempts,
+    )
+
+
+def _subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:
+    """Count the round if it was dedicated to the subject and looked at something; grade what is known of it."""
+    dedicated = subject.name in done.intent.subjects and (not done.cut or bool(done.readings))
+    about = best_first(fact for fact in facts if _speaks_of(fact, subject))
+    best = about[0] if about else None
+    if best is not None and RANK[best.grade] >= RANK[Grade.PLAUSIBLE]:
+        coverage = Coverage.COVERED
+    else:
+        coverage = Coverage.PARTIAL if best is not None else subject.coverage
+    return replace(
+        subject,
+        rounds=subject.rounds + (1 if dedicated else 0),
+        coverage=coverage,
+        finding=_telling(about, subject.name) or subject.finding,
+    )
+
+
+def _telling(facts: Sequence[Fact], asked: str) -> str:
+    """The claim to show for what was asked: of the best grade, the one that shares most words with it."""
+    best = [fact for fact in facts if fact.grade is facts[0].grade]
+    return max(best, key=lambda fact: overlap_share(asked, fact.claim)).claim if best else ""
+
+
+def _speaks_of(fact: Fact, subject: Subject) -> bool:
+    if subject.name in fact.subjects:
+        return True
+    said = f"{fact.quote} {fact.title}"
+    folded, spoken = fold(said), frozenset(stems(said))
+    return any(_named(name, folded, spoken) for name in (subject.name, *subject.aliases))
+
+
+def _named(name: str, folded: str, spoken: frozenset[str]) -> bool:
+    """True if all words of a name stand there; a name of stop words only ("The Who") must stand there literally."""
+    parts = set(stems(name))
+    plain = fold(name).strip()
+    return parts <= spoken if parts else bool(plain) and plain in folded

@@ -1,0 +1,142 @@
+"""Drift: whether a document lies outside what is asked, before facts are taken from it.
+
+Knows S4's four axes (place, time, subject, domain) and checks only those that the brief restricts.
+Does not know any gazetteer or topic: a document is refused on evidence in its own words, never on a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from corrobora.domain.brief import Brief, Focus, Subject
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.thread import ThreadState
+from corrobora.policies.words import fold, stems
+
+Axis = Literal["place", "time", "subject", "domain"]
+DRIFTS_IN_A_ROW = 3  # S4, drift escalation
+YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
+_LOOKED_AT = 60_000  # characters: enough to see what a document is about, bounded for huge ones
+
+_YEAR = re.compile(
+    r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
+)
+_PLACE = re.compile(r"\b(?i:in|at|near|from|across|throughout)\s+((?:[A-Z][\w'’-]+)(?:\s+[A-Z][\w'’-]+){0,2})")
+_CALENDAR = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday spring summer autumn winter".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Why a document is skipped: the axis and the reason in words, for the log."""
+
+    axis: Axis
+    reason: str
+
+
+def drift(
+    document_title: str, text: str, brief: Brief, subjects: Sequence[Subject], terms: Iterable[str]
+) -> Drift | None:
+    """Return why the document lies outside the research, or None if it may be read for facts (S4, Phase 4).
+
+    `terms` are the words of the current intent and the vocabulary learned so far: a document that speaks them is on
+    subject even if it calls the subject by another name.
+    """
+    seen = f"{document_title}\n{text[:_LOOKED_AT]}"
+    spoken = frozenset(stems(seen))
+    folded = fold(seen)
+    focus = brief.focus
+    return (
+        _off_subject(folded, spoken, brief, subjects, tuple(terms))
+        or _off_place(seen, spoken, focus)
+        or _off_time(document_title, seen, focus)
+        or _off_domain(spoken, brief)
+    )
+
+
+def drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
+    """Count how many of the last fetched results drifted, one after another; results never fetched do not count."""
+    streak = 0
+    for outcome in outcomes:
+        if outcome is ReadOutcome.DRIFTED:
+            streak += 1
+        elif outcome in (ReadOutcome.READ, ReadOutcome.EMPTY):
+            streak = 0
+    return streak
+
+
+def must_reformulate(thread: ThreadState) -> bool:
+    """True if the last three results or more drifted in a row: do not wait for the plateau (S4, drift escalation)."""
+    last = thread.last
+    if last is None or drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
+        return False
+    read = (r.outcome for done in thread.rounds for r in done.readings if not r.again)
+    return drift_streak(read) >= DRIFTS_IN_A_ROW
+
+
+def mentions(name: str, folded: str, spoken: frozenset[str]) -> bool:
+    """True if a text names it: literally, or by at least half of the name's own words.
+
+    `folded` is the folded text, `spoken` its stems.
+    """
+    if fold(name).strip() and fold(name).strip() in folded:
+        return True
+    parts = set(stems(name))
+    return bool(parts) and 2 * len(parts & spoken) >= len(parts)
+
+
+def _off_subject(
+    folded: str, spoken: frozenset[str], brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]
+) -> Drift | None:
+    if not subjects:
+        return None
+    names = [name for each in subjects for name in (each.name, *each.aliases)]
+    if any(mentions(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
+        return None
+    if any(_speaks(term, spoken) for term in terms):
+        return None
+    return Drift("subject", f"names none of: {', '.join(each.name for each in subjects[:5])}")
+
+
+def _speaks(term: str, spoken: frozenset[str]) -> bool:
+    """True if a text uses a term: at least half of its real words; numbers and short signs identify nothing."""
+    parts = {stem for stem in stems(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
+    return bool(parts) and 2 * len(parts & spoken) >= len(parts)
+
+
+def _off_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
+    if not focus.places or any(mentions(place, fold(seen), spoken) for place in focus.places):
+        return None
+    others = [found for found in dict.fromkeys(_PLACE.findall(seen)) if found.split()[0].lower() not in _CALENDAR]
+    if len(others) < 2:  # noqa: PLR2004 - one capital word after "in" may be anything
+        return None
+    return Drift("place", f"speaks of {', '.join(others[:3])}, not of {', '.join(focus.places[:3])}")
+
+
+def _off_time(title: str, seen: str, focus: Focus) -> Drift | None:
+    if focus.since is None and focus.until is None:
+        return None
+    years = [int(year) for year in _YEAR.findall(seen)]
+    if not years or (len(years) < 2 and not _YEAR.search(title)):  # noqa: PLR2004 - one year in passing says little
+        return None
+    early = -1 if focus.since is None else focus.since - YEARS_OFF
+    late = 10_000 if focus.until is None else focus.until + YEARS_OFF
+    if any(early <= year <= late for year in years):
+        return None
+    period = f"{focus.since or '...'} to {focus.until or '...'}"
+    return Drift("time", f"covers {min(years)} to {max(years)}, over {YEARS_OFF} years from {period}")
+
+
+def _off_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
+    domains = brief.focus.domains
+    if not domains or any(set(stems(domain)) & spoken for domain in domains):
+        return None
+    asked = set(stems(brief.question))
+    if asked and 2 * len(asked & spoken) >= len(asked):
+        return None
+    return Drift("domain", f"uses no word of: {', '.join(domains[:3])}")

@@ -1,0 +1,119 @@
+"""Gates: whether what was gathered meets the criteria of a plan's phase, and whether another try improved it.
+
+Knows a gate and findings. Does not know how findings are gathered, nor how often: the gate's `max_iterations` does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from corrobora.domain.brief import Coverage, Standing, SubQuestion
+from corrobora.domain.evidence import Fact
+from corrobora.domain.plan import Criteria, Gate
+from corrobora.domain.report import Findings
+from corrobora.policies.grading import confidence, witness
+from corrobora.policies.words import stems
+
+
+def unmet(gate: Gate, findings: Findings) -> tuple[str, ...]:
+    """Return the criteria that the findings do not meet, in words for a planner; empty if the gate is passed.
+
+    A sub-question marked `#RETRY_EXHAUSTED` holds no gate open: nothing more can be tried for it (S0, S2).
+    """
+    criteria = gate.criteria
+    asked = [each for each in findings.sub_questions if each.standing is not Standing.EXHAUSTED]
+    said: list[str] = []
+    for each in asked:
+        evidence = _evidence(each, findings)
+        found = len({witness(fact) for fact in evidence})
+        if found < criteria.corroboration:
+            said.append(f"{each.id} has {found} of {criteria.corroboration} independent sources: {each.text}")
+        elif confidence(evidence) < criteria.minimum_confidence:
+            said.append(
+                f"{each.id} is answered with confidence {confidence(evidence):.2f}, "
+                f"needed is {criteria.minimum_confidence:.2f}: {each.text}"
+            )
+    if not findings.sub_questions:
+        found = len({witness(fact) for fact in findings.facts})
+        if found < criteria.corroboration:
+            said.append(f"{found} of {criteria.corroboration} independent sources were found")
+    said.extend(f"theme not covered: {theme}" for theme in criteria.themes if not _covered(theme, findings))
+    if criteria.contradictions_resolved:
+        said.extend(f"contradiction is open: {c.claim}" for c in findings.contradictions if not c.resolved)
+    return tuple(said)
+
+
+def with_criterion(gate: Gate) -> tuple[Gate, str]:
+    """Give a gate that asks for nothing the default criterion, with a note; else return it as it is (safety P20)."""
+    criteria = gate.criteria
+    asks = (
+        criteria.corroboration > 0
+        or bool(criteria.themes)
+        or criteria.contradictions_resolved
+        or criteria.minimum_confidence > 0
+    )
+    if asks:
+        return gate, ""
+    default = Criteria()
+    note = f"gate {gate.name} had no success criterion: {default.corroboration} source for each sub-question was set"
+    return replace(gate, criteria=default), note
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far findings are towards a gate; each part is better if larger, but for `unmet`."""
+
+    unmet: int
+    covered: float  # share of sub-questions and themes with evidence
+    confidence: float  # mean over the sub-questions
+    conflicts: int
+
+    @property
+    def key(self) -> tuple[int, float, float, int]:
+        """Order of what matters: criteria, coverage, confidence, conflicts resolved (S0, bounded iteration)."""
+        return (-self.unmet, self.covered, self.confidence, -self.conflicts)
+
+
+def progress(gate: Gate, findings: Findings) -> Progress:
+    """Measure findings against a gate."""
+    evidence = [_evidence(each, findings) for each in findings.sub_questions]
+    themes = [_covered(theme, findings) for theme in gate.criteria.themes]
+    parts = [bool(each) for each in evidence] + themes
+    sure = [confidence(each) for each in evidence]
+    return Progress(
+        unmet=len(unmet(gate, findings)),
+        covered=sum(parts) / len(parts) if parts else 0.0,
+        confidence=math.fsum(sure) / len(sure) if sure else confidence(findings.facts),
+        conflicts=sum(1 for each in findings.contradictions if not each.resolved),
+    )
+
+
+def improved(gate: Gate, before: Findings, after: Findings) -> bool:
+    """True if an iteration came nearer to the gate; one that did not is kept out (S0, monotonic improvement)."""
+    return progress(gate, after).key > progress(gate, before).key
+
+
+def delta(gate: Gate, before: Findings, after: Findings) -> str:
+    """Say in one line what an iteration changed, for the delta log (S0)."""
+    known = {fact.id for fact in before.facts}
+    fresh = sum(1 for fact in after.facts if fact.id not in known)
+    then, now = progress(gate, before), progress(gate, after)
+    return (
+        f"{fresh} new facts; criteria not met {then.unmet} -> {now.unmet}; coverage {then.covered:.2f} -> "
+        f"{now.covered:.2f}; confidence {then.confidence:.2f} -> {now.confidence:.2f}; "
+        f"open contradictions {then.conflicts} -> {now.conflicts}"
+    )
+
+
+def _evidence(asked: SubQuestion, findings: Findings) -> list[Fact]:
+    return [fact for fact in findings.facts if asked.id in fact.answers or fact.id in asked.evidence]
+
+
+def _covered(theme: str, findings: Findings) -> bool:
+    """A theme is covered by a subject of that name, or by a fact that has all of its words."""
+    wanted = set(stems(theme))
+    for subject in findings.subjects:
+        if subject.coverage is not Coverage.UNCOVERED and wanted == set(stems(subject.name)):
+            return True
+    return any(wanted <= set(stems(f"{fact.heading} {fact.quote}")) for fact in findings.facts)

@@ -1,0 +1,93 @@
+"""Overlap: how alike two texts are by their terms.
+
+Knows stems of queries, task descriptions and sentences. Does not know meaning: a shared word is only a shared word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from corrobora.domain.plan import Node
+from corrobora.policies.words import fold, stems
+
+NEAR_DUPLICATE = 0.8  # shared terms over all terms
+REFORMULATED = 0.5  # S4, escape 1: change at least half of the terms
+
+
+def terms(text: str) -> frozenset[str]:
+    """Return the stems of a text; of a text that has none (only stop words), its folded self."""
+    found = frozenset(stems(text))
+    return found or frozenset({fold(text).strip()} - {""})
+
+
+def likeness(one: str, other: str) -> float:
+    """Return shared terms over all terms, in [0, 1]; symmetric, and 1 for equal texts."""
+    a, b = terms(one), terms(other)
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
+def near_duplicate(one: str, other: str) -> bool:
+    """True if two queries would find the same."""
+    return likeness(one, other) >= NEAR_DUPLICATE
+
+
+def changed_share(query: str, past: Iterable[str]) -> float:
+    """Return the least share of a query's terms that are new against any one past query; 1.0 without a past."""
+    now = terms(query)
+    if not now:
+        return 0.0
+    return min((len(now - terms(each)) / len(now) for each in past), default=1.0)
+
+
+def reformulated(query: str, past: Iterable[str]) -> bool:
+    """True if at least half of the terms changed against every past query (S4, escape 1; safety M14)."""
+    return changed_share(query, past) >= REFORMULATED
+
+
+def fresh_queries(queries: Iterable[str], past: Iterable[str]) -> tuple[str, ...]:
+    """Return the queries that are no near-duplicates of past ones or of one another, in order."""
+    seen = list(past)
+    kept: list[str] = []
+    for query in queries:
+        if terms(query) and not any(near_duplicate(query, each) for each in seen):
+            kept.append(query)
+            seen.append(query)
+    return tuple(kept)
+
+
+def duplicate_queries(tasks: Sequence[Node]) -> tuple[tuple[str, str, str], ...]:
+    """Return (query, path, other path) for each query that two tasks share (S1, simulation test: must be empty)."""
+    found: list[tuple[str, str, str]] = []
+    for at, task in enumerate(tasks):
+        for other in tasks[at + 1 :]:
+            found.extend(
+                (query, task.path, other.path)
+                for query in task.queries
+                if any(near_duplicate(query, each) for each in other.queries)
+            )
+    return tuple(found)
+
+
+def overlapping_tasks(tasks: Sequence[Node]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of tasks whose objectives are near-duplicates (S1, "non-overlapping and non-vague")."""
+    return tuple(
+        (task.path, other.path)
+        for at, task in enumerate(tasks)
+        for other in tasks[at + 1 :]
+        if near_duplicate(task.objective, other.objective)
+    )
+
+
+def token_overlap(sentence: str, source: str) -> float:
+    """Return the share of a sentence's terms that stand in the source, in [0, 1]; 0 for a sentence without terms.
+
+    S1's token-overlap verification score, for one sentence. A floor, never a verdict (DESIGN 10.3).
+    """
+    said = frozenset(stems(sentence))
+    return len(said & frozenset(stems(source))) / len(said) if said else 0.0
+
+
+def overlap_score(pairs: Iterable[tuple[str, str]]) -> float | None:
+    """Return the mean token overlap of (sentence, cited text) pairs, None if there are none (S1, requirement 9)."""
+    shares = [token_overlap(sentence, source) for sentence, source in pairs]
+    return sum(shares) / len(shares) if shares else None

@@ -1,0 +1,26 @@
+"""Phrases: every sentence that code itself writes into a report.
+
+Knows fixed wordings that speak of the report and of what was looked for, never of the world. Does not know any
+source: a sentence that is neither here nor in a source must not stand in an extractive report.
+"""
+
+from __future__ import annotations
+
+NO_EVIDENCE = "No sufficient evidence was found"
+NOT_NAMED = "Nothing that was read names"
+NEAREST = "The nearest statements that were read follow; they do not answer the question"
+PARTLY = "Only a part of this is covered by what was read"
+ABOVE = "What was found on this stands under the key statements above"
+SIDE_BY_SIDE = "The sources differ here; both statements stand side by side"
+ELSEWHERE = "What was found on this stands in the other sections"
+NO_COVERAGE = "No coverage: this part of the research failed or found nothing"
+COUNTED = "This report quotes"
+OTHER_GAPS = "Still open"
+ONE_SIDED = "Not every statement was found on both sides of the comparison"
+
+OPENINGS = (NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS)
+
+
+def written_by_code(sentence: str) -> bool:
+    """True if the sentence opens with one of the fixed wordings: it claims nothing about the world."""
+    return sentence.lstrip(" -*_>#|").startswith(OPENINGS)

@@ -1,0 +1,134 @@
+"""Plateau: how stuck a thread is, and the next way out.
+
+Knows the addresses and the new facts of a thread's rounds. Does not know what was found, nor how an escape is worded.
+Rounds that say nothing about saturation (all results drifted, cut, or nothing could be looked at) are skipped.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from corrobora.domain.evidence import Hit, PassageId, ReadOutcome
+from corrobora.domain.thread import Escape, Round, Saturation, ThreadState
+from corrobora.policies.selection import fused
+
+OVERLAP_LIMIT = 0.60  # S4, plateau trigger table
+STALE_ROUNDS = 2  # so many rounds without a new fact are a signal of their own
+_FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
+
+
+class Level(IntEnum):
+    """S4's levels: what a plateau asks for."""
+
+    MOVING = 0
+    REFORMULATE = 1
+    ADVANCE = 2
+    STOP = 3
+
+
+def says_something(done: Round) -> bool:
+    """True unless all results drifted, the round was cut, or every search failed (S4, error table)."""
+    could_not_look = bool(done.failures) and not done.hits
+    return not (done.all_drifted or done.cut or could_not_look)
+
+
+def telling(thread: ThreadState) -> tuple[Round, ...]:
+    """Return the rounds that say something about saturation, oldest first."""
+    return tuple(done for done in thread.rounds if says_something(done))
+
+
+def url_overlap(thread: ThreadState) -> float:
+    """Return the share of this round's addresses that the round before had as well, in [0, 1] (S4, Phase 3).
+
+    A page is never sent twice, so an address that was read before and stands again among the best hits, as many as a
+    round may read, counts as visited by the round that found it again: the overlap shows that the search returns
+    what is known.
+    """
+    rounds = telling(thread)
+    if not rounds or rounds[-1] is not thread.last or len(rounds) < 2:  # noqa: PLR2004 - a pair of rounds
+        return 0.0
+    known: set[str] = set()
+    parts: set[PassageId] = set()
+    seen: list[tuple[set[str], set[PassageId]]] = []
+    for done in rounds:
+        addresses, passages = _visited(done, thread.course.reads_per_round, known, parts)
+        seen.append((addresses, passages))
+        known |= addresses
+        parts |= passages
+    (before, read_before), (now, _) = seen[-2], seen[-1]
+    again = sum(1 for address in now if address in before or _passage(address) in read_before)
+    return again / max(len(now), 1)
+
+
+def saturation_of(new_facts: int) -> Saturation:
+    """Name the saturation of a round. HIGH means FEW new facts: the source is exhausted, not productive (S4)."""
+    if new_facts <= 1:
+        return Saturation.HIGH
+    return Saturation.MEDIUM if new_facts <= 4 else Saturation.LOW  # noqa: PLR2004 - S4: 2-4 new facts
+
+
+def saturation(thread: ThreadState) -> Saturation:
+    """Return the saturation after the last round that says something; FIRST_ROUND before there is one (S4)."""
+    rounds = telling(thread)
+    return saturation_of(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
+
+
+def overlapping(thread: ThreadState) -> bool:
+    """Signal 1: at least 60 % of the addresses are those of the round before."""
+    return url_overlap(thread) >= OVERLAP_LIMIT
+
+
+def stale(thread: ThreadState) -> bool:
+    """Signal 2: no new fact for two consecutive rounds that say something."""
+    rounds = telling(thread)
+    if len(rounds) < STALE_ROUNDS or rounds[-1] is not thread.last:
+        return False
+    return all(done.new_facts == 0 for done in rounds[-STALE_ROUNDS:])
+
+
+def stuck(thread: ThreadState) -> Level:
+    """Say how stuck a thread is by its signals alone, without the cap of rounds.
+
+    Both signals in one round stop; a signal with no escape left stops (DESIGN 5, ruling on S4's levels).
+    """
+    again = overlapping(thread)
+    nothing_new = thread.last is not None and thread.last.new_facts == 0
+    if again and nothing_new:
+        return Level.STOP
+    level = Level.ADVANCE if stale(thread) else Level.REFORMULATE if again else Level.MOVING
+    if level is not Level.MOVING and thread.course.escapes and next_escape(thread) is None:
+        return Level.STOP
+    return level
+
+
+def plateau_level(thread: ThreadState) -> Level:
+    """Say how stuck a thread is, from 0 (moving) to 3 (stop): the four rows of S4's plateau trigger table.
+
+    Rounds in which every result drifted are skipped: they say nothing about saturation. A used-up budget of rounds
+    is level 3 as well; the stop rule `plateau` leaves that row to `max_rounds`, so that the reason told is true.
+    """
+    return Level.STOP if thread.number >= thread.course.max_rounds else stuck(thread)
+
+
+def next_escape(thread: ThreadState) -> Escape | None:
+    """Return the first of S4's six escapes that was not used yet, in their order; None if the ladder is exhausted."""
+    return next((escape for escape in Escape if escape not in thread.escapes_used), None)
+
+
+def _visited(done: Round, reads: int, known: set[str], parts: set[PassageId]) -> tuple[set[str], set[PassageId]]:
+    """Return the addresses a round fetched or found again, and their passages."""
+    fetched = [reading for reading in done.readings if reading.outcome in _FETCHED and not reading.again]
+    skipped = [reading.hit for reading in done.readings if reading.outcome is ReadOutcome.SKIPPED]
+    best = list({_address(hit): hit for hit in fused(done.hits)}.values())[:reads]
+    again = [hit for hit in (*best, *skipped) if _address(hit) in known or hit.passage in parts]
+    addresses = {_address(reading.hit) for reading in fetched} | {_address(hit) for hit in again}
+    passages = {passage for reading in fetched for passage in reading.passages}
+    return addresses, passages | {hit.passage for hit in again if hit.passage is not None}
+
+
+def _address(hit: Hit) -> str:
+    return f"{hit.url}#{hit.passage}" if hit.passage else hit.url
+
+
+def _passage(address: str) -> PassageId | None:
+    return PassageId(address.rsplit("#", 1)[1]) if "#" in address else None

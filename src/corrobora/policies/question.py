@@ -1,0 +1,128 @@
+"""Question: whether a text may be asked at all, and how complex it looks.
+
+Knows characters, lengths and rough counts in any script. Does not know meaning, and is only a hint where it guesses.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import LIMITS
+
+_KEPT = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_JOINING = frozenset(
+    "and or versus vs compared between but while whereas plus und oder aber zwischen et ou mais entre y e o ou pero "
+    "ed ma tra и или но".split()
+)
+_JOINING_SIGNS = re.compile("[,;、，；和与及或と]")
+_QUESTION_SIGNS = re.compile("[?？؟]")
+_SIMPLE_WORDS = 12
+_COMPLEX_WORDS = 40
+_COMPLEX_PARTS = 4
+
+
+def check_question(text: str) -> str:
+    """Return the question as it will be asked, or refuse it before anything is paid (safety Q01 to Q12).
+
+    Strips white space at the ends and invisible format characters (zero-width, soft hyphen, tag characters); joiners
+    and direction marks inside stay, and `shown` takes the latter out of titles and logs. Whatever the text says, it
+    stays text: it authorizes nothing, cites nothing and opens no file (Q14, Q15, Q17, Q18).
+
+    Raises:
+        UserError: question_not_utf8, question_control_char, question_too_long, question_empty, question_too_short.
+    """
+    _refuse_surrogates(text)
+    if "\0" in text:
+        raise UserError(
+            "question_control_char",
+            f"The question has a NUL character at position {text.index(chr(0)) + 1}.",
+            next_step="Remove it.",
+        )
+    plain = "".join(c for c in text if not _invisible(c)).strip().strip("".join(_BIDI)).strip()
+    if len(plain) > LIMITS.question_max_chars:
+        raise UserError(
+            "question_too_long",
+            f"The question has {len(plain):,} characters; the limit is {LIMITS.question_max_chars:,}.",
+            next_step="Shorten it, or add the long text to a library with `corrobora library add`.",
+        )
+    if not plain.strip("".join(_BIDI | _KEPT) + " "):
+        raise UserError("question_empty", "The question is empty.", next_step="Ask something, in quotes.")
+    letters = sum(1 for c in plain if c.isalnum())
+    if letters < LIMITS.question_min_chars:
+        raise UserError(
+            "question_too_short",
+            f"The question has {letters} letters or digits; at least {LIMITS.question_min_chars} are needed.",
+            next_step="Say what you want to know.",
+        )
+    return plain
+
+
+def hidden_characters(text: str) -> int:
+    """Count the invisible characters that `check_question` removes, for the record (safety Q12)."""
+    return sum(1 for c in text if _invisible(c))
+
+
+def shown(text: str) -> str:
+    """Return a text fit for titles, logs and terminals: no control characters, no direction marks (Q10, Q11)."""
+    visible = (c for c in text if c not in _BIDI and not _invisible(c))
+    return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
+
+
+def parts_asked(text: str) -> tuple[str, ...]:
+    """Return the separate questions of a text: its lines, or its sentences that end with a question mark."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    asked = [part.strip() for line in lines for part in re.findall("[^?？؟]*[?？؟]+", line) if part.strip("?？؟ ")]
+    return tuple(asked) or tuple(lines)
+
+
+def too_many_parts(text: str, limit: int) -> str:
+    """Return why a text asks too much for one run, with a way to split it; "" if it does not (safety Q20)."""
+    asked = [part for part in parts_asked(text) if _QUESTION_SIGNS.search(part)]
+    if len(asked) <= limit:
+        return ""
+    runs = -(-len(asked) // limit)
+    return f"more than {limit} sub-queries ({len(asked)}): ask them in {runs} runs of at most {limit} questions each"
+
+
+def word_count(text: str) -> int:
+    """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
+    spaced = _WORD.findall(_UNSPACED.sub(" ", text))
+    ideographs = len(_IDEOGRAPH.findall(text))
+    letters = sum(1 for c in _UNSPACED.findall(text) if c.isalpha()) - ideographs
+    return len(spaced) + (ideographs + 1) // 2 + (max(0, letters) + 3) // 4
+
+
+def complexity_hint(question: str) -> str:
+    """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (S1 2b)."""
+    count = word_count(question)
+    words = [word.lower() for word in _WORD.findall(question)]
+    parts = sum(1 for word in words if word in _JOINING) + len(_JOINING_SIGNS.findall(question))
+    asked = len(_QUESTION_SIGNS.findall(question))
+    if count > _COMPLEX_WORDS or parts >= _COMPLEX_PARTS or asked > 2:  # noqa: PLR2004 - three questions in one
+        return "complex"
+    return "simple" if count <= _SIMPLE_WORDS and parts == 0 and asked <= 1 else "moderate"
+
+
+def _invisible(char: str) -> bool:
+    """Format characters that nobody sees, without joiners and direction marks."""
+    return unicodedata.category(char) == "Cf" and char not in _KEPT and char not in _BIDI
+
+
+def _refuse_surrogates(text: str) -> None:
+    at = next((place for place, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
+    if at is None:
+        return
+    offset = len(text[:at].encode("utf-8", "surrogatepass"))
+    raise UserError(
+        "question_not_utf8",
+        f"The question is not valid UTF-8: byte {offset} (character {at + 1}).",
+        next_step="Send it as UTF-8 text.",
+    )

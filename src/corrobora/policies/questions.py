@@ -1,0 +1,236 @@
+"""Questions: what a question is about, what it compares, and what kind of answer it wants.
+
+Knows English question words, conjunctions and lists, by spelling alone. Does not know subjects or sources: nothing
+here names a topic.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from corrobora.policies.mentions import Kind, is_day, mentions
+from corrobora.policies.words import stem, stems, words
+
+_BETWEEN = re.compile(
+    r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
+    r"since|when|concerning|as|is|are|was|were|did|does|do|has|have)\b)"
+)
+_VERSUS = re.compile(
+    r"(?i)\b(?:compare|comparing|contrast)\s+(.{2,120}?)\s+(?:and|with|to|versus|vs\.?|"
+    r"against)\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|regarding|for|with|concerning)\b)"
+)
+_VS = re.compile(r"(?i)([^,;?]{2,80}?)\s+(?:versus|vs\.?)\s+([^,;?]{2,80})")
+_FROM_TO = re.compile(r"(?i)\bfrom\s+([^,;?]{2,80}?)\s+to\s+([^,;?]{2,80}?)(?=[?.;,:]|$)")
+_EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
+# Verbs that say what happened to a topic rather than what the topic is: they frame a question.
+FRAMES = frozenset(
+    "change changed changes changing differ differs different difference differences compare compared "
+    "comparison contrast "
+    "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
+    "discussed list "
+    "say says said state states stated tell mention mentioned mentions report reported reports suggest "
+    "suggests suggested "
+    "imply implies implied indicate indicates claim claims article articles according account guidance "
+    "information "
+    "happen happened cover covered considering main key important use used make made give given take taken "
+    "find found "
+    "know known name named kind kinds type types sort way ways example examples reason reasons role effect "
+    "effects affect "
+    "affects impact impacts work works mean means meaning relate related relation role detail details both "
+    "recent recently condition conditions circumstance circumstances true false older younger later earlier "
+    "same consistent consistency inconsistent inconsistency remain remained published portrayal".split()
+)  # fmt: skip
+_RELATION_WORDS = 4
+_SIDE_STEMS = 6
+_FRAME_NOUN = re.compile(
+    r"(?i)['\"’”]?(?:['’]s)?\s+(?:[a-z]+\s+)?(?:articles?|reports?|guidance|guidelines?|stud(?:y|"
+    r"ies)|papers?|documents?|"
+    r"posts?|pieces?|interviews?|websites?|stor(?:y|ies)|coverage|rules|recommendations?|standards?)\b"
+)
+_SAID_BY = re.compile(
+    r"(?i)\b(?:according to|under|per|"
+    r"(?:reported|published|stated|covered|claimed|noted|mentioned|described|highlighted|said|"
+    r"written) (?:by|in|on|from)|"
+    r"(?:articles?|reports?|piece|stor(?:y|ies)|information|coverage) (?:from|by|in|on|of)) (?:the |"
+    r"an? )?(?:both )?['\"‘“]?$"
+)
+_OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
+_DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
+_TOPIC_ENOUGH = 2  # topic words from which names weigh less
+_FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What kind of sentence would answer: used as a slight preference, never as a filter."""
+
+    obligation: bool = False
+    number: bool = False
+    date: bool = False
+    name: bool = False
+    reason: bool = False
+    condition: bool = False
+    comparison: bool = False
+
+
+def framing(question: str) -> frozenset[str]:
+    """Return the stems of `question` that frame it ("change", "report", "differ") rather than name its topic."""
+    topic = [word for word in words(question) if stem(word)]
+    light = frozenset(stem(word) for word in topic if word in FRAMES)
+    degree = _DEGREE.search(" ".join(words(question)))
+    light |= frozenset((stem(degree.group(1)),)) if degree is not None else frozenset()
+    return light if len(light) < len({stem(word) for word in topic}) else frozenset()
+
+
+def attributions(question: str) -> tuple[str, ...]:
+    """Return the names that say who says it rather than what it is about: documents, outlets, issuing bodies.
+
+    Identifiers after a preposition ("in SP 800-63B"), names before a framing noun ("the TechCrunch article") and after
+    "according to".
+
+    Example:
+        >>> attributions("According to Reuters, is SMS allowed under RFC 2119, as the ACME report says?")
+        ('Reuters', 'RFC 2119', 'ACME')
+    """
+    found: dict[str, None] = {}
+    for mention in mentions(question):
+        after = _FRAME_NOUN.match(question[mention.end : mention.end + 30])
+        before = _SAID_BY.search(question[max(0, mention.start - 40) : mention.start])
+        document = mention.kind is Kind.IDENTIFIER and _OF_DOCUMENT.search(
+            question[max(0, mention.start - 12) : mention.start]
+        )
+        if document or after is not None or before is not None:
+            found[mention.text] = None
+    return tuple(found)
+
+
+def anchors(question: str) -> tuple[str, ...]:
+    """Return the named things that a question is about: its subjects without attributions and compared sides."""
+    either = alternatives(question)
+    said = " ".join((*attributions(question), *(() if either else _named_sides(question))))
+    named = (name for name in subjects(question) if name not in said and not any(name in each for each in either))
+    return (*either, *named)
+
+
+def relational(question: str) -> bool:
+    """True if a question asks for little beside names: its answer may hang on a chain of names."""
+    named = [m for m in mentions(question) if m.kind in (Kind.NAME, Kind.QUOTED)]
+    return bool(named) and len(weighed(question).topic) <= _RELATION_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The stems of a question by what they do: `weights` ranks sentences, `topic` must be spoken of."""
+
+    weights: dict[str, float]
+    topic: frozenset[str]
+
+
+def weighed(question: str) -> Weighed:
+    """Weigh the stems of a question: topic words and names fully, framing words and compared sides lightly.
+
+    Attributions and the sides of a comparison say where to look; a document is about them without repeating them in
+    every sentence. Where nothing else is asked, they are the topic.
+    """
+    every = dict.fromkeys(stems(question))
+    light = framing(question)
+    either = alternatives(question)
+    aside = (*(() if either else _named_sides(question)), *attributions(question))
+    compared = frozenset(s for side in aside for s in stems(side))
+    named = frozenset(s for name in (*subjects(question), *either) for s in stems(name))
+    topic = frozenset(every) - light - compared - named
+    enough = len(topic) >= _TOPIC_ENOUGH
+    weights: dict[str, float] = {}
+    for term in every:
+        if term in topic:
+            weights[term] = 1.0
+        elif term in light:
+            weights[term] = _FRAME_WEIGHT
+        elif term in compared and not term.isdigit() and not topic:
+            weights[term] = 1.0
+        elif term in compared:
+            weights[term] = _SIDE_WEIGHT if enough else _NAME_WEIGHT
+        else:
+            weights[term] = 1.0
+    return Weighed(weights, topic or frozenset(every) - light or frozenset(every))
+
+
+def topic_stems(question: str) -> tuple[str, ...]:
+    """Return the distinct stems that name what a question is about, framing left out, in order."""
+    light = framing(question)
+    return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
+
+
+def expectation(question: str) -> Expectation:
+    """Read from its words what kind of answer a question wants."""
+    folded = f" {' '.join(words(question))} "
+
+    def has(*parts: str) -> bool:
+        return any(f" {part} " in folded for part in parts)
+
+    return Expectation(
+        obligation=has(
+            "guidance", "requirement", "requirements", "required", "require", "requires", "must", "shall", "should",
+            "allowed", "acceptable", "permitted", "prohibited", "mandatory", "policy", "rule", "rules", "recommend",
+            "recommended", "recommendation", "recommendations", "may", "conditions", "standard", "comply", "obliged",
+        ),
+        number=has(
+            "how many", "how much", "how long", "how old", "how far", "how often", "how large", "how high", "length",
+            "number", "size", "percentage", "share", "amount", "cost", "price", "rate", "minimum", "maximum",
+        ),
+        date=has(
+            "when", "what year", "which year", "what date", "date", "how long ago", "first", "older", "earlier", "born",
+            "died",
+        ),
+        name=has("who", "whom", "whose", "where", "which company", "which person", "whose", "which country"),
+        reason=has("why", "reason", "reasons", "rationale", "because", "cause"),
+        condition=has(
+            "conditions", "condition", "circumstances", "when may", "when must", "in which cases",
+            "unless", "exceptions",
+        ),
+        comparison=bool(sides(question))
+        or has("change", "changed", "differ", "difference", "differences", "compare", "compared"),
+    )  # fmt: skip
+
+
+def sides(question: str) -> tuple[str, ...]:
+    """Return the two things a question compares, or nothing.
+
+    Example:
+        >>> sides("How did the rules change between the 2017 edition and the draft of 2022?")
+        ('the 2017 edition', 'the draft of 2022')
+    """
+    for pattern in (_BETWEEN, _VERSUS, _EITHER, _FROM_TO, _VS):
+        match = pattern.search(question[:2_000])
+        if match is not None:
+            found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
+            if all(stems(side) or mentions(side) for side in found):
+                return found
+    return ()
+
+
+def _named_sides(question: str) -> tuple[str, ...]:
+    """Return the compared sides that merely name things; a long side says itself what the question is about."""
+    found = sides(question)
+    return found if all(len(stems(side)) <= _SIDE_STEMS for side in found) else ()
+
+
+def alternatives(question: str) -> tuple[str, ...]:
+    """Return the two things a question chooses between: "Which is older, A or B?"; or nothing."""
+    match = _EITHER.search(question[:2_000])
+    found = tuple(side.strip(" ,;:?.\"'") for side in match.groups()) if match is not None else ()
+    return found if found and all(mentions(side) for side in found) else ()
+
+
+def subjects(question: str) -> tuple[str, ...]:
+    """Return the named things of a question: names, acronyms, identifiers, quoted titles; the sides it compares."""
+    named = [m for m in mentions(question) if m.kind is not Kind.QUOTED or " " in m.text or m.text[:1].isupper()]
+    quoted = [(m.start, m.end) for m in named if m.kind is Kind.QUOTED]
+    kept = [
+        m.text
+        for m in named
+        if m.kind is Kind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
+    ]
+    kept = [name for name in kept if not is_day(name) and f"({name})" not in question]
+    return tuple(dict.fromkeys(kept))

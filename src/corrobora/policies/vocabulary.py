@@ -1,0 +1,222 @@
+"""Vocabulary: the words a source uses for what was asked.
+
+Knows how texts say that two names mean one thing ("commonly referred to as", "X (Y)", "see Y") and which phrases keep
+company with the question's words. Does not know any thesaurus: all it says stands in the text it was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from corrobora.policies.words import STOP_WORDS, fold, stem, stems, words
+
+_ALIAS = re.compile(
+    r"(?i)[\s,(—–:-]{1,3}(?:(?:is|are|was|were)\s+)?(?:(?:more|most|also|often|commonly|sometimes|usually|generally|"
+    r"colloquially|frequently|formerly|otherwise|better|widely|previously)\s+){0,2}"
+    r"(?:referred to(?: simply)? as|known as|called|termed|named|abbreviated(?: as| to)?|a\.?k\.?a\.?|i\.e\.,?|"
+    r"that is,|or simply|synonymous with|short for|see(?: also)?)\s+"
+)
+_BRACKET = re.compile(r"\(([^()]{2,40})\)")
+_BREAK = re.compile(r"[.;:,()—–]|\s-\s")
+_ARTICLE = re.compile(r"(?i)^(?:an?|the|its|their|simply|as)\s+")
+_EDGE = STOP_WORDS | frozenset(
+    "use uses used using called known see also include includes including make makes made give given take "
+    "taken many much "
+    "new other likely common commonly often usually generally based following provide provides require "
+    "requires".split()
+)
+_GENERAL_HEADING = frozenset(
+    stem(word)
+    for word in "introduction overview conclusion conclusions summary general purpose background definition "
+    "definitions "
+    "note "
+    "notes scope abstract preface appendix annex section chapter part contents discussion results "
+    "requirements".split()
+)
+_FILED = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
+_FILED_STEMS = 5
+_PHRASE_WORDS = 4
+_WINDOW = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Two names for one thing, as a text says it."""
+
+    one: str
+    other: str
+
+
+def equivalences(text: str) -> tuple[Equivalence, ...]:
+    """Return the pairs of names that the plain `text` calls equal, in order.
+
+    Example:
+        >>> equivalences("A passkey, also known as a discoverable credential, is stored.")
+        (Equivalence(one='passkey', other='discoverable credential'),)
+    """
+    found: list[Equivalence] = []
+    for match in _ALIAS.finditer(text):
+        one = _before(text[max(0, match.start() - _WINDOW) : match.start()])
+        for other in _after(text[match.end() : match.end() + _WINDOW]):
+            if one and other and stems(one) != stems(other):
+                found.append(Equivalence(one, other))  # noqa: PERF401 - a comprehension of three parts reads worse
+    for match in _BRACKET.finditer(text):
+        one, other = _before(text[max(0, match.start() - _WINDOW) : match.start()], whole=True), match.group(1).strip()
+        pair = _expansion(one, other)
+        if pair is not None:
+            found.append(pair)
+    return tuple(dict.fromkeys(found))
+
+
+def _before(text: str, *, whole: bool = False) -> str:
+    """Return the noun phrase that ends `text`: the words after the last break or function word."""
+    kept: list[str] = []
+    for raw in reversed(_BREAK.split(text.rstrip(" ,:—–-("))[-1].split()):
+        word = raw.strip("\"'“”‘’")
+        if fold(word) in _EDGE and not (whole and kept and fold(word) in ("of", "for", "and", "the")):
+            break
+        kept.append(word)
+        if len(kept) >= (_PHRASE_WORDS if not whole else 8):
+            break
+    return " ".join(reversed(kept))
+
+
+def _after(text: str) -> tuple[str, ...]:
+    """Return the names that open `text`, up to two joined by "or"."""
+    head = _BREAK.split(text)[0]
+    found: list[str] = []
+    for part in re.split(r"(?i)\s+or\s+(?:if\s+\w+\s*)?", head, maxsplit=2)[:2]:
+        kept: list[str] = []
+        for raw in _ARTICLE.sub("", part.strip()).split():
+            word = raw.strip("\"'“”‘’")
+            if fold(word) in _EDGE or len(kept) >= _PHRASE_WORDS:
+                break
+            kept.append(word)
+        if kept:
+            found.append(" ".join(kept))
+    return tuple(found)
+
+
+def _expansion(one: str, other: str) -> Equivalence | None:
+    """Return the pair if `other` is the acronym of the last words of `one`."""
+    letters = [c for c in other if c.isalpha()]
+    if not other.replace("-", "").isalnum() or not 2 <= len(letters) <= 8 or sum(c.isupper() for c in letters) < 2:  # noqa: PLR2004 - an acronym
+        return None
+    parts = [word for raw in one.split() for word in raw.split("-") if word]
+    for take in range(1, len(parts) + 1):
+        tail = parts[-take:]
+        initials = "".join(word[0] for word in tail if fold(word) not in STOP_WORDS)
+        if fold(initials) == fold("".join(letters)) and fold(tail[0]) not in STOP_WORDS:
+            return Equivalence(" ".join(one.split()[-take:]) if "-" not in one else " ".join(tail), other)
+    return None
+
+
+def synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
+    """Return the other names of things whose one name consists of stems of `wanted`, each once, in order."""
+    found: dict[str, None] = {}
+    for pair in pairs:
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
+            mine = frozenset(stems(here))
+            if mine and mine <= wanted and not frozenset(stems(there)) <= wanted:
+                found[there] = None
+    return tuple(found)
+
+
+def phrased(pair: Equivalence) -> str:
+    """Write an equivalence as a term: the source's name, then the asked-for one in brackets."""
+    return f"{pair.one} ({pair.other})"
+
+
+def paired(term: str) -> Equivalence | None:
+    """Read a term written by `phrased`, or None if it is a plain one."""
+    one, bracket, rest = term.partition(" (")
+    return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
+
+
+def aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map each stem of `wanted` that is a whole name of a thing to the stems of its other names."""
+    found: dict[str, dict[frozenset[str], None]] = {}
+    for pair in pairs:
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
+            mine, theirs = frozenset(stems(here)), frozenset(stems(there))
+            if len(mine) == 1 and mine <= wanted and theirs and not theirs & mine:
+                found.setdefault(next(iter(mine)), {})[theirs] = None
+    return {term: tuple(others) for term, others in found.items()}
+
+
+def filed_under(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map each one-word name to what texts file it under: what holds for "the PSTN (SMS or voice)" holds for SMS."""
+    found: dict[str, dict[frozenset[str], None]] = {}
+    for text in texts:
+        for term in named:
+            for name in wider(text, frozenset((term,))):
+                own = frozenset(stems(name))
+                if own:
+                    found.setdefault(term, {})[own] = None
+    return {term: tuple(others) for term, others in sorted(found.items())}
+
+
+def read_as(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
+    """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it)."""
+    held = frozenset(own)
+    added = tuple(
+        term
+        for term, others in other_names.items()
+        if term not in held and any(len(held & name) >= max(1, (2 * len(name) + 2) // 3) for name in others)
+    )
+    return (*own, *added)
+
+
+def wider(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return what a text files a wanted name under: "the PSTN (SMS or voice)", "telephone channels such as SMS".
+
+    Example:
+        >>> wider("sent via the PSTN (SMS or voice).", frozenset({"sm"}))
+        ('PSTN',)
+    """
+    found: dict[str, None] = {}
+    for match in _FILED.finditer(text):
+        own = set(stems(match.group(1) or match.group(2)))
+        if own & wanted and len(own) <= _FILED_STEMS:
+            name = _before(text[max(0, match.start() - _WINDOW) : match.start()])
+            if name and not set(stems(name)) & wanted:
+                found[name] = None
+    return tuple(found)
+
+
+def recurring(texts: Sequence[tuple[str, float]], known: frozenset[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Return the pairs of neighbouring words that recur most over weighted texts and hold no `known` stem."""
+    worth: defaultdict[tuple[str, str], float] = defaultdict(float)
+    shown: dict[tuple[str, str], str] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for text, weight in texts:
+        folded = words(text)
+        for first, second in dict.fromkeys(pairwise(folded)):
+            key = (stem(first), stem(second))
+            if not key[0] or not key[1] or key[0] in known or key[1] in known or not _searchable(first, second):
+                continue
+            worth[key] += weight
+            times[key] += 1
+            shown.setdefault(key, f"{first} {second}")
+    ranked = sorted((key for key in worth if times[key] > 1), key=lambda key: (-worth[key], shown[key]))
+    return tuple(shown[key] for key in ranked[:limit])
+
+
+def _searchable(first: str, second: str) -> bool:
+    """False for pairs that would find anything: numbers, verbs of use, adverbs, headings of every document."""
+    if any(c.isdigit() for c in first + second) or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
+        return False
+    return not any(word in _EDGE or stem(word) in _GENERAL_HEADING for word in (first, second))
+
+
+def named_after(heading: str) -> str:
+    """Return a heading as a phrase to search with: without number, in lower case but for acronyms; "" if general."""
+    kept = [word for word in heading.replace("—", " ").replace("–", " ").split() if any(c.isalpha() for c in word)]
+    kept = [word for word in kept if not (len(word.rstrip(".")) == 1 or any(c.isdigit() for c in word))]
+    kept = [word for word in kept if not {stem(part) for part in words(word)} & _GENERAL_HEADING]
+    shown = " ".join(word if word.isupper() else word.lower() for word in kept).strip(" .:-")
+    return shown if stems(shown) else ""

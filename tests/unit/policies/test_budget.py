@@ -1,0 +1,189 @@
+"""Budget: the reserve, deadlines of rounds, what is spent, what is shed, and estimates as ranges."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.policies.threads import meter
+
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Gate, Node, Plan
+from corrobora.domain.thread import Course, Phase
+from corrobora.policies.budget import (
+    SHEDDING,
+    Numbers,
+    Price,
+    affordable,
+    allowance,
+    estimate,
+    reserve_seconds,
+    round_deadline,
+    round_seconds,
+    shed,
+    spent,
+    used_share,
+)
+
+
+@pytest.mark.parametrize(("minutes", "reserve"), [(5, 1.5), (10, 1.5), (None, 1.5), (0.5, 0.15), (4, 1.2), (2, 0.6)])
+def test_s2_fr1_reserve_is_the_smaller_of_a_minute_and_a_half_and_30_percent(minutes, reserve: float) -> None:
+    assert reserve_seconds(minutes) == pytest.approx(60 * reserve)
+
+
+@given(st.floats(0.001, 10_000))
+def test_s2_fr1_the_reserve_always_leaves_at_least_70_percent_for_research(minutes: float) -> None:
+    assert 0 < reserve_seconds(minutes) <= min(90.0, 0.3 * 60 * minutes) + 1e-9
+
+
+def test_s2_fr1_rows_of_the_flag_table() -> None:
+    five, ten, free = allowance(minutes=5), allowance(minutes=10), allowance(minutes=None)
+    assert (five.seconds, five.reserve_seconds) == (300, 90)  # 3.5 minutes of research
+    assert (ten.seconds, ten.reserve_seconds) == (600, 90)  # 8.5 minutes of research
+    assert (free.seconds, free.reserve_seconds) == (None, 90)
+    assert allowance(minutes=5, reserve_minutes=0).reserve_seconds == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"minutes": 0},
+        {"minutes": -5},
+        {"minutes": math.nan},
+        {"minutes": math.inf},
+        {"minutes": 1e9},
+        {"minutes": 5, "dollars": -1},
+        {"minutes": 5, "dollars": math.nan},
+        {"minutes": 5, "tokens": -1},
+        {"minutes": 5, "reserve_minutes": 5},
+        {"minutes": 5, "reserve_minutes": -1},
+    ],
+)
+def test_c04_wrong_limits_are_refused_with_what_is_allowed(wrong) -> None:
+    with pytest.raises(UserError, match="allowed") as caught:
+        allowance(**wrong)
+    assert caught.value.code == "bad_limit"
+
+
+def test_c10_a_budget_of_nothing_is_legal_and_already_spent() -> None:
+    limits = allowance(minutes=None, dollars=0)
+    assert limits.dollars == 0
+    assert spent(meter(seconds=None, dollars=0)) == "dollars"
+
+
+@pytest.mark.parametrize(
+    ("phase_minutes", "elapsed", "seconds", "found"),
+    [
+        (None, 0, 300, 210),  # up to the reserve
+        (None, 250, 300, 0),  # nothing is left: never negative
+        (4, 0, 900, 240),  # S3: time of one round
+        (4, 700, 900, 110),
+        (4, 0, None, 240),
+        (None, 0, None, None),
+    ],
+)
+def test_s3_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes, elapsed, seconds, found) -> None:
+    phase = Phase("orient", minutes=phase_minutes)
+    now = meter(elapsed, seconds=seconds)
+    assert round_seconds(phase, now) == found
+    assert round_deadline(phase, now) == (None if found is None else elapsed + found)
+
+
+def test_s0_a_gate_is_spent_by_its_own_budget_too() -> None:
+    assert spent(meter(100)) is None
+    assert spent(meter(210)) == "time"
+    assert spent(meter(100), since_seconds=50, budget_seconds=50) == "phase_time"
+    assert spent(meter(100), since_seconds=51, budget_seconds=50) is None
+    assert spent(meter(seconds=None, searches=3, searched=3)) == "searches"
+
+
+def test_design_11_work_is_shed_in_the_declared_order_and_never_the_report() -> None:
+    assert list(SHEDDING) == ["fewer_verifiers", "fewer_leaves", "shorter_report"]
+    assert [shed(meter(t, seconds=100)) for t in (79, 80, 90, 95, 1000)] == [
+        (),
+        ("fewer_verifiers",),
+        ("fewer_verifiers", "fewer_leaves"),
+        tuple(SHEDDING),
+        tuple(SHEDDING),
+    ]
+
+
+@given(st.floats(0, 1e4), st.integers(0, 1000), st.integers(0, 100))
+def test_shedding_only_grows_with_use(elapsed: float, tokens: int, more: int) -> None:
+    less = meter(elapsed, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens))
+    used = meter(elapsed + more, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens + more))
+    assert 0.0 <= used_share(less) <= used_share(used) <= 1.0
+    assert shed(used)[: len(shed(less))] == shed(less)
+    assert shed(less) == tuple(SHEDDING)[: len(shed(less))]
+
+
+def test_without_limits_nothing_is_shed() -> None:
+    assert shed(meter(1e9, seconds=None)) == ()
+
+
+def test_design_11_a_call_is_afforded_by_its_maximum() -> None:
+    now = meter(tokens=100, dollars=1.0, calls=2, usage=Usage(40, 20, dollars=0.5, calls=1))
+    assert affordable(Usage(30, 10, dollars=0.5, calls=1), now)
+    assert not affordable(Usage(30, 11, dollars=0.5, calls=1), now)
+    assert not affordable(Usage(30, 10, dollars=0.6, calls=1), now)
+    assert not affordable(Usage(30, 10, dollars=0.5, calls=2), now)
+
+
+def test_c16_an_unknown_price_does_not_fit_a_budget_of_money() -> None:
+    assert not affordable(Usage(1, 1, priced=False), meter(dollars=10.0))
+    assert affordable(Usage(1, 1, priced=False), meter())
+
+
+def tree(n_leaves: int, iterations: int = 1) -> Plan:
+    children = tuple(Node(f"root/{n}", f"T{n}", f"Find {n}") for n in range(1, n_leaves + 1))
+    return Plan(Node("root", "All", "Find all", children, gates=(Gate(max_iterations=iterations),)))
+
+
+def numbers(**more) -> Numbers:
+    course = Course((Phase("p", min_queries=1, max_queries=3),), max_rounds=3, reads_per_round=5)
+    return Numbers(course, **more)
+
+
+def test_an_estimate_is_a_range_that_ends_at_the_caps() -> None:
+    found = estimate(tree(4), numbers(), Price(3.0, 15.0))
+    assert (found.low.rounds, found.high.rounds) == (4, 12)
+    assert (found.low.searches, found.high.searches) == (4, 36)
+    assert (found.low.reads, found.high.reads) == (4, 60)
+    assert found.low.dollars is not None
+    assert found.high.dollars is not None
+    assert 0 < found.low.dollars < found.high.dollars
+
+
+def test_an_estimate_knows_gates_reviews_and_the_time_limit() -> None:
+    plain = estimate(tree(2), numbers(), None).high
+    assert estimate(tree(2, iterations=3), numbers(), None).high.rounds == 3 * plain.rounds
+    assert estimate(tree(2), numbers(reviews=3), None).high.calls == plain.calls + 3
+    assert estimate(tree(2), numbers(minutes=1), None).high.seconds == 60
+    assert estimate(tree(2), numbers(leaves_in_turn=True), None).high.seconds == 2 * plain.seconds
+    assert plain.dollars is None
+
+
+def test_the_extractive_analyst_costs_no_tokens() -> None:
+    found = estimate(tree(2), numbers(models=False), Price(1, 1)).high
+    assert (found.calls, found.input_tokens, found.dollars) == (0, 0, 0.0)
+
+
+@given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
+def test_the_low_end_is_never_over_the_high_end(n_leaves: int, iterations: int, reviews: int) -> None:
+    found = estimate(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
+    for name in ("rounds", "searches", "reads", "calls", "input_tokens", "output_tokens", "dollars", "seconds"):
+        assert 0 <= getattr(found.low, name) <= getattr(found.high, name)
+
+
+@given(st.lists(st.floats(0, 400), min_size=2, max_size=6).map(sorted))
+def test_the_deadline_of_a_round_never_moves_into_the_reserve(times) -> None:
+    for earlier, later in pairwise(times):
+        first, second = (round_deadline(Phase("p"), meter(t)) for t in (earlier, later))
+        assert first is not None
+        assert second is not None
+        assert first <= max(210.0, earlier) + 1e-9
+        assert second >= first - 1e-9

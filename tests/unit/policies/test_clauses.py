@@ -1,0 +1,24 @@
+"""Clauses: a long question falls into parts, a short one does not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.clauses import MAX_CLAUSES, clauses
+from corrobora.policies.words import stems
+
+
+def test_a_long_question_falls_into_its_clauses():
+    found = clauses("Which team won the cup final, and who trained the losing side that year?")
+    assert len(found) == 2
+
+
+def test_a_short_question_stays_whole():
+    assert len(clauses("When did Lothair II die?")) == 1
+
+
+@given(st.text() | st.lists(st.sampled_from(["and", "who", "won", "cup", "final,", "year"])).map(" ".join))
+def test_no_content_word_is_lost(text):
+    assert sorted(stem for part in clauses(text) for stem in stems(part)) == sorted(stems(text))
+    assert len(clauses(text)) <= MAX_CLAUSES

@@ -1,0 +1,83 @@
+"""Conflict: what differs between two statements about the same thing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.conflict import Aspect, difference, likeness, statement
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "aspect", "text"),
+    [
+        (
+            "Drivers SHOULD NOT require seats to be cleaned arbitrarily (e.g., weekly).",
+            "Drivers SHALL NOT require guests to clean seats weekly.",
+            Aspect.OBLIGATION,
+            "SHOULD NOT -> SHALL NOT",
+        ),
+        (
+            "Members may bring guests to the reading room.",
+            "Members must not bring guests to the reading room.",
+            Aspect.OBLIGATION,
+            "may -> must not",
+        ),
+        (
+            "The boiler holds a pressure of 8 bar in normal use.",
+            "The boiler holds a pressure of 12 bar in normal use.",
+            Aspect.QUANTITY,
+            "8 bar -> 12 bar",
+        ),
+        (
+            "The bridge over the river was opened on 5 June 1962.",
+            "The bridge over the river was opened on 6 June 1962.",
+            Aspect.DATE,
+            "1962-06-05 -> 1962-06-06",
+        ),
+        (
+            "The tower of the old church is open to visitors.",
+            "The tower of the old church is not open to visitors.",
+            Aspect.NEGATION,
+            "affirmed -> not",
+        ),
+    ],
+)
+def test_each_kind_of_difference_is_found(before, after, aspect, text):
+    found = difference(statement(before), statement(after))
+    assert found is not None
+    assert (found.aspect, found.text) == (aspect, text)
+
+
+def test_different_things_do_not_differ():
+    seats = statement("Drivers SHOULD NOT clean the seats of the bus every week.")
+    cats = statement("Cats SHALL NOT be fed in the kitchen of the hotel.")
+    assert difference(seats, cats) is None
+
+
+def test_two_duties_on_different_acts_are_no_conflict():
+    one = statement("Members SHOULD return books to the library within 30 days.")
+    other = statement("Members SHALL renew books of the library within 30 days.")
+    assert difference(one, other) is None
+
+
+def test_a_change_of_words_counts_between_editions_only():
+    one = statement("The gate is closed by the night watchman of the harbour every evening at ten.")
+    other = statement("The gate is closed by the night porter of the harbour every evening at ten.")
+    assert difference(one, other) is None
+    found = difference(one, other, editions=True)
+    assert found is not None
+    assert found.text == "watchman -> porter"
+
+
+sentence = st.lists(
+    st.sampled_from("boiler must not should hold 8 12 bar pressure gate never may".split()), max_size=12
+)
+
+
+@given(sentence, sentence)
+def test_likeness_is_symmetric_and_nothing_differs_from_itself(a, b):
+    one, other = statement(" ".join(a)), statement(" ".join(b))
+    assert likeness(one, other) == likeness(other, one)
+    assert difference(one, one, editions=True) is None

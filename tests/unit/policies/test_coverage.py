@@ -1,0 +1,212 @@
+"""Coverage: what facts answer, what failed attempts exhaust, which subject is forced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.policies.threads import asked, fact, one_round, subject, thread
+
+from corrobora.domain.brief import Coverage, Standing, Subject
+from corrobora.domain.evidence import Contradiction, FactId, Grade
+from corrobora.domain.thread import Proposal
+from corrobora.policies.coverage import forced_subject, heed, merged_contradictions, merged_facts, standings
+
+WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
+
+
+@pytest.mark.parametrize(("done", "budget", "forced"), [(5, 10, False), (6, 10, True), (1, 3, False), (2, 3, True)])
+def test_s4_subject_coverage_is_enforced_past_half_the_budget(done: int, budget: int, forced: bool) -> None:
+    state = thread(*[one_round()] * done, subjects=(subject("Bergen", 1), subject("Ardal", 0)), max_rounds=budget)
+    assert forced_subject(state) == (subject("Ardal", 0) if forced else None)
+
+
+def test_s4_no_subject_is_forced_once_each_had_a_round() -> None:
+    assert forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
+
+
+def after(facts=(), question=None, **more):
+    round_options = {k: more.pop(k) for k in ("targets", "subjects_aimed", "cut", "urls", "failures") if k in more}
+    if "subjects_aimed" in round_options:
+        round_options["subjects"] = round_options.pop("subjects_aimed")
+    state = thread(sub_questions=(question or asked(1),), **more)
+    return standings(state, one_round(**{"urls": "a", **round_options}, facts=facts))
+
+
+@pytest.mark.parametrize(
+    ("found", "standing", "grade"),
+    [
+        (fact(answers=("sq-1",)), Standing.ANSWERED, Grade.PLAUSIBLE),
+        (fact(answers=("sq-1",), primary=True), Standing.ANSWERED, Grade.VERIFIED),
+        (fact(answers=("sq-1",), **WEB), Standing.PARTIAL, Grade.UNVERIFIED),
+        (fact(answers=("sq-2",)), Standing.OPEN, None),
+    ],
+)
+def test_s4_only_plausible_or_better_answers(found, standing: Standing, grade: Grade | None) -> None:
+    (question,) = after([found]).sub_questions
+    assert (question.standing, question.grade) == (standing, grade)
+    if grade is not None:
+        assert (question.finding, question.evidence) == (found.claim, (found.id,))
+
+
+def test_the_finding_of_a_question_is_the_best_fact_that_speaks_of_it() -> None:
+    first = fact("Ropes are checked by two people each time.", answers=("sq-1",))
+    second = fact("The harbour of Ardal was opened to steamers in 1874.", answers=("sq-1",))
+    wanted = replace(asked(1), text="When was the harbour of Ardal opened to steamers?")
+    (question,) = after([first, second], wanted).sub_questions
+    assert question.finding == second.claim
+
+
+def test_s4_a_single_unverified_source_answers_once_another_confirms_it() -> None:
+    one = fact("The harbour of Ardal was opened to steamers in 1874.", answers=("sq-1",), **WEB)
+    other = fact(
+        "In 1874 the Ardal harbour opened for its first steamers.", source="S2", kind="web", url="https://example.org/y"
+    )
+    (question,) = standings(
+        thread(sub_questions=(asked(1),), facts=(one,)), one_round(urls="a", facts=[other])
+    ).sub_questions
+    assert (question.standing, question.grade) == (Standing.ANSWERED, Grade.VERIFIED)
+
+
+def test_s2_fr4_three_failed_attempts_exhaust_a_sub_question() -> None:
+    question = asked(1)
+    seen = []
+    for _ in range(3):
+        (question,) = after(question=question, targets=("sq-1",)).sub_questions
+        seen.append((question.attempts, question.standing))
+    assert seen == [(1, Standing.OPEN), (2, Standing.OPEN), (3, Standing.EXHAUSTED)]
+
+
+def test_s2_fr4_only_what_was_targeted_and_got_nothing_is_a_failed_attempt() -> None:
+    assert after(question=asked(1)).sub_questions[0].attempts == 0  # not targeted
+    got = fact(answers=("sq-1",), **WEB)
+    assert after([got], targets=("sq-1",)).sub_questions[0].attempts == 0  # got something, if unverified
+    assert after(targets=("sq-1",), cut=True).sub_questions[0].attempts == 0  # the reserve cut it
+    assert after(targets=("sq-1",), failures=("down",)).sub_questions[0].attempts == 1  # a failed search counts
+
+
+def test_a_question_that_is_answered_gathers_no_failed_attempts() -> None:
+    done = replace(asked(1, Standing.ANSWERED, Grade.PLAUSIBLE), finding="It did", evidence=(FactId("F1"),))
+    assert after(question=done, targets=("sq-1",)).sub_questions[0] == done
+
+
+def test_attempts_is_the_number_of_the_course() -> None:
+    assert after(question=asked(1), targets=("sq-1",), attempts=1).sub_questions[0].standing is Standing.EXHAUSTED
+    kept = after(question=asked(1), targets=("sq-1",), attempts=1, exhaust=False).sub_questions[0]
+    assert (kept.standing, kept.attempts) == (Standing.OPEN, 1)  # S1, S3, S4: still a gap
+
+
+def test_facts_that_come_late_answer_an_exhausted_sub_question() -> None:
+    gone = asked(1, Standing.EXHAUSTED, attempts=3)
+    assert after([fact(answers=("sq-1",))], gone).sub_questions[0].standing is Standing.ANSWERED
+
+
+def test_s4_subject_rounds_count_when_targeted() -> None:
+    targeted = after(subjects=(subject("Ardal"),), subjects_aimed=("Ardal",)).subjects[0]
+    passed = after(subjects=(subject("Ardal"),)).subjects[0]
+    assert (targeted.rounds, passed.rounds) == (1, 0)
+    assert after(subjects=(subject("Ardal"),), subjects_aimed=("Ardal",), cut=True, urls="").subjects[0].rounds == 0
+
+
+@pytest.mark.parametrize(
+    ("found", "coverage"),
+    [
+        (fact(subjects=("Ardal",)), Coverage.COVERED),
+        (fact(subjects=("Ardal",), **WEB), Coverage.PARTIAL),
+        (fact(), Coverage.COVERED),  # the quote names it
+        (fact("Fish is salted in Bergen."), Coverage.UNCOVERED),
+    ],
+)
+def test_s4_subject_coverage_by_grade(found, coverage: Coverage) -> None:
+    assert after([found], subjects=(subject("Ardal"),)).subjects[0].coverage is coverage
+
+
+def test_a_subject_is_covered_under_its_alias() -> None:
+    named = Subject("Port of Ardal", aliases=("harbour",))
+    assert after([fact()], subjects=(named,)).subjects[0].coverage is Coverage.COVERED
+
+
+def test_a_name_of_stop_words_must_stand_there_literally() -> None:
+    band = Subject("The Who")
+    assert after([fact("In 1964 The Who played.")], subjects=(band,)).subjects[0].coverage is Coverage.COVERED
+    assert after([fact("Those who played.")], subjects=(band,)).subjects[0].coverage is Coverage.UNCOVERED
+
+
+def test_all_words_of_a_name_must_stand_there() -> None:
+    two = Subject("Ardal railway")
+    assert after([fact()], subjects=(two,)).subjects[0].coverage is Coverage.UNCOVERED
+
+
+def test_a_fact_found_again_gains_what_it_speaks_to() -> None:
+    one, again = fact(answers=("sq-1",), confidence=0.4), fact(answers=("sq-2",), confidence=0.6)
+    (joined,) = merged_facts([one], [again])
+    assert (joined.answers, joined.confidence) == (("sq-1", "sq-2"), 0.6)
+
+
+def test_s4_contradictions_are_kept_once_for_each_pair_and_never_dropped() -> None:
+    a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
+    one = Contradiction("opening", a.id, b.id)
+    turned = Contradiction("opened when", b.id, a.id)
+    assert merged_contradictions((one,), (turned,), (a, b)) == (one,)
+    solved = merged_contradictions((one,), (replace(turned, resolved=True, scope="two harbours"),), (a, b))
+    assert solved == (replace(one, resolved=True, scope="two harbours"),)
+    assert merged_contradictions(solved, (one,), (a, b)) == solved
+    assert merged_contradictions((one,), (), ()) == (one,)
+    scoped = replace(one, scope="in summer")
+    (kept,) = merged_contradictions((scoped,), (replace(one, resolved=True),), (a, b))
+    assert (kept.resolved, kept.scope) == (True, "in summer")
+
+
+def test_contradictions_of_unknown_facts_are_not_data() -> None:
+    a = fact()
+    assert (
+        merged_contradictions((), (Contradiction("x", a.id, FactId("Fzzz")), Contradiction("x", a.id, a.id)), (a,))
+        == ()
+    )
+
+
+def test_contradictions_enter_with_a_round_or_with_a_proposal() -> None:
+    a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
+    conflict = Contradiction("opening", a.id, b.id)
+    state = thread(facts=(a, b))
+    assert standings(state, one_round(), contradictions=(conflict,)).contradictions == (conflict,)
+    assert heed(state, Proposal("", contradictions=(conflict,))).contradictions == (conflict,)
+    assert heed(state, Proposal("", answered=("sq-1",))) == state
+
+
+FACTS = st.lists(
+    st.builds(
+        lambda quote, number, answers, web: fact(quote, source=f"S{number}", answers=answers, **(WEB if web else {})),
+        st.sampled_from(["It opened in 1874.", "Ardal has a harbour.", "Fish is salted."]),
+        st.integers(1, 3),
+        st.lists(st.sampled_from(["sq-1", "sq-2"]), unique=True),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(FACTS, FACTS, st.sets(st.sampled_from(["sq-1", "sq-2"])), st.booleans())
+def test_nothing_found_is_lost_and_standings_are_repeatable(known, found, targets, cut: bool) -> None:
+    state = thread(sub_questions=(asked(1), asked(2)), subjects=(subject("Ardal"),), facts=merged_facts((), known))
+    done = one_round(urls="a", facts=found, targets=tuple(targets), cut=cut)
+    result = standings(state, done)
+    assert {each.id for each in result.facts} == {each.id for each in (*known, *found)}
+    assert result == standings(state, done)
+    assert [each.id for each in result.sub_questions] == ["sq-1", "sq-2"]
+    for each in result.sub_questions:
+        assert (each.standing is Standing.ANSWERED) == (each.grade in (Grade.PLAUSIBLE, Grade.VERIFIED))
+        assert set(each.evidence) <= {f.id for f in result.facts}
+
+
+@given(FACTS, FACTS)
+def test_an_answered_question_stays_answered(known, found) -> None:
+    state = thread(sub_questions=(asked(1),))
+    first = standings(state, one_round(urls="a", facts=known))
+    later = replace(state, facts=first.facts, sub_questions=first.sub_questions)
+    second = standings(later, one_round(urls="b", facts=found, targets=("sq-1",)))
+    if first.sub_questions[0].standing is Standing.ANSWERED:
+        assert second.sub_questions[0].standing is Standing.ANSWERED

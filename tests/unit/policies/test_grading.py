@@ -1,0 +1,184 @@
+"""Grading: who says it and who else says it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.policies.threads import fact
+
+from corrobora.domain.evidence import Grade
+from corrobora.policies.grading import (
+    best_first,
+    best_grade,
+    confidence,
+    corroborates,
+    grade,
+    graded,
+    is_official,
+    witness,
+    witnesses,
+)
+
+QUOTE = "The harbour of Ardal was opened to steamers in 1874."
+AGREES = "In 1874 the Ardal harbour opened for its first steamers."
+
+
+def web(quote: str, host: str, source: str, **more):
+    return fact(quote, source=source, kind="web", url=f"https://{host}/page", **more)
+
+
+def test_s4_verified_by_a_primary_source() -> None:
+    assert grade(fact(primary=True), ()) is Grade.VERIFIED
+    assert grade(web(QUOTE, "ports.gov", "S1"), ()) is Grade.VERIFIED
+
+
+def test_s4_plausible_for_a_document_that_the_user_gave() -> None:
+    assert grade(fact(), ()) is Grade.PLAUSIBLE
+
+
+def test_s4_unverified_for_one_web_page_of_unknown_standing() -> None:
+    one = web(QUOTE, "example.com", "S1")
+    assert grade(one, (one,)) is Grade.UNVERIFIED
+
+
+def test_s4_verified_by_independent_agreement() -> None:
+    one, other = web(QUOTE, "example.com", "S1"), web(AGREES, "example.org", "S2")
+    assert grade(one, (one, other)) is Grade.VERIFIED
+    assert witnesses(one, (one, other)) == 2
+
+
+@pytest.mark.parametrize(
+    ("why", "other"),
+    [
+        ("same source", web(AGREES, "example.com", "S1")),
+        ("same origin", web(AGREES, "example.org", "S2", origin="origin of S1")),
+        ("same site", web(AGREES, "www.example.com", "S2")),
+        ("other number", web("In 1875 the Ardal harbour opened for its first steamers.", "example.org", "S2")),
+        ("no number", web("The Ardal harbour was opened to steamers early.", "example.org", "S2")),
+        ("other stance", web("In 1874 the Ardal harbour was not opened to steamers.", "example.org", "S2")),
+        ("other topic", web("In 1874 the railway of Bergen carried fish.", "example.org", "S2")),
+    ],
+)
+def test_what_is_no_independent_agreement(why: str, other) -> None:
+    one = web(QUOTE, "example.com", "S1")
+    assert not corroborates(other, one), why
+    assert grade(one, (one, other)) is Grade.UNVERIFIED
+
+
+def test_design_10_4_copied_sentences_are_one_witness() -> None:
+    long = "The harbour of Ardal was opened to steamers and fishing boats under royal charter during summer 1874."
+    one, copy = web(long, "example.com", "S1"), web(long.replace("during", "in the"), "example.org", "S2")
+    assert not corroborates(copy, one)
+
+
+def test_a_longer_statement_that_says_more_is_no_copy() -> None:
+    short = "The harbour of Ardal opened for steamers and fishing boats under royal charter."
+    longer = short.replace(".", ", after years of debate, floods, a lottery, two wars and one railway nobody wanted.")
+    assert corroborates(web(longer, "example.org", "S2"), web(short, "example.com", "S1"))
+
+
+def test_three_shared_words_agree_and_two_do_not() -> None:
+    one = web("Ardal harbour opened.", "example.com", "S1")
+    assert corroborates(web("Ardal harbour opened.", "example.org", "S2"), one)
+    two = web("Ardal opened.", "example.com", "S1")
+    assert not corroborates(web("Ardal opened.", "example.org", "S2"), two)
+
+
+def test_words_of_obligation_must_agree() -> None:
+    one = fact("Verifiers should not require periodic changes of passwords.", source="S1")
+    other = fact("Verifiers shall not require periodic changes of passwords.", source="S2")
+    assert not corroborates(other, one)
+
+
+@pytest.mark.parametrize(
+    ("url", "official"),
+    [
+        ("https://www.ports.gov/rules", True),
+        ("https://www.gov.uk/ports", True),
+        ("https://physics.ox.ac.uk", True),
+        ("https://mit.edu", True),
+        ("https://datatracker.ietf.org/doc/x", True),
+        ("https://gov.example.com", False),
+        ("https://mygov.com", False),
+        ("https://notietf.org", False),
+        ("file.md", False),
+        ("https://[broken", False),
+        ("", False),
+    ],
+)
+def test_official_addresses(url: str, official: bool) -> None:
+    assert is_official(url) is official
+
+
+def test_confidence_adds_over_witnesses_and_not_over_copies() -> None:
+    one, other = fact(confidence=0.5, source="S1"), fact(confidence=0.5, source="S2")
+    copy = fact(confidence=0.4, source="S3", origin="origin of S1")
+    assert confidence([one]) == 0.5
+    assert confidence([one, other]) == 0.75
+    assert confidence([one, copy]) == 0.5
+    assert confidence([]) == 0.0
+
+
+def test_the_best_come_first() -> None:
+    weak = fact("a", grade=Grade.UNVERIFIED, confidence=0.9)
+    sure = fact("b", grade=Grade.VERIFIED, confidence=0.1)
+    surer = fact("c", grade=Grade.VERIFIED, confidence=0.2)
+    assert best_first([weak, sure, surer]) == (surer, sure, weak)
+    assert best_grade([weak, sure]) is Grade.VERIFIED
+    assert best_grade([]) is None
+
+
+SENTENCES = st.sampled_from(
+    [QUOTE, AGREES, "Steamers may not enter Ardal harbour.", "Fish is salted in Bergen.", "In 1875 it closed.", "Yes"]
+)
+FACTS = st.lists(
+    st.builds(
+        lambda quote, number, kind, host, origin, primary, sure: fact(
+            quote,
+            source=f"S{number}",
+            kind=kind,
+            url=f"https://{host}/x" if kind == "web" else f"{number}.md",
+            origin=origin,
+            primary=primary,
+            confidence=sure,
+        ),
+        SENTENCES,
+        st.integers(1, 4),
+        st.sampled_from(["web", "document"]),
+        st.sampled_from(["example.com", "example.org", "city.gov"]),
+        st.sampled_from(["", "o1", "o2"]),
+        st.booleans(),
+        st.floats(-1, 2),
+    ),
+    max_size=8,
+)
+
+
+@given(FACTS)
+def test_grading_all_at_once_equals_grading_one_by_one(facts) -> None:
+    assert [each.grade for each in graded(facts)] == [grade(each, facts) for each in facts]
+
+
+@given(FACTS, FACTS)
+def test_more_facts_never_lower_a_grade(facts, more) -> None:
+    order = [Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED]
+    for each in facts:
+        assert order.index(grade(each, [*facts, *more])) >= order.index(grade(each, facts))
+
+
+@given(FACTS)
+def test_a_grade_never_depends_on_what_a_model_thinks(facts) -> None:
+    boasted = [replace(each, confidence=1.0, grade=Grade.VERIFIED) for each in facts]
+    assert [each.grade for each in graded(boasted)] == [each.grade for each in graded(facts)]
+
+
+@given(FACTS)
+def test_grading_twice_changes_nothing_and_witnesses_are_counted(facts) -> None:
+    once = graded(facts)
+    assert graded(once) == once
+    assert 0.0 <= confidence(facts) <= 1.0
+    for each in facts:
+        assert 1 <= witnesses(each, facts) <= max(1, len({witness(other) for other in facts}))

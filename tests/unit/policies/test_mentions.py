@@ -1,0 +1,65 @@
+"""Mentions: names, identifiers, dates and quantities by spelling alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.mentions import dates, holds, is_day, mentions, names, quantities, squash, years
+from corrobora.policies.words import stems
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("When did Lothair II's mother die?", ("Lothair II",)),
+        ("She met Ermengarde of Tours there.", ("Ermengarde of Tours",)),
+        ("Walking On The Water is a film by Ana de la Cruz.", ("Walking On The Water", "Ana de la Cruz")),
+        ("Is SMS allowed under NIST SP 800-63B?", ("SMS", "NIST SP 800-63B")),
+        ("Reuters and The Age wrote about RFC 2119.", ("Reuters", "The Age", "RFC 2119")),
+        ("Operators SHALL NOT do it.", ("Operators",)),
+        ("nothing named here", ()),
+    ],
+)
+def test_names_are_found_by_their_capitals(text, found):
+    assert names(text) == found
+
+
+def test_a_quoted_title_is_one_mention():
+    assert "The Verge" in {m.text for m in mentions("Does 'The Verge' say so?")}
+
+
+def test_dates_years_and_quantities_are_read():
+    assert dates("on 11 November 875, on June 5th, 1962 and on 2021-02-03; not on 99 June 2000") == (
+        "1962-06-05",
+        "2021-02-03",
+    )
+    assert years("from 1998 to 2015, version 2015.3") == (1998, 2015)
+    assert [(q.value, q.unit) for q in quantities("at least 8 characters, 12 % and $26.3 billion")] == [
+        (8.0, "charact"),
+        (12.0, "%"),
+        (26.3e9, "$"),
+    ]
+
+
+def test_spacing_does_not_hide_an_identifier():
+    text = "as SP800-63B says"
+    assert holds(frozenset(stems(text)), squash(text), "NIST SP 800-63B")
+    assert not holds(frozenset(stems(text)), squash(text), "SP 800-99")
+    assert is_day("November 6")
+    assert not is_day("March Hare")
+
+
+@given(st.text(max_size=300))
+def test_mentions_stand_where_they_say(text):
+    for mention in mentions(text):
+        assert text[mention.start : mention.end] == mention.text
+        assert mention.text
+
+
+@pytest.mark.parametrize("hostile", ["A " * 50_000, "'" * 100_000, "1,1" * 50_000, "A-" * 50_000, '"a ' * 50_000])
+def test_hostile_texts_are_read_to_the_end(hostile):
+    mentions(hostile)
+    quantities(hostile)
+    dates(hostile)

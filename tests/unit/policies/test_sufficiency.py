@@ -1,0 +1,64 @@
+"""Sufficiency: evidence that lacks what the question names is not enough."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.policies.sufficiency import anchors, refusal, sufficient
+
+TEXTS = [
+    "In 2019 the ornithologist Marta Lindqvist counted 412 nests on the harbour roofs. Harbour Birds www.smh.com.au"
+]
+
+
+def test_what_the_question_names_must_stand_in_the_evidence():
+    assert sufficient("How many nests did Marta Lindqvist count on the harbour roofs?", (), TEXTS).enough
+    refused = sufficient("How many nests did Oskar Brandt and the Kestrel Institute count?", (), TEXTS)
+    assert not refused.enough
+    assert refused.missing == ("Oskar Brandt", "Kestrel Institute")
+
+
+def test_an_outlet_may_stand_in_the_address():
+    assert sufficient("What nests did Marta Lindqvist count, as The Sydney Morning Herald reported?", (), TEXTS).enough
+
+
+def test_a_question_without_names_needs_its_topic():
+    assert sufficient("How many nests were counted on harbour roofs?", (), TEXTS).enough
+    assert not sufficient("How do volcanoes erupt under glaciers?", (), TEXTS).enough
+
+
+def test_no_text_is_never_enough_and_dates_anchor_nothing():
+    assert not sufficient("How many nests?", (), []).enough
+    assert anchors("What did Reuters say on November 6?") == ("Reuters",)
+
+
+@given(st.text(max_size=120), st.lists(st.text(max_size=80), max_size=4))
+def test_more_evidence_never_makes_it_less(question, texts):
+    if sufficient(question, (), texts).enough:
+        assert sufficient(question, (), [*texts, "Something else."]).enough
+
+
+def test_a_name_alone_is_no_evidence_for_what_is_asked_of_it():
+    found = sufficient("Which statute of Lindqvist regulates nuclear waste storage?", (), TEXTS)
+    assert not found.enough
+    assert {"nuclear", "waste"} <= set(found.missing)
+
+
+def test_an_outlet_need_not_stand_in_what_it_printed():
+    assert sufficient("According to Reuters, how many nests did Marta Lindqvist count?", (), TEXTS).enough
+
+
+def test_facts_that_answer_nothing_are_refused_with_what_is_lacking():
+    source = Source(SourceId("S1"), "Harbour Birds", "birds", "h", "h")
+    passage = Passage(PassageId("C1"), source.id, TEXTS[0], 0, len(TEXTS[0]), "")
+    fact = Fact.quoted(Document(source, TEXTS[0], (passage,)), passage, TEXTS[0][:60], answers=("sq-1",))
+    assert fact is not None
+    good = SubQuestion("sq-1", "How many nests did Marta Lindqvist count?", standing=Standing.ANSWERED)
+    assert refusal(good.text, [good], [fact]) == ""
+    bad = SubQuestion(
+        "sq-1", "Which tax on imported wine did Marta Lindqvist raise in the parliament?", standing=Standing.ANSWERED
+    )
+    assert "parliament" in refusal(bad.text, [bad], [fact])

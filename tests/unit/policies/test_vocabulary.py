@@ -1,0 +1,75 @@
+"""Vocabulary: the sources' own words for what was asked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.vocabulary import (
+    Equivalence,
+    aliases,
+    equivalences,
+    filed_under,
+    named_after,
+    paired,
+    phrased,
+    read_as,
+    recurring,
+    synonyms,
+    wider,
+)
+from corrobora.policies.words import stems
+
+
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        ("A thermal chamber — commonly referred to as a kiln — holds heat.", "thermal chamber", "kiln"),
+        ("A passkey, also known as a discoverable credential, is stored.", "passkey", "discoverable credential"),
+        ("The public switched telephone network (PSTN) is old.", "public switched telephone network", "PSTN"),
+        ("kiln: See thermal chamber.", "kiln", "thermal chamber"),
+        ("Use a myocardial infarction, i.e., heart attack, code.", "myocardial infarction", "heart attack"),
+    ],
+)
+def test_texts_say_that_two_names_mean_one_thing(text, one, other):
+    assert Equivalence(one, other) in equivalences(text)
+
+
+def test_a_bracket_that_is_no_acronym_says_nothing():
+    assert equivalences("The chamber (open daily) is warm.") == ()
+
+
+def test_a_learned_name_stands_for_the_asked_one():
+    pairs = [Equivalence("thermal chamber", "kiln")]
+    wanted = frozenset(stems("kiln opening"))
+    assert synonyms(wanted, pairs) == ("thermal chamber",)
+    held = read_as(stems("Open the thermal chambers slowly."), aliases(wanted, pairs))
+    assert stems("kiln")[0] in held
+    assert stems("kiln")[0] not in read_as(stems("Open the door slowly."), aliases(wanted, pairs))
+
+
+def test_what_a_name_is_filed_under():
+    assert wider("sent via the PSTN (SMS or voice).", frozenset(stems("SMS"))) == ("PSTN",)
+    assert filed_under(["sent via the PSTN (SMS or voice)."], frozenset(stems("SMS"))) == {"sm": (frozenset({"pstn"}),)}
+
+
+def test_phrases_that_recur_are_learned_and_general_headings_are_not():
+    texts = [("thermal chamber rules", 1.0), ("open the thermal chamber", 1.0), ("a glaze", 1.0)]
+    assert recurring(texts, frozenset()) == ("thermal chamber",)
+    assert named_after("A.3 Complexity") == "complexity"
+    assert named_after("1. Introduction") == ""
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_names_that_stand_in_it(text):
+    folded = " ".join(text.split())
+    for pair in equivalences(folded):
+        assert paired(phrased(Equivalence("x y", "z"))) == Equivalence("x y", "z")
+        assert all(word in folded for word in (*pair.one.split(), *pair.other.split()))
+
+
+@pytest.mark.parametrize("hostile", ["(AB" * 30_000, "also known as " * 10_000, "e.g. " * 20_000, "x — " * 30_000])
+def test_hostile_texts_are_read_to_the_end(hostile):
+    equivalences(hostile)
+    wider(hostile, frozenset({"x"}))

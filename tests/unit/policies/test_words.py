@@ -1,0 +1,42 @@
+"""Words: folding, stems and the fingerprint that indexes are stamped with."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.words import STOP_WORDS, content_words, fingerprint, fold, stem, stems, words
+
+
+def test_case_accents_and_possessives_are_folded():
+    assert words("The King’s Müller, O'Brien") == ["the", "king", "muller", "o", "brien"]
+
+
+def test_stop_words_have_no_stem():
+    assert stems("the running of the dogs") == ("run", "dog")
+    assert stem("the") == ""
+
+
+def test_scripts_without_spaces_give_pairs():
+    assert words("北京大学 x") == ["北京", "京大", "大学", "x"]
+
+
+def test_content_words_keep_order_and_drop_repeats():
+    assert content_words("Length and the length of passwords") == ("length", "passwords")
+
+
+def test_fingerprint_names_version_and_list():
+    assert fingerprint().startswith("porter-1-")
+    assert all(fold(word) == word for word in STOP_WORDS)
+
+
+@given(st.text())
+def test_words_are_folded_already(text):
+    for word in words(text):
+        assert word
+        assert words(word)[0:1] == [word] or fold(word) != word or len(words(word)) != 1
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")))
+def test_case_does_not_matter(text):
+    assert words(text.upper()) == words(text.lower())
