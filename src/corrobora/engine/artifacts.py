@@ -1,0 +1,308 @@
+"""Artifacts: the files of a run in the layouts that the seeds name.
+
+Knows S4's micro-reports and completion report, as text, and how files are named. Does not write files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from corrobora.domain.brief import Coverage
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Round, Saturation, StopReason, ThreadState
+from corrobora.policies.plateau import saturation_of
+
+_REASONS = {StopReason.CRITERIA_MET: "CRITERIA_MET", StopReason.PLATEAU: "PLATEAU_STOPPED"}
+
+
+def slug(name: str, *, limit: int = 48) -> str:
+    """A file name from any text: lower case, hyphens for spaces (S4), a hash where more was lost (safety P07, G12)."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
+        return plain
+    return f"{plain[:limit].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def cell(text: str, limit: int = 300) -> str:
+    """Text for a cell of a Markdown table."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
+    """A Markdown table; a dash where there are no rows."""
+    lines = [f"| {' | '.join(header)} |", f"|{'|'.join('---' for _ in header)}|"]
+    lines += [f"| {' | '.join(cell(str(value), limit) for value in row)} |" for row in rows]
+    if not rows:
+        lines.append(f"| {' | '.join('-' for _ in header)} |")
+    return "\n".join(lines)
+
+
+def micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
+    """Name and text of the micro-report of the last round, in S4's front matter and tables."""
+    last = thread.rounds[-1]
+    level = saturation_of(last.new_facts)
+    opened = [r for r in last.readings if not r.again]  # a second look opens nothing
+    told = {f.id for done in thread.rounds[:-1] for r in done.readings for f in r.facts}
+    told -= {f.id for r in opened for f in r.facts}
+    new = {f.id for r in last.readings for f in r.facts} - told  # nor does it find again what was told before
+    facts = [f for f in thread.facts if f.id in new]
+    consulted = [r for r in opened if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY)]
+    failed = [r for r in opened if r not in consulted]
+    by_id = {f.id: f for f in thread.facts}
+    contradictions = [c for c in thread.contradictions if {c.a, c.b} & {f.id for f in facts}]
+    against = [each for reading in last.readings for each in reading.against]
+    unverified = facts and all(f.grade is Grade.UNVERIFIED for f in facts)
+    flag = " All facts of this round are UNVERIFIED: none answers a sub-question." if unverified else ""
+    text = f"""---
+thread: {thread.title}
+round: {last.number}
+strategy_phase: {last.phase}
+timestamp: {timestamp}
+sources_consulted: {len(consulted)}
+new_facts: {last.new_facts}
+confirming_facts: {last.confirming_facts}
+saturation: {level}
+---
+
+## Round Summary
+
+{_summary(thread, len(consulted), len(failed))}{flag}{_drifts(last)}
+
+## Facts Extracted
+
+{_facts(facts)}
+
+## Subject Registry Updates
+
+{_subjects(thread)}
+
+## Disambiguation Updates
+
+{_disambiguation(thread)}
+
+## Contradictions Found
+
+{_contradictions(contradictions, against, by_id)}
+
+{_assessment(thread, level)}
+"""
+    return f"micro-report-{slug(thread.title)}-round-{last.number}.md", text
+
+
+def _assessment(thread: ThreadState, level: Saturation) -> str:
+    """How saturated the round was, and what the next one is told."""
+    last = thread.rounds[-1]
+    remaining = [q.text for q in thread.sub_questions if q.standing != "ANSWERED"]
+    decision = last.decision
+    return f"""## Saturation Assessment
+
+- New facts this round: {last.new_facts}
+- Confirming facts (already known): {last.confirming_facts}
+- Saturation level: {level}{" (all results drifted: the round is not counted)" if last.all_drifted else ""}
+  - HIGH: 0-1 new facts (mostly confirming: the source is exhausted, not productive)
+  - MEDIUM: 2-4 new facts (some new, some confirming)
+  - LOW: 5+ new facts (mostly new information)
+
+## Next Round Guidance
+
+- Strategy phase recommendation: {_recommendation(thread)}
+- Reason: {_why(thread, level)}
+- Suggested focus: "{cell(decision.proposal.next_topic if decision else "", 200)}"
+- Remaining gaps: {"; ".join(remaining) or "none"}"""
+
+
+def _summary(thread: ThreadState, consulted: int, failed: int) -> str:
+    last = thread.rounds[-1]
+    queries = ", ".join(f'"{q.text}"' for q in last.intent.queries) or "nothing"
+    failures = f" {len(last.failures)} searches failed: {'; '.join(last.failures)}." if last.failures else ""
+    return (
+        f"Searched {queries} ({cell(last.intent.goal, 200)}). {len(last.hits)} results, {consulted} sources consulted, "
+        f"{failed} not read. {last.new_facts} new and {last.confirming_facts} confirming facts.{failures}"
+    )
+
+
+def _facts(facts: Sequence[Fact]) -> str:
+    rows = [(n, f.claim, f.title, f.url, f.grade, f'"{cell(f.quote, 160)}" {f.marker}') for n, f in enumerate(facts, 1)]
+    return table(("#", "Fact", "Source", "URL", "Confidence", "Notes"), rows)
+
+
+def _subjects(thread: ThreadState) -> str:
+    last = thread.rounds[-1]
+    before = dict(last.prior)
+    rows = [
+        (
+            s.name,
+            before.get(s.name, Coverage.UNCOVERED),
+            s.coverage,
+            f"{'targeted this round; ' if s.name in last.intent.subjects else ''}{s.finding or 'nothing yet'}",
+        )
+        for s in thread.subjects
+    ]
+    return table(("Subject", "Prior Status", "New Status", "Evidence"), rows)
+
+
+def _disambiguation(thread: ThreadState) -> str:
+    lines: list[str] = []
+    for term in thread.brief.disambiguation:
+        seen = sum(term.lower() in f"{f.title} {f.quote}".lower() for f in thread.facts)
+        lines.append(f"- {term}: {'SUPPORTED' if seen else 'UNCONFIRMED'} because {seen} facts name it")
+    return "\n".join(lines) or "- none given"
+
+
+def _drifts(last: Round) -> str:
+    """The log of what was skipped because it lies outside what is asked (S4, Phase 4)."""
+    skipped = [f"{r.hit.url} ({r.note})" for r in last.readings if r.outcome is ReadOutcome.DRIFTED]
+    return f" Skipped for drift: {'; '.join(skipped)}." if skipped else ""
+
+
+def _contradictions(
+    found: Sequence[Contradiction], against: Sequence[KnownConflict], facts: Mapping[FactId, Fact]
+) -> str:
+    rows = [
+        (
+            c.claim,
+            f"{facts[c.a].quote} ({facts[c.a].url})",
+            f"{facts[c.b].quote} ({facts[c.b].url})",
+            "RESOLVED" if c.resolved else "OPEN",
+        )
+        for c in found
+        if c.a in facts and c.b in facts
+    ]
+    rows += [
+        (each.difference, f"{each.known} (known fact of the brief)", f"{f.quote} ({f.url})", "OPEN")
+        for each in against
+        if (f := facts.get(each.fact)) is not None
+    ]
+    return table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
+
+
+def _recommendation(thread: ThreadState) -> str:
+    last = thread.rounds[-1]
+    if not thread.open:
+        return f"STOP ({thread.stop})"
+    return f"STAY in {last.phase}" if thread.phase.name == last.phase else f"ADVANCE to {thread.phase.name}"
+
+
+def _why(thread: ThreadState, level: Saturation) -> str:
+    if thread.escape is not None:
+        return f"plateau: next escape is {thread.escape}"
+    if not thread.open:
+        return str(thread.stop)
+    return f"saturation {level}"
+
+
+def completion_report(found: Findings, budget: int) -> tuple[str, str]:
+    """Name and text of the thread completion report, in S4's layout."""
+    reason = _REASONS.get(found.stop, "BUDGET_EXHAUSTED") if found.stop is not None else "BUDGET_EXHAUSTED"
+    phases = list(dict.fromkeys(r.phase for r in found.rounds))
+    questions = [
+        (q.id, q.text, q.standing, q.grade or Grade.UNVERIFIED, q.finding or "no sufficient evidence")
+        for q in found.sub_questions
+    ]
+    subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
+    conflicts = _open_conflicts(found)
+    gaps = [(g.text, _gap_reason(found), len(found.rounds), _next_step(found)) for g in found.gaps]
+    history = [
+        (r.number, r.new_facts, r.confirming_facts, saturation_of(r.new_facts), r.phase, r.escape or "N/A")
+        for r in found.rounds
+    ]
+    text = f"""## Thread Completion Report: {found.title}
+
+**Rounds executed:** {len(found.rounds)} of {budget}
+**Convergence reason:** {reason}
+**Micro-reports generated:** {len(found.rounds)}
+**Strategy phases traversed:** {", ".join(phases)}
+
+### Sub-Question Status
+
+{table(("ID", "Question", "Status", "Confidence", "Key Finding"), questions)}
+
+### Subject Coverage
+
+{table(("Subject", "Rounds Dedicated", "Status", "Key Finding"), subjects)}
+
+### All Sources Consulted
+
+{table(("#", "URL", "Source Title", "Rounds Used In", "Value"), _sources(found))}
+
+### Open Contradictions
+
+{table(("Claim", "Source A", "Source B", "Status", "Impact"), conflicts)}
+
+### Gaps Remaining
+
+{table(("Gap", "Why Not Found", "Rounds Attempted", "Recommended Next Step"), gaps)}
+
+### Plateau History
+
+{table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
+"""
+    return f"thread-completion-{slug(found.title)}.md", text
+
+
+def _open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
+    """Rows of open contradictions: between sources, and with the known facts of the brief."""
+    facts = {f.id: f for f in found.facts}
+    conflicts = [
+        (
+            c.claim,
+            f"{facts[c.a].quote} ({facts[c.a].url})",
+            f"{facts[c.b].quote} ({facts[c.b].url})",
+            "OPEN",
+            f"{c.severity}: {c.difference or 'the claim stays undecided'}",
+        )
+        for c in found.contradictions
+        if not c.resolved and c.a in facts and c.b in facts
+    ]
+    conflicts += [
+        (
+            k.difference,
+            f"{k.known} (known fact of the brief)",
+            f"{f.quote} ({f.url})",
+            "OPEN",
+            "a known fact is in doubt",
+        )
+        for r in found.rounds
+        for reading in r.readings
+        for k in reading.against
+        if (f := facts.get(k.fact)) is not None
+    ]
+    return conflicts
+
+
+def _gap_reason(found: Findings) -> str:
+    failures = sum(len(r.failures) for r in found.rounds)
+    unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
+    if failures:
+        return f"{failures} searches failed"
+    return f"not stated in what was read; {unread} results were not read" if unread else "not stated in what was read"
+
+
+def _next_step(found: Findings) -> str:
+    return (
+        "add sources that name it, or raise the round budget" if found.stop is not StopReason.PLATEAU else "add sources"
+    )
+
+
+def _sources(found: Findings) -> list[tuple[object, ...]]:
+    rounds: dict[str, list[int]] = {}
+    titles: dict[str, str] = {}
+    facts: dict[str, int] = {}
+    for r in found.rounds:
+        for reading in r.readings:
+            if not reading.again and reading.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED):
+                rounds.setdefault(reading.hit.url, []).append(r.number)
+                titles[reading.hit.url] = reading.title
+                facts[reading.hit.url] = facts.get(reading.hit.url, 0) + len(reading.facts)
+    return [
+        (n, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _value(facts[url]))
+        for n, (url, used) in enumerate(rounds.items(), 1)
+    ]
+
+
+def _value(facts: int) -> str:
+    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth

@@ -1,0 +1,117 @@
+"""Deliver: the report with its methodology, its files and its last events.
+
+Knows what belongs to a delivered report. A run without evidence delivers an outcome and no report body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from corrobora.domain.events import EventType
+from corrobora.domain.evidence import Fact
+from corrobora.domain.report import Findings, Outcome, Report, Verdict
+from corrobora.domain.run import Stage
+from corrobora.engine.artifacts import completion_report
+from corrobora.engine.codec import encode
+from corrobora.engine.methodology import methodology, threads
+from corrobora.engine.render import citations, html, markdown, methodology_section, numbered, outcome
+from corrobora.engine.review import overlap_score
+from corrobora.engine.roundfiles import last_badge
+from corrobora.engine.session import Session
+from corrobora.engine.subagents import cost_estimate
+from corrobora.engine.verify import Checked
+from corrobora.policies.form import formed
+from corrobora.policies.loop_decision import phase_state
+from corrobora.policies.sufficiency import refusal
+
+
+async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
+    """Assemble the report, write its files, remember its facts, tell its end."""
+    run.enter(Stage.DELIVER)
+    # quotes that no model has judged are measured against the question: what does not answer it is no report
+    refused = refusal(run.brief.question, findings.sub_questions, findings.facts) if run.keyless else ""
+    draft = "" if refused else _shaped(checked.draft.body, run)
+    body, numbers = numbered(draft, findings.facts, () if refused else _disputed(findings))
+    cited_sources = {marker.split(":")[0] for marker in numbers}
+    snapshots = await run.snapshots(tuple(fact.source for fact in findings.facts if fact.marker in numbers))
+    done = methodology(findings, checked, len(cited_sources), run)
+    kind, reason = outcome(findings, len(numbers), failed_searches=done.failed_searches, searches=done.searches)
+    reason = refused if refused and kind is Outcome.NO_EVIDENCE else reason
+    report = Report(
+        question=run.brief.question,
+        title=checked.draft.title or run.brief.question,
+        outcome=kind,
+        reason=reason,
+        markdown="",
+        citations=citations(numbers, findings.facts, snapshots),
+        checks=checked.checks,
+        methodology=done,
+        findings=findings,
+        verdict=verdict,
+        overlap_score=overlap_score(checked),
+        stop=findings.stop,
+    )
+    text = markdown(report, body, numbers) if numbers else ""
+    report = replace(report, markdown=text)
+    await _files(report, run)
+    if findings.facts:
+        await run.facts.remember(findings.facts, run=run.run)
+    totals = {
+        "outcome": kind,
+        "reason": reason,
+        "words": len(text.split()),
+        "sources": len(cited_sources),
+        "citations": len(numbers),
+        "seconds": round(done.seconds, 1),
+        "supported": round(report.supported_share, 3),
+    }
+    run.tell(EventType.VERIFY, "root", {"removed": checked.removed_sentences, "supported": totals["supported"]})
+    run.tell(EventType.COMPLETE, "root", totals, number=last_badge(findings))
+    return report
+
+
+def _shaped(body: str, run: Session) -> str:
+    """Keep the rules of form (S2); the layouts of S1 and S4 are the seeds' own."""
+    if run.profile.layout not in ("questions", "words"):
+        return body
+    title, _, rest = body.lstrip().partition("\n") if body.lstrip().startswith("# ") else ("", "", body)
+    return f"{title}\n\n{formed(rest)}" if title else formed(rest)
+
+
+def nothing(report: Report) -> str:
+    """What is said in place of a report where there is no evidence: the outcome and the methodology, no findings."""
+    return f"No report: {report.reason or report.outcome}.\n\n{methodology_section(report)}\n"
+
+
+def _disputed(findings: Findings) -> list[Fact]:
+    """Facts of contradictions are cited even where the body leaves them out: both sides are printed."""
+    facts = {fact.id: fact for fact in findings.facts}
+    return [facts[i] for c in findings.contradictions for i in (c.a, c.b) if c.a in facts and c.b in facts]
+
+
+async def _files(report: Report, run: Session) -> None:
+    wanted = run.profile.artifacts
+    leaves = list(threads(report.findings))
+    if "subagents" in wanted:
+        usage = report.methodology.usage
+        await run.artifact_json("cost_estimate.json", cost_estimate(leaves, usage, report.methodology.seconds))
+    if "completion" in wanted:
+        for leaf in (each for each in leaves if each.rounds or each.failed):  # a scout pursues no thread
+            await run.artifact(*completion_report(leaf, leaf.max_rounds or run.profile.max_rounds))
+    if "phase_state" in wanted:
+        for leaf in leaves:
+            state = phase_state(
+                leaf.rounds,
+                leaf.sub_questions,
+                max_iterations=run.profile.max_rounds,
+                allowance=run.budget.allowance,
+                started_at=run.started_at,
+            )
+            await run.artifact_json(
+                f"phase_state{'' if leaf is leaves[0] else '-' + leaf.path.replace('/', '-')}.json", state
+            )
+    await run.artifact("report.json", encode(Report, report))
+    await run.artifact("report.md", report.markdown or nothing(report))
+    if report.markdown:
+        await run.artifact("report.html", html(report))
+    await run.artifact_json("methodology.json", asdict(report.methodology))

@@ -1,0 +1,58 @@
+"""Insights: when an extractor's optional output counts, and what it is told where the planner gave no spec.
+
+Knows S0's four triggers, S4's prompt templates and the minimal rubric. Does not read documents itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrobora.domain.brief import Standing
+from corrobora.domain.evidence import Passage
+from corrobora.domain.thread import ThreadState
+from corrobora.roles.extract import Extraction
+
+LOW_CONFIDENCE = 0.5
+LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
+
+
+def triggered(extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool) -> bool:
+    """Say whether one of S0's four triggers holds, so that follow-ups, gaps and linked sources count.
+
+    Low confidence on key claims; explicit limitations or future work; a contradiction; a discovery-intense leaf.
+    """
+    if discovery_intense or extraction.contradicts_known:
+        return True
+    if any(quote.confidence < LOW_CONFIDENCE for quote in extraction.quotes):
+        return True
+    return any(word in f"{p.heading}\n{p.text}".lower() for p in passages for word in LIMITATION_HEADINGS)
+
+
+def filled(template: str, thread: ThreadState) -> str:
+    """Fill the blanks of a phase's reading prompt (S4, WebFetch prompt templates)."""
+    if not template:
+        return ""
+    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not Standing.ANSWERED)
+    claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
+    topic = thread.objective or thread.brief.question
+    for blank, value in (
+        ("${TOPIC}", topic),
+        ("${CRITERIA}", criteria or topic),
+        ("${SPECIFIC_CLAIM}", claims or topic),
+    ):
+        template = template.replace(blank, value)
+    return template
+
+
+def rubric(thread: ThreadState) -> str:
+    """Compose the minimal rubric of an extraction from the objective and prior findings (S0, question delivery)."""
+    known = [q for q in thread.sub_questions if q.finding]
+    missing = [q.text for q in thread.sub_questions if q.standing is not Standing.ANSWERED]
+    lines = [
+        f"Scope: {thread.objective or thread.brief.question}",
+        f"Look for: {'; '.join(missing) or 'confirmation of what is known'}",
+        f"Leave out: {thread.out_of_scope}" if thread.out_of_scope else "",
+        f"Known already: {'; '.join(q.finding for q in known)[:600]}" if known else "",
+        "Target confidence: 0.7 or more for each key claim.",
+    ]
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,77 @@
+"""The micro-report: one round, one report, as events and, where the profile asks, as files (S4, S3).
+
+Knows what a round's events show, and that a round ends with S4's self-check. The files' layout is `engine.artifacts`'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from corrobora.domain.events import EventType
+from corrobora.domain.thread import ThreadState
+from corrobora.engine.artifacts import micro_report
+from corrobora.engine.roundfiles import finding, findings_name
+from corrobora.engine.selfcheck import self_checked
+from corrobora.engine.session import Session
+from corrobora.policies.loop_decision import loop_decision
+from corrobora.policies.plateau import plateau_level, saturation, url_overlap
+
+
+async def tell_round(thread: ThreadState, run: Session) -> None:
+    """Write the round's files, check the round, tell it: decision, conflicts, escapes, exhausted questions.
+
+    Raises:
+        RoleError: `self_check`, if an invariant of S4 does not hold after the round.
+    """
+    last = thread.last
+    if last is None or last.decision is None:
+        return
+    wanted, written = run.profile.artifacts, ""
+    if "micro_reports" in wanted:
+        written, text = micro_report(thread, run.outside.clock.wall())
+        await run.artifact(written, text)
+    if "rounds" in wanted:
+        await run.artifact_json(findings_name(thread.path), [finding(done) for done in thread.rounds])
+    self_checked(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
+    _tell_what_happened(thread, run)
+    data = {
+        "phase": last.phase,
+        "new_facts": last.new_facts,
+        "confirming": last.confirming_facts,
+        "saturation": saturation(thread),
+        "gaps": [gap.text for gap in thread.gaps],
+        "stop": thread.stop,
+        "cut": last.cut,
+        "elapsed": last.decision.elapsed_seconds,
+        "remaining": last.decision.remaining_seconds,
+        "reserve": run.budget.allowance.reserve_seconds,
+        "attempts": [asdict(attempt) for attempt in last.attempts],
+    }
+    if written:
+        data["micro_report"] = written
+    run.tell(EventType.ROUND_FINISHED, thread.last_path, data, number=last.number)
+    done = {"text": f"Round {last.number} is complete.", "new_facts": last.new_facts, "sources": len(last.hits)}
+    run.tell(EventType.COMPLETE, thread.last_path, done, number=last.number)
+
+
+def _tell_what_happened(thread: ThreadState, run: Session) -> None:
+    last = thread.rounds[-1]
+    path, number = thread.last_path, last.number
+    for conflict in thread.contradictions:
+        data = {"claim": conflict.claim, "difference": conflict.difference, "relation": conflict.relation}
+        run.tell(EventType.CONTRADICTION, thread.path, data, number=number, part=f"{conflict.a}~{conflict.b}")
+    for each in thread.known_conflicts:
+        data = {"claim": each.known, "difference": each.difference, "relation": "contradicts", "status": "OPEN"}
+        run.tell(EventType.CONTRADICTION, thread.path, data, number=number, part=f"known~{each.fact}~{each.known}")
+    for question in thread.sub_questions:
+        if question.standing == "EXHAUSTED":
+            data = {"question": question.text, "tag": "#RETRY_EXHAUSTED", "attempts": question.attempts}
+            run.tell(EventType.EXHAUSTED, thread.path, data, number=number, part=question.id)
+    if thread.escape is not None:
+        run.tell(EventType.ESCAPE, path, {"escape": thread.escape}, number=number)
+    level = max(plateau_level(thread), thread.plateau_level)
+    if level:
+        overlap = round(url_overlap(thread), 3)
+        run.tell(EventType.PLATEAU, path, {"level": level, "url_overlap": overlap}, number=number)
+    if last.decision is not None:
+        run.tell(EventType.DECISION, path, loop_decision(last.decision), number=number)

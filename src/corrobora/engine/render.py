@@ -1,0 +1,278 @@
+"""Render: a checked draft to the delivered report, in Markdown, HTML and JSON.
+
+Knows how citations are numbered and how the sections that code writes are laid out. Titles, URLs and quotes come from
+the evidence, never from a writer. Does not check and does not decide.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation
+from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
+from corrobora.engine.artifacts import cell, table
+from corrobora.engine.inert import inert
+from corrobora.engine.verify import MARKER
+
+_BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+OUTCOMES = {
+    Outcome.COMPLETE: "complete",
+    Outcome.PARTIAL: "partial",
+    Outcome.NO_EVIDENCE: "no sufficient evidence was found",
+    Outcome.INACCESSIBLE: "evidence was found but could not be read",
+    Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",
+    Outcome.PROVIDER_DOWN: "the search providers could not be reached",
+    Outcome.AWAITING: "the plan waits for authorization",
+    Outcome.CANCELLED: "cancelled",
+}
+
+
+def clean(text: str) -> str:
+    """Drop control and direction characters that could change how a line is shown."""
+    return _BIDI.sub("", text)
+
+
+def numbered(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
+    """Replace markers by `[n]`, numbered by first appearance; `extra` facts are numbered after the body."""
+    known = {fact.marker for fact in facts}
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        marker = match.group()
+        if marker not in known:
+            return ""
+        return f"[{numbers.setdefault(marker, len(numbers) + 1)}]"
+
+    text = renumbered(MARKER.sub(number, body))
+    for fact in extra:
+        if fact.marker in known:
+            numbers.setdefault(fact.marker, len(numbers) + 1)
+    return text, numbers
+
+
+def renumbered(text: str) -> str:
+    """Number the `## N.` headings anew and fold rules that stand together: checks may have removed a section."""
+    count = iter(range(1, text.count("\n## ") + text.startswith("## ") + 1))
+    text = re.sub(r"(?m)^## \d+\. ", lambda _: f"## {next(count)}. ", text)
+    return re.sub(r"(?m)^---\n(?:\s*---\n)+", "---\n", text)
+
+
+def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[str, str]) -> tuple[Citation, ...]:
+    """Build the numbered references with the quotes that carry them."""
+    by_marker: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if fact.marker in numbers:
+            by_marker.setdefault(fact.marker, []).append(fact)
+    return tuple(
+        Citation(
+            number=number,
+            source=held[0].source,
+            passage=held[0].passage,
+            title=clean(held[0].title),
+            url=clean(held[0].url),
+            snapshot=snapshots.get(held[0].source, ""),
+            quotes=tuple(dict.fromkeys(fact.quote for fact in held)),
+            version=held[0].version,
+            published=held[0].published,
+            heading=clean(held[0].heading),
+        )
+        for marker, number in sorted(numbers.items(), key=lambda item: item[1])
+        if (held := by_marker.get(marker))
+    )
+
+
+def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
+    """Lay out the delivered Markdown: the draft's body, then the sections that code writes."""
+    facts = {fact.id: fact for fact in report.findings.facts}
+    title, rest = f"# {clean(report.title)}", body.lstrip()
+    if rest.startswith("# "):
+        title, _, rest = rest.partition("\n")
+    parts = [
+        title,
+        f"*{_status(report)}*",
+        rest.strip(),
+        _conflicts(report.findings.contradictions, facts, numbers),
+        _gaps(report),
+        methodology_section(report),
+        sources_section(report.citations),
+    ]
+    return inert("\n\n".join(part for part in parts if part).strip()) + "\n"  # whatever a quote holds (G9)
+
+
+def _status(report: Report) -> str:
+    done = report.methodology
+    cited = [check for check in report.checks if check.support is not Support.UNCITED]
+    good = sum(check.support in (Support.SUPPORTED, Support.PARTLY) for check in cited)
+    score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
+    removed = ", the others removed" if good < len(cited) and done.removed_sentences else ""
+    carried = f"{good} of {len(cited)} cited sentences carried by their quotes{removed}"
+    return (
+        f"Status: {OUTCOMES[report.outcome]}{f' ({report.reason})' if report.reason else ''}. "
+        f"{done.sources_cited} sources cited of {done.sources_read} read; {carried}. Written by: {done.analyst}.{score}"
+    )
+
+
+def _side(fact: Fact, numbers: dict[str, int]) -> str:
+    where = fact.version or fact.published or fact.title
+    mark = f" [{numbers[fact.marker]}]" if fact.marker in numbers else ""
+    return f"{where}: “{cell(fact.quote, 400)}”{mark}"
+
+
+def _conflicts(found: Sequence[Contradiction], facts: dict[FactId, Fact], numbers: dict[str, int]) -> str:
+    pairs = [c for c in found if c.a in facts and c.b in facts]
+    if not pairs:
+        return ""
+    named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
+    rows = [
+        (
+            c.difference or c.claim,
+            _side(facts[c.a], numbers),
+            _side(facts[c.b], numbers),
+            named.get(c.relation, "resolved" if c.resolved else "open contradiction"),
+        )
+        for c in pairs
+    ]
+    return "## Contradictions and changes\n\n" + table(
+        ("What differs", "One side", "Other side", "Status"), rows, limit=700
+    )
+
+
+def _gaps(report: Report) -> str:
+    gaps = list(dict.fromkeys(gap.text for gap in report.findings.gaps))
+    failed = list(report.methodology.uncovered)
+    if not gaps and not failed:
+        return ""
+    lines = [f"- No sufficient evidence: {cell(text, 400)}" for text in gaps]
+    lines += [f"- Not covered, because it failed: {cell(text, 400)}" for text in failed]
+    return "## Gaps\n\n" + "\n".join(lines)
+
+
+def methodology_section(report: Report) -> str:
+    """The Methodology section, from counts alone (S2 FR-5, DESIGN 10.6)."""
+    done = report.methodology
+    limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
+    outcomes = ", ".join(f"{name} {count}" for name, count in done.outcomes) or "nothing was requested"
+    ended = Counter((cell(name, 80), why) for name, why in done.stops)  # a gate may work on a part again
+    stops = "; ".join(f"{name}: {why}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items())
+    tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
+    searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
+    removed = f"{done.removed_sentences} sentences and {done.removed_markers} citations removed by code"
+    lines = [
+        f"- Profile `{done.profile}`; played by: {done.analyst}.",
+        f"- {done.rounds} rounds; {searched}; {done.hits} results, {done.sources_read} sources read.",
+        f"- {done.facts} facts, each with a literal quote; {done.dropped_quotes} quotes refused: not in their source.",
+        f"- Every requested document by outcome: {outcomes}.",
+        f"- Stopped because: {stops or 'nothing ran'}.",
+        f"- Checks: {removed}.",
+        f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_money(done)}.",
+    ]
+    lines += [f"- Abandoned after repeated failures: {text}" for text in done.exhausted]
+    lines += [f"- Limit hit: {text}." for text in done.limits_hit]
+    if done.uncertain_calls:
+        lines.append(f"- {done.uncertain_calls} calls were in flight when a process died; they may have been billed.")
+    lines += [f"- Note: {cell(note, 300)}" for note in done.notes]
+    return "## Methodology\n\n" + "\n".join(lines)
+
+
+def _money(done: Methodology) -> str:
+    return f"${done.usage.dollars:.4f}" + ("" if done.usage.priced else " plus calls without a known price")
+
+
+def sources_section(cited: Sequence[Citation]) -> str:
+    """The numbered sources, each with its stored snapshot and the quotes: what `corrobora verify` reads."""
+    if not cited:
+        return ""
+    blocks: list[str] = []
+    for citation in cited:
+        told = ", ".join(part for part in (citation.version, citation.published) if part)
+        head = f"[{citation.number}] **{cell(citation.title, 200)}**"
+        head += f" ({cell(told, 120)})" if told else ""
+        head += f", {cell(citation.heading, 160)}" if citation.heading else ""
+        head += f". {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
+        quotes = "\n>\n".join(f"> {' '.join(clean(quote).split())}" for quote in citation.quotes)
+        blocks.append(f"{head}\n\n{quotes}")
+    return "## Sources\n\n" + "\n\n".join(blocks)
+
+
+_STYLE = (
+    "body{max-width:46rem;margin:2rem auto;padding:0 1rem;font:1rem/1.55 system-ui,sans-serif;color:#1b1b1b;"
+    "background:#fff}table{border-collapse:collapse;width:100%;font-size:.92rem}td,th{border:1px solid #bbb;"
+    "padding:.35rem .5rem;vertical-align:top;text-align:left}blockquote{border-left:3px solid #8aa;margin:.4rem 0;"
+    "padding:.1rem .8rem;color:#444}code{overflow-wrap:anywhere}h2{margin-top:2rem}"
+    "@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}td,th{border-color:#555}"
+    "blockquote{color:#bbb}a{color:#8cf}}"
+)
+_TAGS = set("h1 h2 h3 h4 h5 h6 p a ul ol li em strong code pre blockquote table thead tbody tr th td hr br".split())
+
+
+def html(report: Report) -> str:
+    """Render one self-contained page: no script, no remote load, HTML of sources escaped (safety 2.5, G9)."""
+    import nh3  # noqa: PLC0415 - only an export needs it; start-up stays lean
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    body = nh3.clean(
+        parser.render(report.markdown),
+        tags=_TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    digest = _style_hash()
+    policy = f"default-src 'none'; style-src '{digest}'; img-src 'none'; base-uri 'none'; form-action 'none'"
+    title = clean(report.title).replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
+    )
+
+
+def _style_hash() -> str:
+    from base64 import b64encode  # noqa: PLC0415 - as above
+
+    return "sha256-" + b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+
+def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    """Say honestly how a run ended: *not found* is told apart from *could not look* (DESIGN 10.5)."""
+    if not cited:
+        return _without_evidence(found, failed_searches=failed_searches, searches=searches)
+    reasons: list[str] = []
+    open_questions = [q for q in found.sub_questions if q.standing != "ANSWERED"]
+    if open_questions:
+        reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
+    elif found.gaps:
+        reasons.append(_count(len(found.gaps), "gap remains", "gaps remain"))
+    failed = [child for child in found.children if child.failed]
+    if failed:
+        reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
+    if failed_searches:
+        reasons.append(_count(failed_searches, "search failed", "searches failed"))
+    return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _without_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
+
+    readings = [reading for leaf in threads(found) for r in leaf.rounds for reading in r.readings]
+    if failed_searches and not readings:
+        return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
+    if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
+        return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
+    failed = [leaf.failed for leaf in threads(found) if leaf.failed]
+    if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
+        if any(r.intent.queries for leaf in threads(found) for r in leaf.rounds):
+            return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
+        return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
+    if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)
+        return Outcome.NO_EVIDENCE, f"{_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}"
+    return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"

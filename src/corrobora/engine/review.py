@@ -1,0 +1,89 @@
+"""Review: critique, revise and judge a draft, then keep only what the evidence carries.
+
+Knows the order and the monotone gate: a revision that loses citations is refused. The judge may lower, never raise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from corrobora.domain.events import EventType
+from corrobora.domain.report import Draft, Findings, Support, Verdict
+from corrobora.engine.session import Session
+from corrobora.engine.verify import MARKER, Checked, checked
+from corrobora.engine.views import WRITTEN_FACTS, best
+from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
+
+KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
+REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
+
+
+async def reviewed(draft: Draft, findings: Findings, run: Session) -> Draft:
+    """Critique and revise the draft, as the profile asks (S1, requirement 7)."""
+    review = run.profile.review
+    facts = best(findings.facts, WRITTEN_FACTS)
+    question = run.brief.question
+    low, high = run.profile.words_min, run.profile.words_max
+    if review.critique and _time(run):
+        critic = await run.call(critique, Reviewing("root/critique", question, draft, facts, low, high))
+        run.tell(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
+        if review.revise and critic.problems and _time(run):
+            revising = Revising("root/revise", question, draft, critic, facts, low, high)
+            draft = monotone(draft, await run.call(revise, revising), findings)
+            run.tell(EventType.REPORT, "root", {"stage": "revised", "words": len(draft.body.split())}, part="revised")
+    return draft
+
+
+async def judged(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
+    """Score what will be delivered by five criteria in one call; whether it passes is decided here (S1, 8)."""
+    review = run.profile.review
+    if not review.judge or not _time(run):
+        return None
+    facts = best(findings.facts, WRITTEN_FACTS)
+    final = checked(draft, findings.facts)
+    low, high = run.profile.words_min, run.profile.words_max
+    verdict = await run.call(judge, Reviewing("root/judge", run.brief.question, final.draft, facts, low, high))
+    await run.artifact_json("verification.json", verification(final, verdict, review.min_score))
+    run.tell(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
+    return verdict
+
+
+def verification(final: Checked, verdict: Verdict, threshold: float) -> dict[str, object]:
+    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (S1, 8 and 9)."""
+    return {
+        "judge": asdict(verdict),
+        "overall": round(verdict.overall, 3),
+        "threshold": threshold,
+        "passed": verdict.overall >= threshold,
+        "token_overlap": overlap_score(final),
+        "sentences_checked": len(final.checks),
+    }
+
+
+def overlap_score(final: Checked) -> float | None:
+    """S1's token-overlap score: the mean over cited sentences; a floor that is shown, never a verdict."""
+    scores = [check.overlap for check in final.checks if check.support is not Support.UNCITED]
+    return round(sum(scores) / len(scores), 3) if scores else None
+
+
+def monotone(before: Draft, after: Draft, findings: Findings) -> Draft:
+    """Take a revision only if it is no loss: not empty, and most of the citations that held still there (M31)."""
+    kept, new = cited(before, findings), cited(after, findings)
+    if not after.body.strip() or len(new) < KEPT_CITATIONS * len(kept):
+        return before
+    return after
+
+
+def cited(draft: Draft, findings: Findings) -> frozenset[str]:
+    """Distinct markers of a draft that resolve."""
+    known = {fact.marker for fact in findings.facts}
+    return frozenset(match.group() for match in MARKER.finditer(draft.body)) & known
+
+
+def supported(draft: Draft, findings: Findings) -> Checked:
+    """Check every sentence by code and remove what its quotes do not carry."""
+    return checked(draft, findings.facts)
+
+
+def _time(run: Session) -> bool:
+    return run.budget.until_deadline > REVIEW_SECONDS

@@ -1,0 +1,66 @@
+"""Round files: what S3 keeps of each round, in the seed's own shape.
+
+Knows the seed's `Finding`: round, queries, results, reasoning, gaps, metadata. Does not write files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from corrobora.domain.events import EventType
+from corrobora.domain.report import Findings
+from corrobora.domain.run import Stage
+from corrobora.domain.thread import Round
+from corrobora.engine.methodology import threads
+from corrobora.engine.session import Session
+
+
+def finding(done: Round) -> Mapping[str, object]:
+    """Return one round as the seed's Finding (S3, state schema): field names are the seed's, letter by letter."""
+    decision = done.decision
+    results = {hit.url if hit.passage is None else f"{hit.url}#{hit.passage}": hit for hit in done.hits}
+    reasoning = done.intent.reasoning or done.intent.goal
+    learned = decision.proposal.reasoning or decision.proposal.summary if decision else ""
+    return {
+        "round": done.number,
+        "queries": [query.text for query in done.intent.queries],
+        "results": [
+            {
+                "title": hit.title,
+                "url": hit.url,
+                "content": hit.snippet,
+                "score": hit.score,
+                "publishedDate": hit.published,
+                "provider": hit.provider,
+            }
+            for hit in results.values()
+        ],
+        "reasoning": f"{reasoning} {learned}".strip(),
+        "gaps": [gap.text for gap in decision.proposal.gaps] if decision else [],
+        "metadata": {
+            "queriesGenerated": len(done.intent.queries),
+            "sourcesFound": len(results),
+            "providersUsed": list(done.providers),
+        },
+    }
+
+
+def findings_name(path: str) -> str:
+    """Name of the file of a thread's findings: `rounds.json`; of one leaf among several, with its place."""
+    place = path.removeprefix("root").strip("/").replace("/", "-")
+    return f"rounds-{place}.json" if place else "rounds.json"
+
+
+def synthesizing(findings: Findings, run: Session) -> None:
+    """Enter the writing: its badge follows that of the last round (S3: rounds 1 to 3, then 4)."""
+    run.enter(Stage.SYNTHESIZE)
+    rounds = [done for leaf in threads(findings) for done in leaf.rounds]
+    sources = {hit.url for done in rounds for hit in done.hits}
+    text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
+    number = last_badge(findings)
+    run.tell(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
+
+
+def last_badge(findings: Findings) -> int:
+    """Return the badge of the synthesis: one more than the last round of any thread."""
+    return 1 + max((done.number for leaf in threads(findings) for done in leaf.rounds), default=0)

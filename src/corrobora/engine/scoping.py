@@ -1,0 +1,155 @@
+"""Scoping: what one round looks for, before anything is searched; code sees to what may not be left to an analyst.
+
+Knows the role `scope` and the rules that bind its answer: forced subjects, reformulation, fallback strategies, the
+number of queries. Does not search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corrobora.domain.errors import RoleError
+from corrobora.domain.events import EventType
+from corrobora.domain.evidence import Query
+from corrobora.domain.thread import Attempt, Escape, Intent, Needs, ThreadState
+from corrobora.engine.session import Session
+from corrobora.engine.views import needs, terms
+from corrobora.policies.drift import must_reformulate
+from corrobora.policies.overlap import fresh_queries, reformulated
+from corrobora.policies.retry import attempt_number, strategy
+from corrobora.policies.rewording import fallback, reworded, with_query
+from corrobora.policies.words import fold, stems
+from corrobora.roles.scope import scope
+
+
+async def scoped(thread: ThreadState, run: Session) -> Intent:
+    """Return the intent of the coming round (S4, SCOPE): the analyst's, as far as it keeps the rules."""
+    given = needs(thread)
+    _opening(thread, run)
+    intent = await run.call(scope, given)
+    if must_change(thread) and not _changed(intent, given):
+        refused = tuple(query.text for query in intent.queries)
+        again = replace(given, path=f"{given.path}/again", past_queries=(*given.past_queries, *refused))
+        intent = changed(await run.call(scope, again), given)
+    intent = steered(unrepeated(forced(intent, given), given, thread), thread)
+    intent = retried(enough(intent, given), thread)
+    run.think(thread, intent.reasoning or intent.goal, intent)
+    return intent
+
+
+def must_have_scope(thread: ThreadState, run: Session) -> None:
+    """Refuse to search for a round that was not scoped (S4, "never search without scoping first").
+
+    Raises:
+        RoleError: `no_scope`, naming the round; the journal holds no answer of the role `scope` for it.
+    """
+    if not run.journal.keys(f"{thread.round_path}/{scope.prompt}#"):
+        raise RoleError("no_scope", f"A search of {thread.round_path} was asked for before the round was scoped.")
+
+
+def must_change(thread: ThreadState) -> bool:
+    """True if half of the terms must change: the escape says so, or three results in a row drifted (S4)."""
+    return thread.escape is Escape.REFORMULATE or must_reformulate(thread)
+
+
+def _changed(intent: Intent, given: Needs) -> bool:
+    return any(reformulated(query.text, given.past_queries) for query in intent.queries)
+
+
+def changed(intent: Intent, given: Needs) -> Intent:
+    """Put the query that changed enough first; if none did, change the first one by code."""
+    new = [query for query in intent.queries if reformulated(query.text, given.past_queries)]
+    if new:
+        return replace(intent, queries=(*new, *(query for query in intent.queries if query not in new)))
+    if not intent.queries:
+        return intent
+    learned = (*given.terms, *(part.text for part in given.open_questions), given.phase.goal)
+    first = replace(intent.queries[0], text=reworded(intent.queries[0].text, given.past_queries, learned))
+    return replace(intent, queries=(first, *intent.queries[1:]), reasoning=f"{intent.reasoning} Reworded by code.")
+
+
+def forced(intent: Intent, given: Needs) -> Intent:
+    """Aim at a subject that has had no round past half of the budget, whatever the analyst chose (S4)."""
+    name = given.forced_subject
+    if not name:
+        return intent
+    wanted = set(stems(name))
+    queries = intent.queries
+    if not queries or not any(wanted <= set(stems(query.text)) for query in queries):
+        first = queries[0] if queries else Query("", intent=intent.goal)
+        queries = (replace(first, text=f"{name} {first.text}".strip()), *queries[1:])
+    subjects = tuple(dict.fromkeys((name, *intent.subjects)))
+    log = f"Subject {name} has received 0 dedicated search rounds. Forcing coverage."
+    return replace(intent, queries=queries, subjects=subjects, forced=log)
+
+
+def steered(intent: Intent, thread: ThreadState) -> Intent:
+    """Ask what a person asked for between the rounds (S3, interrupt), if the analyst did not."""
+    wanted = set(stems(thread.steer))
+    if not wanted or any(wanted <= set(stems(query.text)) for query in intent.queries):
+        return intent
+    return replace(intent, queries=(Query(thread.steer, intent="asked for by a person"), *intent.queries))
+
+
+def unrepeated(intent: Intent, given: Needs, thread: ThreadState) -> Intent:
+    """Never ask the same thing of the same place twice (S4, FORBIDDEN); what is left without a query gets a new one."""
+    asked = {(fold(query.text), query.site) for done in thread.rounds for query in done.intent.queries}
+    fresh = tuple(query for query in intent.queries if (fold(query.text), query.site) not in asked)
+    if not fresh and intent.queries:
+        first = intent.queries[0]
+        fresh = (replace(first, text=reworded(first.text, given.past_queries, given.terms)),)
+    return replace(intent, queries=fresh)
+
+
+def enough(intent: Intent, given: Needs) -> Intent:
+    """Keep the number of queries within the phase: what is over is dropped, what is missing is asked for by code.
+
+    Gaps come first, then open questions and what the planner suggested; where all of it was asked before, in new words.
+    """
+    phase = given.phase
+    queries = list(intent.queries[: max(1, phase.max_queries)])
+    wanted = (
+        *(gap.text.split(": ", 1)[-1] for gap in given.gaps),
+        *(part.text for part in given.open_questions),
+        *given.suggested,
+        given.question,
+    )
+    while len(queries) < phase.min_queries:
+        past = (*given.past_queries, *(query.text for query in queries))
+        fresh = fresh_queries(wanted, past) or (reworded(wanted[len(queries) % len(wanted)], past, given.terms),)
+        queries.append(Query(fresh[0], intent=intent.goal))
+    return replace(intent, queries=tuple(queries))
+
+
+def retried(intent: Intent, thread: ThreadState) -> Intent:
+    """Ask for a sub-question that failed before by the fallback strategy of its attempt (S2 TR-2)."""
+    if thread.escape is not None or not thread.course.exhaust:
+        return intent
+    failed = next((q for q in thread.sub_questions if q.id in intent.targets and q.attempts), None)
+    if failed is None:
+        return intent
+    extra = fallback(failed.text, strategy(failed.attempts), terms(thread))
+    texts = [query.text for query in intent.queries]
+    kept = with_query(texts, extra, thread.past_queries, most=thread.phase.max_queries)
+    known = {query.text: query for query in intent.queries}
+    return replace(intent, queries=tuple(known.get(text) or Query(text, intent=failed.text) for text in kept))
+
+
+def attempts_of(intent: Intent, thread: ThreadState) -> tuple[Attempt, ...]:
+    """Return the attempts of a round, with their numbers (S2 TR-3)."""
+    return tuple(
+        Attempt(question.id, attempt_number(question), strategy(question.attempts))
+        for question in thread.sub_questions
+        if question.id in intent.targets
+    )
+
+
+def _opening(thread: ThreadState, run: Session) -> None:
+    """Tell what a round is about to think over (S3, thought streaming)."""
+    number, phase = thread.number + 1, thread.phase
+    if number == 1:
+        text = f"Beginning round 1 ({phase.name}): {phase.goal}"
+    else:
+        before = f"Analyzing round {number - 1}: {len(thread.gaps)} gaps are open."
+        text = f"{before} Round {number} ({phase.name}): {phase.goal}"
+    run.tell(EventType.THOUGHT, thread.round_path, {"text": text, "queries": []}, number=number, part="opening")

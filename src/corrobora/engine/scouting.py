@@ -1,0 +1,121 @@
+"""Scouting: a discovery leaf sweeps, triages and shortlists sources for its siblings (S0, scout).
+
+Knows searches, quick scans and the scout's shortlist, all inside the leaf's budget. Never works on an inner node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
+from corrobora.domain.plan import Node
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Course, StopReason, ThreadState
+from corrobora.engine.gathered import Gathered
+from corrobora.engine.reading import read
+from corrobora.engine.searching import search
+from corrobora.engine.session import Session
+from corrobora.engine.views import needs
+from corrobora.policies.selection import clusters
+from corrobora.roles.scope import scope
+from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
+
+SCANS = 12  # candidates that are quick-scanned, best first
+SHORTLIST = 10
+SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
+
+
+async def discovered(node: Node, run: Session) -> tuple[tuple[Findings, ...], tuple[Node, ...]]:
+    """Run the discovery leaves of a node first; give their shortlists to the other leaves as sources to read."""
+    scouts = tuple(child for child in node.children if child.discovery)
+    others = tuple(child for child in node.children if not child.discovery)
+    if not scouts:
+        return (), others
+    found = tuple([await sweep(child, run) for child in scouts])
+    sources = tuple(dict.fromkeys(link.reference for findings in found for link in findings.linked))
+    return found, tuple(
+        replace(child, sources=(*child.sources, *sources)) if child.is_leaf else child for child in others
+    )
+
+
+async def sweep(node: Node, run: Session) -> Findings:
+    """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
+    thread = ThreadState.open_thread(node, run.brief, _course(node, run))
+    gathered = Gathered()
+    async with run.until_reserve(thread, gathered):
+        gathered.intent = await run.call(scope, needs(thread))
+        gathered.searched = await search(gathered.intent, thread, run)
+        async for reading in read(_affordable(_distinct(gathered.searched.hits), node), thread, run):
+            gathered.readings.append(reading)
+    candidates = _candidates(gathered.searched.hits, gathered.readings)
+    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
+    shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST))
+    return _findings(node, thread, shortlist, gathered)
+
+
+def _course(node: Node, run: Session) -> Course:
+    """The course of a sweep: one round, within the seconds that the planner gave it."""
+    course = replace(run.profile.course, reads_per_round=SCANS, max_rounds=1, drift=False)
+    seconds = [gate.budget_seconds for gate in node.gates if gate.budget_seconds is not None]
+    if not seconds:
+        return course
+    minutes = min(seconds) / 60.0
+    return replace(course, phases=tuple(replace(phase, minutes=minutes) for phase in course.phases))
+
+
+def _affordable(hits: list[Hit], node: Node) -> list[Hit]:
+    """As many quick scans as the planner's tokens pay for, best first: counted beforehand, so never overspent."""
+    tokens = [gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None]
+    most = min(SCANS, min(tokens) // SCAN_TOKENS) if tokens else SCANS
+    return hits[:most]
+
+
+def _distinct(hits: tuple[Hit, ...]) -> list[Hit]:
+    """One hit for each source, best first."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.source or hit.url, hit)
+    return list(first.values())
+
+
+def _candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candidate, ...]:
+    scans = {reading.hit.url: reading for reading in readings}
+    found_by: dict[str, list[str]] = {}
+    for hit in hits:
+        found_by.setdefault(hit.source or hit.url, []).append(hit.query)
+    distinct = _distinct(hits)
+    groups = clusters(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
+    return tuple(
+        Candidate(
+            reference=hit.source or hit.url,
+            title=hit.title,
+            snippet=hit.snippet,
+            scan=" ".join(f.quote for f in scans[hit.url].facts[:3]) if hit.url in scans else "",
+            published=hit.published,
+            publisher=hit.provider,
+            found_by=tuple(dict.fromkeys(found_by[hit.source or hit.url])),
+            cluster=group,
+        )
+        for hit, group in zip(distinct, groups, strict=True)
+    )
+
+
+def _findings(node: Node, thread: ThreadState, shortlist: Shortlist, gathered: Gathered) -> Findings:
+    lines = [
+        f"{rank}. {s.title} (authority {s.authority:.2f}, recency {s.recency:.2f}, coverage {s.coverage:.2f}, "
+        f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"
+        for rank, s in enumerate(shortlist.sources, 1)
+    ]
+    excluded = [f"The scout left out {name}: {why}" for name, why in shortlist.excluded]
+    facts = {f.id: f for r in gathered.readings if r.outcome is ReadOutcome.READ for f in r.facts}
+    return Findings(
+        path=node.path,
+        title=node.title,
+        summary="\n".join(lines),
+        facts=tuple(facts.values()),
+        sub_questions=thread.sub_questions,
+        stop=StopReason.CRITERIA_MET,
+        linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage) for s in shortlist.sources),
+        notes=(*([f"The scout's shortlist by theme: {shortlist.balance}"] if shortlist.balance else []), *excluded),
+        rounds=(),
+    )

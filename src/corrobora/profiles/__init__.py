@@ -1,0 +1,20 @@
+"""Profiles: the five systems of the seeds, and the presets made of them, as data.
+
+Knows the fields of a profile and how TOML becomes one. Does not know the engine: it only names policies.
+"""
+
+from corrobora.profiles.load import load_profile, profile_as_dict, profile_names
+from corrobora.profiles.profile import Profile, Review
+from corrobora.profiles.resolve import allowance_of, numbers_of, resolve_advance, resolve_rules
+
+__all__ = [
+    "Profile",
+    "Review",
+    "allowance_of",
+    "load_profile",
+    "numbers_of",
+    "profile_as_dict",
+    "profile_names",
+    "resolve_advance",
+    "resolve_rules",
+]

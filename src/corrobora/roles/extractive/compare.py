@@ -1,0 +1,129 @@
+"""Compare facts: pairs from different sources or editions that differ about the same thing.
+
+Knows the facts of a thread and how editions are ordered. Does not decide which side is right: both are kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.policies.conflict import ALIKE, Aspect, Difference, Statement, difference, likeness, statement
+from corrobora.policies.markup import plain
+from corrobora.policies.sentences import sentences
+from corrobora.policies.versions import in_order, label
+
+_PAIRS = 40  # contradictions reported at once, weightiest first
+_SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
+_COMMON = 60  # a stem in more sentences than this pairs nothing by itself
+_WEIGHT = {Aspect.OBLIGATION: 0, Aspect.NEGATION: 1, Aspect.QUANTITY: 2, Aspect.DATE: 3, Aspect.WORDING: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One sentence of one fact, taken apart."""
+
+    fact: Fact
+    statement: Statement
+
+
+def contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
+    """Return the differences between facts of different origins, older edition first, weightiest first.
+
+    Each sentence is compared only with the one most like it of another source, and only if that liking is mutual.
+    The result does not depend on the order of the facts.
+    """
+    said = [Said(fact, statement(text)) for fact in sorted(facts, key=lambda fact: fact.id) for text in _texts(fact)]
+    found: dict[tuple[FactId, FactId], tuple[int, float, Contradiction]] = {}
+    for alike, first, second in _matched(said):
+        made = _contradiction(said[first], said[second])
+        if made is None:
+            continue
+        weight, contradiction = made
+        key = (contradiction.a, contradiction.b)
+        if key not in found or (weight, -alike) < found[key][:2]:
+            found[key] = (weight, -alike, contradiction)
+    ranked = sorted(found.values(), key=lambda row: (row[0], row[1], row[2].a, row[2].b))
+    return tuple(row[2] for row in ranked[:_PAIRS])
+
+
+def _texts(fact: Fact) -> list[str]:
+    read = plain(fact.quote)
+    return [read[s.start : s.end] for s in sentences(read)]
+
+
+def _edition(fact: Fact) -> str:
+    """Name what a sentence is compared across: its version where one is stated, else its origin."""
+    return fact.version or fact.origin or fact.source
+
+
+def _matched(said: Sequence[Said]) -> list[tuple[float, int, int]]:
+    """Match sentences of different editions one to one, the most alike first: each has one partner in each edition."""
+    taken: set[tuple[int, str]] = set()
+    matched: list[tuple[float, int, int]] = []
+    for alike, first, second in sorted(_alike(said), key=lambda row: (-row[0], row[1], row[2])):
+        ends = ((first, _edition(said[second].fact)), (second, _edition(said[first].fact)))
+        if taken.isdisjoint(ends):
+            taken.update(ends)
+            matched.append((alike, first, second))
+    return matched
+
+
+def _alike(said: Sequence[Said]) -> list[tuple[float, int, int]]:
+    """Return the pairs of sentences of different editions that speak of the same thing."""
+    where: dict[str, list[int]] = defaultdict(list)
+    for at, one in enumerate(said):
+        for term in one.statement.topic:
+            where[term].append(at)
+    pairs: set[tuple[int, int]] = set()
+    for places in where.values():
+        if len(places) <= _COMMON:
+            pairs |= {(first, second) for n, first in enumerate(places) for second in places[n + 1 :]}
+    found: list[tuple[float, int, int]] = []
+    for first, second in sorted(pairs):
+        one, other = said[first], said[second]
+        if _edition(one.fact) == _edition(other.fact) or one.fact.source == other.fact.source:
+            continue
+        alike = likeness(one.statement, other.statement)
+        if alike >= ALIKE:
+            same = {verb for _, verb in one.statement.duties if verb} & {verb for _, verb in other.statement.duties}
+            found.append((alike + (_SAME_VERB if same else 0.0), first, second))
+    return found
+
+
+def _contradiction(one: Said, other: Said) -> tuple[int, Contradiction] | None:
+    order = in_order((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
+    older, newer = (other, one) if order > 0 else (one, other)
+    editions = bool(one.fact.version and other.fact.version and one.fact.version != other.fact.version)
+    differs = difference(older.statement, newer.statement, editions=editions and order != 0)
+    if differs is None:
+        return None
+    superseded = editions and order != 0
+    scope = ""
+    if order != 0 or editions:
+        scope = " -> ".join(label(said.fact.version, said.fact.published, said.fact.title) for said in (older, newer))
+    return _WEIGHT[differs.aspect], Contradiction(
+        claim=_claim(older, newer),
+        a=older.fact.id,
+        b=newer.fact.id,
+        relation=Relation.SUPERSEDES if superseded else Relation.CONTRADICTS,
+        severity=_severity(differs),
+        resolved=superseded,
+        difference=differs.text,
+        scope=scope,
+    )
+
+
+def _claim(older: Said, newer: Said) -> str:
+    """Name what both speak of: the older sentence, the shorter reading of the pair on a tie of editions."""
+    return older.statement.text if len(older.statement.text) <= 300 else newer.statement.text[:300]  # noqa: PLR2004 - one line
+
+
+def _severity(differs: Difference) -> Severity:
+    if differs.aspect is Aspect.WORDING:
+        return Severity.LOW
+    if differs.aspect in (Aspect.NEGATION, Aspect.OBLIGATION) and differs.opposed:
+        return Severity.HIGH
+    return Severity.MEDIUM

@@ -1,0 +1,85 @@
+"""Drafts: the cited sentences of a Markdown draft, wherever they stand in it.
+
+Knows lines, headings, lists, tables and markers. Does not know what is true; works on any analyst's draft.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from corrobora.policies.markup import plain
+from corrobora.policies.phrases import written_by_code
+from corrobora.policies.sentences import sentences
+from corrobora.policies.words import stems
+
+MARKER = re.compile(r"\[(S\d+:C\d+)\]")
+_WITH_SPACE = re.compile(r"\s?\[S\d+:C\d+\]")
+_MARKERS_AFTER = re.compile(r"([.!?][\"'”’)]?)((?:\s?\[S\d+:C\d+\])+)")
+_RULE = re.compile(r"^\s*(?:-{3,}|\|[\s:|-]+\|)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a draft: its line, its words without markers, its markers."""
+
+    line: int
+    start: int  # in its line
+    end: int
+    text: str
+    markers: tuple[str, ...]
+    section: str
+
+
+def heading(line: str) -> str:
+    """Return the text of a heading line, "" for any other line."""
+    return line.lstrip("#").strip() if line.startswith("#") else ""
+
+
+def read(body: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a draft in order; headings, rules and code's own wordings are none."""
+    found: list[Sentence] = []
+    section = ""
+    table = False
+    for number, line in enumerate(body.splitlines()):
+        if heading(line):
+            section = heading(line)
+            continue
+        if not line.strip() or _RULE.match(line):
+            table = table and bool(line.strip())
+            continue
+        if line.startswith("**") and line.endswith("**") and not MARKER.search(line):
+            continue  # the label of a group
+        if line.lstrip().startswith("|"):
+            if table:
+                found += _cells(line, number, section)
+            table = True
+            continue
+        table = False
+        found += _sentences(line, number, section, 0)
+    return tuple(found)
+
+
+def _cells(line: str, number: int, section: str) -> list[Sentence]:
+    found: list[Sentence] = []
+    at = 0
+    for cell in re.split(r"(?<!\\)\|", line):
+        if MARKER.search(cell):
+            found += _sentences(cell, number, section, at)
+        at += len(cell) + 1
+    return found
+
+
+def _sentences(text: str, number: int, section: str, shift: int) -> list[Sentence]:
+    """Split a line; markers after the full stop belong to the sentence before it, so they are read inside it."""
+    moved = _MARKERS_AFTER.sub(lambda m: f"{m.group(2)}{m.group(1)}", text)
+    found: list[Sentence] = []
+    for span in sentences(moved):
+        piece = moved[span.start : span.end]
+        words = plain(_WITH_SPACE.sub("", piece))
+        if not stems(words) or written_by_code(words):
+            continue
+        found.append(
+            Sentence(number, shift + span.start, shift + span.end, words, tuple(MARKER.findall(piece)), section)
+        )
+    return found

@@ -1,0 +1,316 @@
+"""Extract without a model: whole sentences of one source that speak to the question, quoted as they stand.
+
+Knows the passages of one source, what is asked of it, and words learned earlier. Does not know other sources; what it
+quotes is always a literal piece of a passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.domain.evidence import FollowUp, LinkedSource
+from corrobora.domain.limits import LIMITS
+from corrobora.policies.answers import Asked, fit
+from corrobora.policies.answers import asked as kind_of
+from corrobora.policies.conflict import difference, statement
+from corrobora.policies.dialogue import apart
+from corrobora.policies.markup import plain
+from corrobora.policies.questions import anchors, expectation, weighed
+from corrobora.policies.relevance import rank, rarity, weigh
+from corrobora.policies.vocabulary import (
+    Equivalence,
+    aliases,
+    equivalences,
+    filed_under,
+    named_after,
+    paired,
+    phrased,
+    read_as,
+    recurring,
+    wider,
+)
+from corrobora.policies.words import stems
+from corrobora.roles.extract import Excerpt, Extraction, Quote
+from corrobora.roles.extractive.grow import grown
+from corrobora.roles.extractive.lines import QUESTION, Line, asks, read_lines
+from corrobora.roles.extractive.speaking import Speaking, beside, preference, speaking, topical
+
+QUOTES_PERQUESTION = 5
+QUOTES_PER_SOURCE = 16
+_NEAR_BEST = 0.45
+_AROUND = 0.3  # what the neighbours' words count for a sentence
+_PASSED = 0.6  # of a question's worth goes to what answers it
+_CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0
+_UNANCHORED = 0.6  # of its confidence stays a sentence that names nothing the question is about
+_DEFINES = 0.4
+_DEFINITIONS = 2
+_LIMITATION = re.compile(
+    r"(?i)\b(?:limitations?|future (?:work|research|studies)|further (?:research|study|work) (?:is|are)|"
+    r"remains? (?:unclear|unknown|open)|"
+    r"not (?:yet )?(?:known|addressed|covered|considered)|out of scope|open questions?)\b"
+)
+_REFERENCE = re.compile(
+    r"\[([^\[\]]{2,160})\]\((https?://[^\s()]{4,400})\)|(?<![\w(\[/])(https?://[^\s<>()\[\]\"']{4,400})"
+)
+_LINKS = 5
+_HEADING_STEMS = 5
+_TERMS = 8
+_ENTRY = 80  # characters of a glossary entry that only points elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines that are quoted together, and how far they speak to each sub-question; "" stands for none of them."""
+
+    first: int
+    last: int
+    speaks: Mapping[str, float]
+
+
+def extracted(given: Excerpt) -> Extraction:
+    """Return what one source says to the question, as literal quotes; `relevant` is False if nothing speaks to it."""
+    lines = read_lines(given)
+    pairs = [pair for line in lines for pair in equivalences(line.text)]
+    pairs += [pair for line in lines if len(line.text) < _ENTRY for pair in equivalences(f"{line.above}: {line.text}")]
+    pairs += [pair for term in given.terms if (pair := paired(term)) is not None]
+    asked = tuple(replace(part, text=apart(part.text)) for part in given.sub_questions) or (
+        SubQuestion("", apart(given.question)),
+    )
+    other_names = {**_aliases(given, asked, pairs), **_wider(asked, lines)}
+    lines = [replace(line, unit=replace(line.unit, stems=read_as(line.unit.stems, other_names))) for line in lines]
+    chosen = _choose(asked, lines)
+    terms = _terms(given, asked, lines, pairs)
+    chosen |= {at: {"": _DEFINES} for at in _defining(asked, lines) if at not in chosen}
+    if not chosen:
+        return Extraction((), relevant=False, terms=tuple(t for t in terms if paired(t) is not None))
+    kinds = {part.id: kind_of(part.text) for part in asked}
+    quotes = [quote for span in _spans(lines, chosen, kinds) if (quote := _quote(given, lines, span)) is not None]
+    return _with_insights(given, lines, tuple(_distinct(quotes)), terms)
+
+
+def _aliases(
+    given: Excerpt, asked: Sequence[SubQuestion], pairs: Sequence[Equivalence]
+) -> Mapping[str, tuple[frozenset[str], ...]]:
+    wanted = frozenset(stems(given.question)).union(*(stems(part.text) for part in asked))
+    return aliases(wanted, pairs)
+
+
+def _wider(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> Mapping[str, tuple[frozenset[str], ...]]:
+    """Return what this source files the things asked about under."""
+    named = frozenset(own[0] for part in asked for name in anchors(part.text) if len(own := stems(name)) == 1)
+    return filed_under([line.text for line in lines if named & frozenset(line.unit.stems)], named)
+
+
+def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, dict[str, float]]:
+    """Return the chosen lines with the coverage of each sub-question they speak to; "" stands for none of them."""
+    units = [line.unit for line in lines]
+    rare = rarity(unit.stems for unit in units)
+    chosen: dict[int, dict[str, float]] = {}
+    for part in asked:
+        read, wanted = weighed(part.text), expectation(part.text)
+        kind = kind_of(part.text)
+        weights = weigh(read.weights, rare)
+        scores = rank(units, weights)
+        near = [_nearby(weights, line) for line in lines]
+        worth = [
+            (s.total + _AROUND * near[at])
+            * preference(line.text, wanted, kind)
+            * topical(read.topic, line.unit.stems)
+            * line.weight
+            for at, (s, line) in enumerate(zip(scores, lines, strict=True))
+        ]
+        speaks = beside(
+            [speaking(part.text, read.topic, line, wanted, kind) for line in lines], part.text, lines, wanted
+        )
+        _answered(lines, worth, speaks, kind)
+        best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
+        fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= _NEAR_BEST * best]
+        for at in sorted(fit_for, key=lambda at: (-worth[at], at))[:QUOTES_PERQUESTION]:
+            chosen.setdefault(at, {})[part.id if speaks[at].answers else ""] = speaks[at].whole
+    if len(chosen) > QUOTES_PER_SOURCE:
+        kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]
+        chosen = {at: chosen[at] for at in kept}
+    return chosen
+
+
+def _nearby(weights: Mapping[str, float], line: Line) -> float:
+    """Return the share of the question that a sentence and its neighbours hold together."""
+    mass = sum(weights.values()) or 1.0
+    return sum(weight for term, weight in weights.items() if term in line.around) / mass
+
+
+def _answered(lines: Sequence[Line], worth: list[float], speaks: list[Speaking], kind: Asked) -> None:
+    """Let what follows a question speak for it: in a source too, a question is answered by what comes after it."""
+    for at in range(len(lines) - 1, 0, -1):
+        before = lines[at - 1]
+        if not asks(before.text) or before.passage != lines[at].passage or asks(lines[at].text):
+            continue
+        passed = _PASSED * worth[at - 1] * (1 + fit(lines[at].text, kind))
+        if speaks[at - 1].whole and passed > worth[at]:
+            worth[at] = passed
+            speaks[at] = max(speaks[at], speaks[at - 1], key=lambda one: (one.answers, one.whole))
+
+
+def _spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]], kinds: Mapping[str, Asked]) -> list[Span]:
+    """Grow the chosen lines, in order; where two grow together they are one, as far as a quote may reach."""
+    spans: list[Span] = []
+    for at in sorted(chosen):
+        kind = next((kinds[part] for part in chosen[at] if part in kinds), Asked())
+        first, last = grown(lines, at, kind)
+        before = spans[-1] if spans else None
+        if before is not None and first <= before.last and lines[first].passage == lines[before.first].passage:
+            start, end = min(first, before.first), max(last, before.last)
+            if lines[end].end - lines[start].start <= LIMITS.quote_max_chars:
+                spans[-1] = Span(start, end, _best(before.speaks, chosen[at]))
+                continue
+            if at <= before.last:
+                spans[-1] = replace(before, speaks=_best(before.speaks, chosen[at]))
+                continue
+            first = before.last + 1
+        spans.append(Span(first, last, chosen[at]))
+    return spans
+
+
+def _best(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
+    return {part: max(one.get(part, 0.0), other.get(part, 0.0)) for part in (*one, *other)}
+
+
+def _defining(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> list[int]:
+    """Return the lines that give another name to what is asked: evidence for every later reading of the source."""
+    topic = frozenset(term for part in asked for term in weighed(part.text).topic)
+    found: list[int] = []
+    for at, line in enumerate(lines):
+        pairs = equivalences(f"{line.above}: {line.text}" if len(line.text) < _ENTRY else line.text)
+        sides_of = [(frozenset(stems(pair.one)), frozenset(stems(pair.other))) for pair in pairs]
+        if any((a and a <= topic and not b <= topic) or (b and b <= topic and not a <= topic) for a, b in sides_of):
+            found.append(at)
+    return found[:_DEFINITIONS]
+
+
+def _quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
+    """Quote a span literally, with the heading above it where it is too short to stand alone."""
+    line, speaks = lines[span.first], span.speaks
+    text = given.passages[line.passage].text
+    start, end = line.start, lines[span.last].end
+    if end - start < LIMITS.quote_min_chars and line.opened >= 0:
+        start = line.opened
+    literal = _cut(text[start:end])
+    if len(literal) < LIMITS.quote_min_chars:
+        return None
+    coverage = max(speaks.values()) * (1.0 if any(speaks) else _UNANCHORED)
+    answers = tuple(part.id for part in given.sub_questions if part.id in speaks)
+    held = frozenset(term for each in lines[span.first : span.last + 1] for term in each.unit.stems)
+    named = tuple(s.name for s in given.subjects if set(stems(s.name)) & (held | line.unit.heading))
+    return Quote(
+        passage=given.passages[line.passage].id,
+        quote=literal,
+        claim=plain(literal),
+        confidence=round(min(0.9, 0.3 + 0.6 * coverage), 3),
+        answers=answers,
+        subjects=named,
+    )
+
+
+def _cut(literal: str) -> str:
+    """Cut an over-long sentence at the last clause that fits."""
+    if len(literal) <= LIMITS.quote_max_chars:
+        return literal
+    head = literal[: LIMITS.quote_max_chars]
+    for mark in ("; ", ". ", ", ", " "):
+        at = head.rfind(mark)
+        if at > LIMITS.quote_max_chars // 2:
+            return head[: at + len(mark.rstrip())].rstrip()
+    return head
+
+
+def _distinct(quotes: Sequence[Quote]) -> list[Quote]:
+    """Drop quotes that stand inside another one, and give their answers to it."""
+    kept: list[Quote] = []
+    for quote in sorted(quotes, key=lambda q: -len(q.quote)):
+        for at, other in enumerate(kept):
+            if other.passage == quote.passage and quote.quote in other.quote:
+                kept[at] = replace(other, answers=tuple(dict.fromkeys((*other.answers, *quote.answers))))
+                break
+        else:
+            kept.append(quote)
+    order = {id(quote.quote): at for at, quote in enumerate(quotes)}
+    return sorted(kept, key=lambda q: order.get(id(q.quote), 0))
+
+
+def _terms(
+    given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line], pairs: Sequence[Equivalence]
+) -> tuple[str, ...]:
+    """Return the source's own words for what was asked: other names, headings of what matches, phrases near it."""
+    read = weighed(" ".join((given.question, *(part.text for part in asked))))
+    found: dict[str, None] = {}
+    for pair in pairs:
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
+            mine = frozenset(stems(here))
+            if mine and mine <= read.topic and not frozenset(stems(there)) <= read.topic:
+                found[phrased(Equivalence(there, here))] = None
+    filed = [name for line in lines for name in wider(line.text, frozenset(read.weights))]
+    matched: dict[str, float] = {}
+    for line in lines:
+        above = f"{plain(given.passages[line.passage].heading)} > {line.above}"
+        for name in {named_after(part) for part in above.split(" > ")}:
+            if 0 < len(stems(name)) <= _HEADING_STEMS and not frozenset(stems(name)) <= read.topic:
+                matched[name] = matched.get(name, 0.0) + len(read.topic & frozenset(line.unit.stems))
+    headings = sorted((name for name, mass in matched.items() if mass > 0), key=lambda name: (-matched[name], name))
+    texts = list(matched.items())
+    texts += [
+        (line.text, 1.0 + len(read.topic & frozenset(line.unit.stems))) for line in lines if line.weight >= QUESTION
+    ]
+    again = recurring(texts, read.topic, limit=3)
+    return tuple(dict.fromkeys((*found, *filed[:2], *again, *headings[:2])))[:_TERMS]
+
+
+def _with_insights(
+    given: Excerpt, lines: Sequence[Line], quotes: tuple[Quote, ...], terms: tuple[str, ...]
+) -> Extraction:
+    """Add insights under S0's four triggers only: weak claims, stated limitations, contradictions, discovery."""
+    texts = [line.text for line in lines]
+    stated = tuple(text for text in texts if _LIMITATION.search(text))[:3]
+    against = tuple(_against(given.known_facts, quotes))
+    best = max((quote.confidence for quote in quotes), default=0.0)
+    summary = " ".join(q.claim for q in sorted(quotes, key=lambda q: -q.confidence)[:2])
+    if not (given.discovery_intense or best < _CONFIDENT or stated or against):
+        return Extraction(quotes, summary, terms=terms)
+    answered = {sq for quote in quotes for sq in quote.answers if quote.confidence >= _CONFIDENT}
+    ups = tuple(
+        FollowUp(part.text, round(1 - best, 3), "the source speaks to it only in part")
+        for part in given.sub_questions
+        if part.id not in answered
+    )
+    return Extraction(
+        quotes, summary, follow_ups=ups, gaps=stated, linked=_linked(given), contradicts_known=against, terms=terms
+    )
+
+
+def _against(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
+    found: list[str] = []
+    stated = [statement(fact) for fact in known]
+    for quote in quotes:
+        own = statement(quote.claim)
+        for fact in stated:
+            differs = difference(fact, own)
+            if differs is not None:
+                found.append(f"{differs.text}: {quote.claim}")
+                break
+    return found
+
+
+def _linked(given: Excerpt) -> tuple[LinkedSource, ...]:
+    """Return the web addresses the passages point to, with the words around them."""
+    found: dict[str, LinkedSource] = {}
+    wanted = set(stems(given.question))
+    for passage in given.passages:
+        for match in _REFERENCE.finditer(passage.text):
+            address = (match.group(2) or match.group(3)).rstrip(".,;:")
+            around = plain(passage.text[max(0, match.start() - 80) : match.end() + 40])
+            if address not in found:
+                shared = len(wanted & set(stems(around))) / max(1, len(wanted))
+                found[address] = LinkedSource(address, around, round(min(1.0, 0.3 + shared), 3))
+    return tuple(sorted(found.values(), key=lambda link: (-link.priority, link.reference))[:_LINKS])

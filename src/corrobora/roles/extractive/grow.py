@@ -1,0 +1,142 @@
+"""Grow: from the sentence that answers to the words that must be quoted with it.
+
+Knows paragraphs, turns, lists and the words that tie sentences together. Does not know questions beyond the kind of
+statement they want; a quote stays one literal piece of its passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from corrobora.domain.limits import LIMITS
+from corrobora.policies.answers import Asked, fit
+from corrobora.policies.conflict import statement
+from corrobora.policies.relevance import akin
+from corrobora.roles.extractive.lines import Line, asks
+
+_OPENS_BACK = re.compile(
+    r"(?i)^(?:[-*] )?(?:it|this|these|those|they|he|she|such|its|their|his|her|both|neither|the (?:former|latter|same)|"
+    r"(?:in )?(?:that|which|this) case|otherwise|instead|therefore|thus|hence|so|then|also|however|but|yet|"
+    r"nevertheless|"
+    r"nonetheless|in addition|additionally|moreover|furthermore|similarly|likewise|accordingly|consequently|"
+    r"for (?:example|instance)|as a result)\b"
+)
+_LIMITS_IT = re.compile(
+    r"(?:However|But|Except|Unless|Nevertheless|Nonetheless|Yet|Otherwise|Instead|Only|Exceptions?|Note that|"
+    r"Notwithstanding)\b"
+)
+_TAKES_BACK = re.compile(
+    r"(?i)^(?:this|that|it|these|those|they|such)\b.{0,80}\b(?:not|only|except|unless|never|no longer|until)\b"
+)
+_ADDS = re.compile(r"^(?:In addition|Additionally|Also|Moreover|Furthermore|Likewise|Similarly|Further)\b")
+_LINKED = re.compile(r"(?i)\b(?:also|likewise|similarly|neither|in the same way)\b")
+_FORBIDS = re.compile(r"(?i)\b(?:not|cannot|prohibited|forbidden)\b")
+_LEADS_IN = re.compile(r":\s*$")
+_OF_THE_KIND = 0.8
+_BACK = 3  # sentences that a quote takes from before
+_TURN_CHARS = 500  # of a whole turn, and of the question it answers
+_LIST_CHARS = 900
+_PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
+
+
+def grown(lines: Sequence[Line], at: int, wanted: Asked) -> tuple[int, int]:
+    """Return the first and the last line of the quote that the line `at` needs to be understood and not to mislead."""
+    if lines[at].turn >= 0:
+        return _in_turn(lines, at)
+    first = _backward(lines, at)
+    last = _listed(lines, at, first)
+    return first, last if last > at else _forward(lines, at, first, wanted)
+
+
+def _fits(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
+    one, other = lines[first], lines[last]
+    return one.passage == other.passage and other.end - one.start <= most
+
+
+def _same(lines: Sequence[Line], a: int, b: int) -> bool:
+    return lines[a].passage == lines[b].passage and lines[a].unit.paragraph == lines[b].unit.paragraph
+
+
+def _backward(lines: Sequence[Line], at: int) -> int:
+    """Take the sentences before, as long as the first one points back; a list item takes what leads it in."""
+    first = at
+    while first and at - first < _BACK and _needs_before(lines, first) and _fits(lines, first - 1, at):
+        first -= 1
+    if lines[first].item:
+        lead = first
+        while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
+            lead -= 1
+        if not lines[lead].item and _LEADS_IN.search(lines[lead].text) and _fits(lines, lead, at, _TURN_CHARS):
+            return lead
+    return first
+
+
+def _needs_before(lines: Sequence[Line], at: int) -> bool:
+    line = lines[at]
+    short = line.end - line.start < LIMITS.quote_min_chars
+    return (short or _OPENS_BACK.match(line.text) is not None) and _same(lines, at - 1, at)
+
+
+def _listed(lines: Sequence[Line], at: int, first: int) -> int:
+    """Return the last line of the list that a line leads in, `at` if it leads in none."""
+    if not _LEADS_IN.search(lines[at].text):
+        return at
+    last = at
+    while last + 1 < len(lines) and _fits(lines, first, last + 1, _LIST_CHARS):
+        after = lines[last + 1]
+        marked = at + 1 < len(lines) and lines[at + 1].item
+        if (marked and not after.item and not _same(lines, last, last + 1)) or (
+            not marked and last - at >= _PLAIN_ITEMS
+        ):
+            break
+        last += 1
+    return last
+
+
+def _forward(lines: Sequence[Line], at: int, first: int, wanted: Asked) -> int:
+    """Take what limits the statement, adds a duty to it or forbids beside it what it allows; one sentence between."""
+    last = at
+    for ahead in range(at + 1, min(at + 1 + 2 * _BACK, len(lines))):
+        if ahead > last + 2 or not _fits(lines, first, ahead):
+            break
+        near = _same(lines, last, ahead)
+        adjoining = ahead == last + 1 and lines[ahead].unit.paragraph <= lines[last].unit.paragraph + 1
+        if (near and _belongs(lines[at], lines[ahead], wanted)) or (
+            adjoining and wanted.duty and _LINKED.search(lines[ahead].text) and _forbids(lines[ahead].text)
+        ):
+            last = ahead
+    return last
+
+
+def _belongs(line: Line, after: Line, wanted: Asked) -> bool:
+    """True for a sentence that limits the one before, or another duty on the same thing where duties are asked for."""
+    if _LIMITS_IT.match(after.text) or _TAKES_BACK.match(after.text):
+        return True
+    if not wanted.duty or not statement(after.text).duties:
+        return False
+    if wanted.quantified and fit(after.text, wanted) < _OF_THE_KIND:
+        return False
+    own = line.unit.stems
+    return _ADDS.match(after.text) is not None or any(akin(a, b) for a in set(after.unit.stems) for b in own)
+
+
+def _forbids(text: str) -> bool:
+    return any(_FORBIDS.search(duty) for duty, _ in statement(text).duties)
+
+
+def _in_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
+    """Quote the whole turn, and the question before it that it answers."""
+    first = last = at
+    while first and _same(lines, first - 1, at) and _fits(lines, first - 1, last, _TURN_CHARS):
+        first -= 1
+    while last + 1 < len(lines) and _same(lines, at, last + 1) and _fits(lines, first, last + 1, _TURN_CHARS):
+        last += 1
+    before = first - 1
+    if before < 0 or lines[before].passage != lines[at].passage or not asks(lines[before].text):
+        return first, last
+    start = before
+    while start and _same(lines, start - 1, before):
+        start -= 1
+    start = start if _fits(lines, start, last, 2 * _TURN_CHARS) else before
+    return (start, last) if _fits(lines, start, last) else (first, last)

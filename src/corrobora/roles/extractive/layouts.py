@@ -1,0 +1,281 @@
+"""Layouts: the forms of a report, from chosen statements to Markdown with markers.
+
+Knows the four layouts of the profiles and how a statement is cited. Does not choose what is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, FactId
+from corrobora.policies import phrases
+from corrobora.policies.mentions import quantities
+from corrobora.policies.sentences import sentences
+from corrobora.policies.versions import label, order
+from corrobora.roles.extractive.select import said
+
+FURTHER = "Further evidence"
+_KEY_STATEMENTS = 5
+_NEAREST = 3
+_CELLS = 2
+_POINTS_BACK = re.compile(r"(?i)(?:it|this|these|those|they|he|she|such|its|their|both|however|but|also|in addition)\b")
+_SPECIAL = re.compile(r"([|])")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section with the statements chosen for it, best first."""
+
+    title: str
+    asked: str
+    facts: tuple[Fact, ...]
+    note: str = ""
+    had_facts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that a layout may print."""
+
+    title: str
+    question: str
+    sections: tuple[Section, ...]
+    rows: tuple[Contradiction, ...]
+    facts: Mapping[FactId, Fact]
+    gaps: tuple[str, ...]
+    missing: tuple[str, ...]
+    enough: bool
+    uncovered: tuple[str, ...]
+    sub_questions: tuple[SubQuestion, ...]
+    words_max: int
+    pair_mark: str = "### {}"  # how a pair of differing statements is headed
+    compares: bool = False  # the question asks for a change or a difference
+    printed: set[str] = field(default_factory=set[str])  # sentences of the page so far: none stands twice
+
+
+def cited(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None) -> str:
+    """Write a fact as its sentences, each with the marker before its last stop; `same` are facts that say the same.
+
+    Sentences that are `printed` already are left out, and all that is written is added to them.
+    """
+    read = _readable(said(fact))
+    marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
+    pieces = [read[s.start : s.end] for s in sentences(read)]
+    if printed is not None:
+        fresh = [piece for piece in pieces if bare(piece) not in printed]
+        pieces = pieces if fresh and fresh[0] != pieces[0] and _POINTS_BACK.match(fresh[0]) else fresh
+        printed.update(bare(piece) for piece in pieces)
+    return " ".join(_marked(_bold(piece) if bold else piece, marker) for piece in pieces)
+
+
+def _readable(text: str) -> str:
+    """Write the cells of a table row as a line of text."""
+    if text.count(" | ") < _CELLS and not text.startswith("|"):
+        return text
+    cells = [cell.strip() for cell in text.split("|") if cell.strip(" -:")]
+    return "; ".join(cells)
+
+
+def bare(sentence: str) -> str:
+    """Return a sentence without its stop and with single spaces, so that two printings of it are equal."""
+    return " ".join(sentence.split()).rstrip(".!?;:, ")
+
+
+def _marked(sentence: str, marker: str) -> str:
+    body = sentence.rstrip()
+    stop = body[-1] if body and body[-1] in ".!?" else "."
+    return f"{body.rstrip('.!?;:, ')} {marker}{stop}"
+
+
+def _bold(sentence: str) -> str:
+    """Set key figures in bold (S1 requirement 13)."""
+    for text in dict.fromkeys(quantity.text for quantity in quantities(sentence)):
+        sentence = sentence.replace(text, f"**{text}**", 1)
+    return sentence
+
+
+def _bullets(facts: Iterable[Fact], printed: set[str], *, bold: bool = False) -> list[str]:
+    written = (cited(fact, bold=bold, printed=printed) for fact in facts)
+    return [f"- {text}" for text in written if text]
+
+
+def _statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, mark: str = "### {}") -> list[str]:
+    """List statements, best first; where editions differ, under the names of the editions that make them.
+
+    The edition of the best statement comes first, or the older one where a change is asked for.
+    """
+    if len({fact.version for fact in facts if fact.version}) < 2:  # noqa: PLR2004 - one edition needs no name
+        return _bullets(facts, page.printed, bold=bold)
+    dated = {fact.version: order(fact.version, fact.published) for fact in facts}
+    shared: dict[str, list[Fact]] = {}
+    for fact in facts:
+        shared.setdefault(said(fact), []).append(fact)
+    groups: dict[tuple[str, ...], list[list[Fact]]] = {}
+    for same in shared.values():
+        editions = tuple(sorted({f.version for f in same}, key=lambda name: (not name, dated[name], name)))
+        groups.setdefault(editions, []).append(same)
+    names = list(groups)
+    if page.compares:
+        names.sort(key=lambda names: (len(names), [(not name, dated[name], name) for name in names]))
+    lines: list[str] = []
+    for editions in names:
+        written = [cited(*same, bold=bold, printed=page.printed) for same in groups[editions]]
+        named = "; ".join(name or "Other sources" for name in editions)
+        if any(written):
+            lines += [mark.format(named), "", *(f"- {text}" for text in written if text), ""]
+    return lines[:-1]
+
+
+def _table(page: Page) -> list[str]:
+    """Set the differing statements side by side, each pair under what differs and the editions it stands in."""
+    if not page.rows:
+        return []
+    lines = [f"{phrases.SIDE_BY_SIDE}."]
+    for row in page.rows:
+        first, second = page.facts[row.a], page.facts[row.b]
+        editions = " → ".join(label(fact.version, fact.published, fact.title) for fact in (first, second))
+        differs = (row.difference or row.relation.value).replace(" -> ", " → ")
+        lines += ["", page.pair_mark.format(f"{differs} ({editions})"), "", f"- {cited(first)}", f"- {cited(second)}"]
+    return lines
+
+
+def _compared(page: Page) -> list[str]:
+    """Set the differing statements into a table, as reports by angle compare (S1 requirement 13)."""
+    lines = [f"{phrases.SIDE_BY_SIDE}.", "", "| Difference | Earlier or first | Later or second |", "|---|---|---|"]
+    for row in page.rows:
+        sides = [page.facts[row.a], page.facts[row.b]]
+        cells = [f"{_cell(label(f.version, f.published, f.title))}: {_cell(cited(f))}" for f in sides]
+        lines.append(f"| {_cell(row.difference or row.relation.value)} | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text.replace(" -> ", " → "))
+
+
+def _key(page: Page) -> list[Fact]:
+    """Return the best statement of each section, in order."""
+    found = [section.facts[0] for section in page.sections if section.facts and section.title != FURTHER]
+    if len(found) == 1:
+        found = list(page.sections[0].facts[:_NEAREST]) or found
+    return list({fact.id: fact for fact in found}.values())[:_KEY_STATEMENTS]
+
+
+def _absence(page: Page) -> list[str]:
+    """Say plainly that the evidence does not answer, and what is missing."""
+    lines = [f"{phrases.NO_EVIDENCE} to answer the question."]
+    if page.missing:
+        lines += ["", f"{phrases.NOT_NAMED}: {', '.join(page.missing[:8])}."]
+    near = [fact for section in page.sections for fact in section.facts[:1]][:_NEAREST]
+    if near:
+        lines += ["", f"{phrases.NEAREST}.", "", *_bullets(near, page.printed)]
+    return lines
+
+
+def _open(page: Page) -> list[str]:
+    """List what was asked and not found."""
+    unanswered = [section.title for section in page.sections if not section.had_facts and not section.facts]
+    lines = [f"- {phrases.NO_EVIDENCE} for: {asked}" for asked in unanswered]
+    told = " ".join(unanswered)
+    lines += [
+        f"- {phrases.OTHER_GAPS}: {gap}" for gap in page.gaps if gap.split(": ", 1)[-1].rstrip("?. ") not in told
+    ][:6]
+    lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
+    return ["## Not found", "", *lines] if lines else []
+
+
+def _joined(blocks: Iterable[Sequence[str]], between: str = "") -> str:
+    texts = ["\n".join(block) for block in blocks if block]
+    return (f"\n\n{between}\n\n" if between else "\n\n").join(texts) + "\n"
+
+
+def by_questions(page: Page) -> str:
+    """Key statements first, differences side by side, one section for each sub-question, then what was not found."""
+    head = [f"# {page.title}"]
+    if not page.enough:
+        return _joined([head, _absence(page), _open(page)])
+    key = _key(page)
+    shown = {fact.id for fact in key}
+    blocks: list[Sequence[str]] = [head, ["## Key statements", "", *_statements(page, key)]]
+    if page.rows:
+        blocks.append(["## Differences between sources", "", *_table(page)])
+    alone = len([section for section in page.sections if section.title != FURTHER]) == 1
+    for section in page.sections:
+        body = _statements(page, [fact for fact in section.facts if fact.id not in shown])
+        title = FURTHER if alone else section.title
+        if body:
+            blocks.append([f"## {title}", "", *body] if (title != FURTHER or not _headed(blocks)) else ["", *body])
+        elif section.facts and not alone and section.title != FURTHER:
+            blocks.append([f"## {title}", "", f"{phrases.ABOVE}."])
+        elif not section.had_facts:
+            blocks.append([f"## {title}", "", f"{phrases.NO_EVIDENCE} for this."])
+    return _joined([*blocks, _open(page)])
+
+
+def _headed(blocks: Sequence[Sequence[str]]) -> bool:
+    return any(block and block[0] == f"## {FURTHER}" for block in blocks)
+
+
+def by_angles(page: Page) -> str:
+    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (S1 requirement 13)."""
+    if not page.enough:
+        return _joined([[f"# {page.title}"], _absence(page), _open(page), ["## Conclusion", "", _counted(page)]])
+    closing = [section.facts[1] for section in page.sections if len(section.facts) > 2][:_KEY_STATEMENTS]  # noqa: PLR2004 - enough left
+    kept = {fact.id for fact in closing}
+    blocks: list[Sequence[str]] = []
+    for number, section in enumerate(page.sections, start=1):
+        own = [fact for fact in section.facts if fact.id not in kept]
+        none = f"{phrases.ELSEWHERE}." if section.had_facts else f"{phrases.NO_COVERAGE}."
+        body = _statements(page, own, bold=True)
+        blocks.append([f"## {number}. {section.title}", "", *(body or [none])])
+    if page.rows:
+        blocks.append([f"## {len(blocks) + 1}. Differences between sources", "", *_compared(page)])
+    opened = _open(page)
+    if opened:
+        blocks.append(opened)
+    end = ["## Conclusion", "", *_bullets(closing, page.printed, bold=True), *([""] if closing else []), _counted(page)]
+    return f"# {page.title}\n\n" + _joined([*blocks, end], "---")
+
+
+def _counted(page: Page) -> str:
+    statements = sum(len(section.facts) for section in page.sections)
+    sources = len({fact.source for section in page.sections for fact in section.facts})
+    return f"{phrases.COUNTED} {statements} statements of {sources} sources."
+
+
+def completion(page: Page) -> str:
+    """S4's completion form: status of each sub-question, findings, open contradictions, remaining gaps."""
+    rows = ["| ID | Question | Status | Confidence | Statements |", "|---|---|---|---|---|"]
+    for part in page.sub_questions:
+        count = sum(part.id in fact.answers for section in page.sections for fact in section.facts)
+        grade = part.grade.value if part.grade is not None else "-"
+        rows.append(f"| {part.id} | {_cell(part.text)} | {part.standing.value} | {grade} | {count} |")
+    blocks: list[Sequence[str]] = [[f"# {page.title}"]]
+    if page.sub_questions:
+        blocks.append(["## Sub-question status", "", *rows])
+    if not page.enough:
+        return _joined([*blocks, _absence(page), _open(page)])
+    for section in page.sections:
+        none = phrases.ABOVE if section.facts else f"{phrases.NO_EVIDENCE} for this"
+        body = _statements(page, section.facts) or [f"{none}."]
+        blocks.append([f"## {section.title}", "", *body])
+    if page.rows:
+        blocks.append(["## Contradictions", "", *_table(page)])
+    return _joined([*blocks, _open(page)])
+
+
+def summary(page: Page) -> str:
+    """A thread's summary: the chosen statements, what differs, what is missing; no headings."""
+    found = list({fact.id: fact for section in page.sections for fact in section.facts}.values())
+    if not found:
+        return f"{phrases.NO_EVIDENCE} for: {page.question}\n"
+    blocks: list[Sequence[str]] = [] if page.enough else [[f"{phrases.NO_EVIDENCE} to answer the question."]]
+    blocks.append(_statements(page, found, mark="**{}**"))
+    if page.rows:
+        blocks.append(_table(page))
+    missing = [section.title for section in page.sections if not section.had_facts]
+    blocks.append([f"- {phrases.NO_EVIDENCE} for: {asked}" for asked in missing])
+    return _joined(blocks)

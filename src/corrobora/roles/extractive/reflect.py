@@ -1,0 +1,303 @@
+"""Reflect without a model: what the facts cover of each sub-question, what they lack, where they differ.
+
+Knows one thread's facts and questions. Does not decide whether to go on: it proposes gaps, the policies decide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
+from corrobora.domain.thread import Gap, Proposal
+from corrobora.policies.answers import Asked, fit
+from corrobora.policies.answers import asked as answer_kind
+from corrobora.policies.conflict import ALIKE, Statement, likeness, statement
+from corrobora.policies.dialogue import apart
+from corrobora.policies.markup import plain
+from corrobora.policies.mentions import Kind, dates, holds, is_day, mentions, names, quantities, squash, years
+from corrobora.policies.phrases import ONE_SIDED
+from corrobora.policies.questions import anchors, expectation, relational, sides, subjects, topic_stems, weighed
+from corrobora.policies.relevance import akin
+from corrobora.policies.sentences import sentences
+from corrobora.policies.sufficiency import evidence_texts, sufficient
+from corrobora.policies.vocabulary import (
+    Equivalence,
+    aliases,
+    equivalences,
+    named_after,
+    paired,
+    phrased,
+    read_as,
+    recurring,
+    wider,
+)
+from corrobora.policies.words import content_words, fold, stem, stems, words
+from corrobora.roles.extractive.compare import contradictions
+from corrobora.roles.extractive.select import ranked
+from corrobora.roles.extractive.speaking import preference
+from corrobora.roles.reflect import Learned
+
+COVERED = 0.6  # share of a sub-question's topic that its evidence must hold
+_TERMS = 8
+_NAMES = 4
+_HEADING_STEMS = 5
+_CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
+_QUERY_CHARS = 300
+_OF_THE_KIND = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the evidence reaches into one sub-question."""
+
+    part: SubQuestion
+    share: float
+    facts: int
+    missing: tuple[str, ...]  # names of the question that stand in no evidence
+    unsaid: tuple[str, ...] = ()  # topic words of the question that stand in no evidence
+    lacking: tuple[str, ...] = ()  # kinds of statement that the question wants and no evidence is
+
+    @property
+    def answered(self) -> bool:
+        """Enough of the topic is held and every name is."""
+        return self.facts > 0 and self.share >= COVERED and not self.missing and not self.lacking
+
+
+def reflected(given: Learned) -> Proposal:
+    """Return coverage as gaps, contradictions between sources, and what to search for next; `done` without gaps."""
+    pairs = _pairs(given)
+    parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
+    reaches = [reach(part, given.facts, pairs) for part in parts]
+    gaps = [gap for one in reaches for gap in _gaps(one)]
+    gaps += _one_sided(given)
+    followed = _followed(given)
+    if relational(given.question) and len(weighed(given.question).topic) > 1 and followed and given.facts:
+        gaps += [Gap(f"A name that was met may lead on: {name}") for name in followed[:2]]
+    whole = sufficient(given.question, [part.text for part in parts], evidence_texts(given.facts))
+    if not whole.enough and given.facts:
+        known = " ".join(gap.text for gap in gaps)
+        gaps += [Gap(f"No source names: {name}") for name in whole.missing if name not in known][:3]
+    fresh = pertinent(given.question, parts, contradictions(given.facts))
+    unpaired = _unpaired(given)
+    if unpaired:
+        gaps.append(Gap(f"{ONE_SIDED}."))
+    terms = _terms(given, pairs)
+    return Proposal(
+        summary=_summary(given, reaches, len(fresh)),
+        gaps=tuple(dict.fromkeys(gaps)),
+        done=not gaps,
+        next_topic=_next_topic(given, reaches, followed) if gaps else "",
+        reasoning="; ".join(f"{one.part.id}: {one.share:.2f} of its topic in {one.facts} facts" for one in reaches),
+        contradictions=fresh,
+        answered=tuple(one.part.id for one in reaches if one.answered),
+        terms=tuple(dict.fromkeys((*terms[:_TERMS], *unpaired, *followed))),
+    )
+
+
+def pertinent(question: str, parts: Sequence[SubQuestion], found: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+    """Keep the differences that speak to what is asked; another wording of something else is none of its business."""
+    if expectation(question).comparison:
+        return tuple(found)
+    topics = [weighed(part.text).topic for part in parts]
+    return tuple(
+        one
+        for one in found
+        if one.severity is not Severity.LOW
+        and any(len(topic & frozenset(stems(one.claim))) >= COVERED * len(topic) for topic in topics)
+    )
+
+
+def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]) -> Reach:
+    """Measure which share of a sub-question's topic words its facts hold, other names of things counted."""
+    topic = weighed(part.text).topic
+    own = [fact for fact in facts if part.id in fact.answers]
+    other_names = aliases(topic, pairs)
+    texts = evidence_texts(own)
+    held = frozenset(term for text in texts for term in read_as(stems(text), other_names))
+    share = len(topic & held) / len(topic) if topic else 1.0
+    every = evidence_texts(facts)
+    small, known = squash("\n".join(every)), frozenset(stems("\n".join(every)))
+    compared = sides(part.text)
+    missing = tuple(
+        name
+        for name in subjects(part.text)
+        if not holds(known, small, name) and not any(name in side for side in compared)
+    )
+    unsaid = tuple(word for word in content_words(part.text) if stem(word) in topic - held)
+    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own)))
+
+
+def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
+    """Name the kinds of statement that the question asks for and none of its facts is."""
+    wanted = expectation(question)
+    texts = [plain(fact.quote) for fact in facts]
+    asked = frozenset(stems(question))
+    if wanted.obligation:
+        bound = {fact.version for fact, text in zip(facts, texts, strict=True) if statement(text).duties}
+        if len(bound) < (2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1):
+            yield "statement of what must, should or may be"
+    if wanted.number and not any(quantities(text) for text in texts):
+        yield "number"
+    kind = answer_kind(question)
+    if kind.quantified and not any(_states(text, kind, question) for text in texts):
+        yield "statement with the number that is asked for"
+    if wanted.date and not any(dates(text) or years(text) for text in texts):
+        yield "date"
+    if wanted.name and not any(not frozenset(stems(name)) <= asked for text in texts for name in names(text)):
+        yield "name"
+    if wanted.comparison and len({fact.version or fact.source for fact in facts}) == 1:
+        yield "second side of the comparison"
+
+
+def _states(text: str, kind: Asked, question: str) -> bool:
+    """True if one sentence is of the kind asked for and names half of the topic itself."""
+    topic = weighed(question).topic
+    for span in sentences(text):
+        piece = text[span.start : span.end]
+        if fit(piece, kind) >= _OF_THE_KIND and 2 * len(topic & frozenset(stems(apart(piece)))) >= len(topic):
+            return True
+    return False
+
+
+def _pairs(given: Learned) -> list[Equivalence]:
+    learned = [pair for term in given.terms if (pair := paired(term)) is not None]
+    said = [pair for fact in given.facts for pair in equivalences(plain(fact.quote))]
+    return list(dict.fromkeys((*learned, *said)))
+
+
+def _gaps(one: Reach) -> list[Gap]:
+    if one.answered or one.part.standing is Standing.EXHAUSTED:
+        return []
+    if not one.facts:
+        return [Gap(f"No evidence for: {one.part.text}", one.part.id)]
+    if one.missing:
+        return [Gap(f"Nothing that was read names {name}: {one.part.text}", one.part.id) for name in one.missing[:2]]
+    if one.lacking:
+        return [Gap(f"No {one.lacking[0]} was read for: {one.part.text}", one.part.id)]
+    return [Gap(f"Nothing that was read speaks of {', '.join(one.unsaid)}: {one.part.text}", one.part.id)]
+
+
+def _one_sided(given: Learned) -> list[Gap]:
+    """Where two things are compared, each must have evidence of its own."""
+    compared = sides(given.question)
+    if len(compared) < 2 or not given.facts:  # noqa: PLR2004 - two sides
+        return []
+    texts = [frozenset(stems(text)) for text in evidence_texts(given.facts)]
+    gaps: list[Gap] = []
+    for side, other in (compared, compared[::-1]):
+        own = frozenset(stems(side)) - frozenset(stems(other))
+        if own and not any(own & text for text in texts):
+            gaps.append(
+                Gap(
+                    f"Only one side has evidence, nothing on {side}: {side} {' '.join(topic_stems(given.question)[:4])}"
+                )
+            )
+    return gaps
+
+
+def _unpaired(given: Learned) -> list[str]:
+    """Return statements that a comparison needs from the other side too: best of each sub-question, none like it there.
+
+    Searching for a statement's own words finds its counterpart in another edition, whatever became of it.
+    """
+    if not expectation(given.question).comparison or len({fact.version for fact in given.facts}) < 2:  # noqa: PLR2004 - two
+        return []
+    stated = {fact.id: statement(plain(fact.quote)) for fact in given.facts}
+    past = {" ".join(query.split()) for query in given.past_queries}
+    found: dict[str, None] = {}
+    for part in given.sub_questions or (SubQuestion("", given.question),):
+        wanted = expectation(part.text)
+        own = [one.fact for one in ranked(part.text, given.facts) if not part.id or part.id in one.fact.answers]
+        own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if wanted.obligation else own
+        alone = [fact for fact in own[:_CONSIDERED] if not _has_counterpart(fact, given.facts, stated)]
+        texts = [plain(fact.quote)[:_QUERY_CHARS] for fact in alone if preference(plain(fact.quote), wanted) > 1]
+        found |= dict.fromkeys(text for text in texts[:1] if text not in past)
+    return list(found)
+
+
+def _has_counterpart(fact: Fact, facts: Sequence[Fact], stated: Mapping[FactId, Statement]) -> bool:
+    mine = stated[fact.id]
+    return any(other.version != fact.version and likeness(mine, stated[other.id]) >= ALIKE for other in facts)
+
+
+def _followed(given: Learned) -> list[str]:
+    """Names that the evidence mentions beside the question's own: the next hop of a chain, nearest to it first.
+
+    Names in sentences that name the thing asked about (or stand in its own document) come first.
+    """
+    asked = set(stems(given.question))
+    about = [frozenset(stems(name)) for name in anchors(given.question) or subjects(given.question)]
+    topic = weighed(given.question).topic
+    past = [fold(query) for query in given.past_queries]
+    worth: dict[str, float] = {}
+    for fact in given.facts:
+        read = plain(fact.quote)
+        title = frozenset(stems(fact.title))
+        titled = any(name and (name <= title or (title and title <= name)) for name in about)
+        near = titled or any(name and name <= frozenset(stems(read)) for name in about)
+        for name, nearness in _near_topic(read, topic):
+            own = frozenset(stems(name))
+            if not own or own <= asked or own <= title or is_day(name) or any(fold(name) in query for query in past):
+                continue
+            if len(own) < 2 and not near:  # noqa: PLR2004 - one word far from the question names too much
+                continue
+            worth[name] = worth.get(name, 0.0) + (3.0 if titled else 2.0 if near else 0.5) * nearness
+    return sorted(worth, key=lambda name: (-worth[name], name))[:_NAMES]
+
+
+def _near_topic(text: str, topic: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """Yield the names of a sentence with their nearness to a topic word before them: "directed by NAME" is nearest."""
+    for mention in mentions(text):
+        if mention.kind is Kind.QUOTED:
+            continue
+        before = [stem(word) for word in words(text[max(0, mention.start - 60) : mention.start])][::-1]
+        distance = next(
+            (at for at, term in enumerate(before[:5]) if term and any(akin(term, each) for each in topic)), 8
+        )
+        single = 0.4 if " " not in mention.text else 1.0
+        yield mention.text, single * 4.0 / (2 + distance)
+
+
+def _terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
+    """Other names of what is asked, then the headings under which most facts stand, then phrases near the question."""
+    wanted = weighed(given.question).topic
+    about = frozenset(s for name in anchors(given.question) for s in stems(name))
+    found = [
+        phrased(Equivalence(there, here))
+        for pair in pairs
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one))
+        if stems(here) and set(stems(here)) <= wanted and not set(stems(there)) <= wanted
+    ]
+    filed = [name for fact in given.facts for name in wider(plain(fact.quote), wanted | about)]
+    standing: Counter[str] = Counter()
+    places: set[tuple[str, str]] = set()
+    for fact in given.facts:
+        spoken = len(wanted & frozenset(stems(fact.quote)))
+        for name in (named_after(part) for part in plain(fact.heading).split(" > ")):
+            if 0 < len(stems(name)) <= _HEADING_STEMS and not set(stems(name)) <= wanted:
+                standing[name] += spoken
+                places.add((fact.source, name))
+    texts = [(name, 2.0) for _, name in sorted(places)] + [(plain(fact.quote), 1.0) for fact in given.facts]
+    headings = sorted((name for name, mass in standing.items() if mass), key=lambda name: (-standing[name], name))
+    return list(dict.fromkeys((*found, *filed[:2], *recurring(texts, wanted, limit=2), *headings[:3])))
+
+
+def _next_topic(given: Learned, reaches: Sequence[Reach], followed: Sequence[str]) -> str:
+    """Propose the next topic: a name to follow where the question is a chain of names, else what is open."""
+    if relational(given.question) and followed:
+        return followed[0]
+    for one in reaches:
+        if not one.answered:
+            return one.missing[0] if one.missing else one.part.text
+    return given.question
+
+
+def _summary(given: Learned, reaches: Sequence[Reach], conflicts: int) -> str:
+    answered = sum(one.answered for one in reaches)
+    text = f"{len(given.facts)} facts; {answered} of {len(reaches)} sub-questions covered"
+    if conflicts:
+        text += f"; {conflicts} differences between sources"
+    return text + "."

@@ -1,0 +1,129 @@
+"""Scout without a model: candidates ranked by authority, recency, coverage and diversity, copies folded.
+
+Knows titles, snippets, dates and publishers of candidates. Reads nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrobora.policies.diversity import marginal_relevance, overlap
+from corrobora.policies.markup import plain
+from corrobora.policies.mentions import years
+from corrobora.policies.words import stems
+from corrobora.roles.scout import Candidate, Shortlist, Shortlisted, Sweep
+
+_OFFICIAL = (".gov", ".edu", ".mil", ".int", ".europa.eu", ".ac.uk", "doi.org", "rfc-editor.org", "iso.org", "w3.org")
+_OPINION = ("reddit.", "quora.", "medium.com", "forum", "blogspot.", "/blog", "stackexchange.", "twitter.", "x.com/")
+_IRRELEVANT = 0.08
+_WEIGHTS = (0.2, 0.15, 0.65)  # authority, recency, coverage
+_MOST_AGE = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A candidate with its scores and what it speaks of."""
+
+    candidate: Candidate
+    authority: float
+    recency: float
+    coverage: float
+    themes: tuple[str, ...]
+    stems: frozenset[str]
+
+    @property
+    def worth(self) -> float:
+        """The weighted sum that ranks candidates before diversity."""
+        return sum(w * s for w, s in zip(_WEIGHTS, (self.authority, self.recency, self.coverage), strict=True))
+
+
+def shortlisted(given: Sweep) -> Shortlist:
+    """Rank candidates, one of each cluster, diverse first; say why the others are left out (S0)."""
+    newest = max((_year(candidate) for candidate in given.candidates), default=0)
+    rated = [_rate(candidate, given, newest) for candidate in given.candidates]
+    excluded: list[tuple[str, str]] = []
+    best: dict[int, Rated] = {}
+    alone: list[Rated] = []
+    for one in sorted(rated, key=lambda r: (-r.worth, r.candidate.reference)):
+        if one.coverage < _IRRELEVANT:
+            excluded.append((one.candidate.reference, "speaks to none of the themes"))
+        elif one.candidate.cluster and one.candidate.cluster in best:
+            first = best[one.candidate.cluster].candidate.reference
+            excluded.append((one.candidate.reference, f"a copy or near-copy of {first}"))
+        else:
+            if one.candidate.cluster:
+                best[one.candidate.cluster] = one
+            alone.append(one)
+    chosen = marginal_relevance(alone, lambda r: r.worth, lambda a, b: overlap(a.stems, b.stems), limit=given.limit)
+    kept = {one.candidate.reference for one in chosen}
+    excluded += [
+        (one.candidate.reference, f"beyond the limit of {given.limit}")
+        for one in alone
+        if one.candidate.reference not in kept
+    ]
+    return Shortlist(
+        tuple(_listed(one, chosen[:at]) for at, one in enumerate(chosen)), tuple(excluded), _balance(chosen, given)
+    )
+
+
+def _rate(candidate: Candidate, given: Sweep, newest: int) -> Rated:
+    text = plain(f"{candidate.title} {candidate.snippet} {candidate.scan}")
+    own = frozenset(stems(text))
+    wanted = frozenset(stems(given.objective))
+    themes = tuple(theme for theme in given.themes if _share(frozenset(stems(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme
+    coverage = _share(wanted, own)
+    if given.themes:
+        coverage = 0.6 * coverage + 0.4 * len(themes) / len(given.themes)
+    return Rated(candidate, _authority(candidate), _recency(candidate, newest), coverage, themes, own)
+
+
+def _share(wanted: frozenset[str], own: frozenset[str]) -> float:
+    return len(wanted & own) / len(wanted) if wanted else 0.0
+
+
+def _authority(candidate: Candidate) -> float:
+    """Official and institutional addresses rank high, forums and blogs low; a named publisher helps."""
+    address = f"{candidate.reference} {candidate.publisher}".casefold()
+    if any(part in address for part in _OFFICIAL):
+        return 0.9
+    if any(part in address for part in _OPINION):
+        return 0.3
+    return 0.6 if candidate.publisher else 0.5
+
+
+def _year(candidate: Candidate) -> int:
+    stated = years(candidate.published)
+    return stated[-1] if stated else 0
+
+
+def _recency(candidate: Candidate, newest: int) -> float:
+    """Newer is better, measured from the newest candidate (no clock); an unknown date lies in the middle."""
+    stated = _year(candidate)
+    return max(0.0, 1 - (newest - stated) / _MOST_AGE) if stated else 0.5
+
+
+def _listed(one: Rated, before: Sequence[Rated]) -> Shortlisted:
+    alike = max((overlap(one.stems, other.stems) for other in before), default=0.0)
+    covers = ", ".join(one.themes) or "the objective in part"
+    when = f"dated {one.candidate.published[:10]}" if one.candidate.published else "undated"
+    official = one.authority >= 0.9  # noqa: PLR2004 - the rank of official addresses
+    return Shortlisted(
+        one.candidate.reference,
+        one.candidate.title,
+        round(one.authority, 3),
+        round(one.recency, 3),
+        round(one.coverage, 3),
+        round(1 - alike, 3),
+        f"covers {covers}; {'official' if official else 'other'} source; {when}; "
+        f"found by {len(one.candidate.found_by)} queries",
+        ("official" if official else "independent", *one.themes),
+    )
+
+
+def _balance(chosen: Sequence[Rated], given: Sweep) -> str:
+    """Say how the choice spreads over themes, and which theme has no source."""
+    counts = [(theme, sum(theme in one.themes for one in chosen)) for theme in given.themes]
+    listed = "; ".join(f"{theme}: {count}" for theme, count in counts)
+    missing = [theme for theme, count in counts if not count]
+    return listed + (f"; without a source: {', '.join(missing)}" if missing else "")

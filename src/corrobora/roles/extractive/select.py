@@ -1,0 +1,155 @@
+"""Select: which facts speak to a text best, without saying the same thing twice.
+
+Knows facts and a question. Keeps two editions of one statement apart: that both say it, or differ, is the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from corrobora.domain.evidence import Fact, FactId
+from corrobora.policies.answers import asked
+from corrobora.policies.dialogue import apart
+from corrobora.policies.diversity import marginal_relevance, overlap
+from corrobora.policies.markup import plain
+from corrobora.policies.questions import Weighed, anchors, expectation, weighed
+from corrobora.policies.relevance import Unit, rank, rarity, weigh
+from corrobora.policies.sentences import sentences
+from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, read_as
+from corrobora.policies.words import stems
+from corrobora.roles.extractive.lines import ASIDE, QUESTION, asks, beside_the_body
+from corrobora.roles.extractive.speaking import preference, topical
+
+_OTHER_EDITION = 0.35  # how much a statement of another edition counts as a repetition
+_SAME = 0.8  # from this on two statements of one edition are one
+_CONFIDENCE_SHARE = 0.3
+_UNANCHORED = 0.5  # a statement that names nothing the question is about
+_DIFFERS = 1.6
+_BY_SENTENCE = 0.5  # a fact is worth what its best sentence is, and what it says as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A fact with its worth for one text."""
+
+    fact: Fact
+    worth: float
+    stems: frozenset[str]
+    core: str = ""  # its sentence that speaks best
+
+
+def said(fact: Fact) -> str:
+    """Return the fact as a reader reads it: its quote without marks."""
+    return plain(fact.quote)
+
+
+def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = frozenset()) -> tuple[Ranked, ...]:
+    """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter.
+
+    Facts whose ids are in `compared` stand in a difference between sources: where change is asked for, they answer it.
+    """
+    text = apart(text)
+    distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
+    read = weighed(text)
+    about = [own for name in anchors(text) if (own := frozenset(stems(name)))]
+    wanted, kind = expectation(text), asked(text)
+    names = _other_names(distinct, read, about)
+
+    def worths(sayings: Sequence[Saying]) -> list[float]:
+        weights = weigh(read.weights, rarity(saying.unit.stems for saying in sayings))
+        return [
+            score.total
+            * preference(saying.text, wanted, kind)
+            * topical(read.topic, saying.unit.stems)
+            * (QUESTION if asks(saying.text) else 1.0)
+            for saying, score in zip(sayings, rank([s.unit for s in sayings], weights), strict=True)
+        ]
+
+    best: dict[FactId, tuple[float, str]] = {}
+    sayings = _sayings(distinct, names)
+    for saying, worth in zip(sayings, worths(sayings), strict=True):
+        if worth > best.get(saying.fact.id, (-1.0, ""))[0]:
+            best[saying.fact.id] = worth, saying.text
+    whole = dict(
+        zip(
+            (fact.id for fact in distinct),
+            worths([_saying(f, said(f), names, at) for at, f in enumerate(distinct)]),
+            strict=True,
+        )
+    )
+    named = {fact.id for fact in distinct if not about or any(own <= _held(fact) for own in about)}
+    found = [
+        Ranked(
+            fact,
+            (_BY_SENTENCE * best[fact.id][0] + (1 - _BY_SENTENCE) * whole[fact.id])
+            * (ASIDE if beside_the_body(fact.heading) else 1.0)
+            * (1 - _CONFIDENCE_SHARE + _CONFIDENCE_SHARE * fact.confidence)
+            * (1.0 if fact.id in named else _UNANCHORED)
+            * (_DIFFERS if wanted.comparison and fact.id in compared else 1.0),
+            frozenset(stems(said(fact))),
+            best[fact.id][1],
+        )
+        for fact in distinct
+        if fact.id in best
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.worth, one.fact.id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """One sentence of a fact, read under the headings of its passage."""
+
+    fact: Fact
+    text: str
+    unit: Unit
+
+
+def _other_names(
+    facts: Sequence[Fact], read: Weighed, about: Sequence[frozenset[str]]
+) -> Mapping[str, tuple[frozenset[str], ...]]:
+    single = frozenset(term for own in about if len(own) == 1 for term in own)
+    return {**aliases(frozenset(read.weights), pairs_of(facts)), **filed_under([said(f) for f in facts], single)}
+
+
+def _sayings(facts: Sequence[Fact], names: Mapping[str, tuple[frozenset[str], ...]]) -> list[Saying]:
+    """Take the facts apart into their sentences."""
+    found: list[Saying] = []
+    for at, fact in enumerate(facts):
+        text = said(fact)
+        found += (_saying(fact, text[span.start : span.end], names, at) for span in sentences(text))
+    return found
+
+
+def _saying(fact: Fact, text: str, names: Mapping[str, tuple[frozenset[str], ...]], paragraph: int) -> Saying:
+    above = frozenset(stems(f"{fact.title} {fact.heading} {fact.version}"))
+    return Saying(fact, text, Unit(read_as(stems(apart(text)), names), above, paragraph))
+
+
+def _held(fact: Fact) -> frozenset[str]:
+    return frozenset(stems(apart(f"{said(fact)} {fact.title} {fact.heading} {fact.version}")))
+
+
+def pairs_of(facts: Sequence[Fact]) -> list[Equivalence]:
+    """Return the equivalences that the facts themselves state."""
+    return list(dict.fromkeys(pair for fact in facts for pair in equivalences(said(fact))))
+
+
+def diverse(items: Sequence[Ranked], limit: int) -> tuple[Ranked, ...]:
+    """Choose at most `limit` by maximal marginal relevance, repetitions of one edition left out."""
+    kept: list[Ranked] = []
+    for one in marginal_relevance(items, lambda r: r.worth, _likeness, limit=min(len(items), 3 * limit), trade=0.75):
+        if len(kept) >= limit:
+            break
+        if not any(_edition(one) == _edition(other) and overlap(one.stems, other.stems) >= _SAME for other in kept):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _likeness(a: Ranked, b: Ranked) -> float:
+    alike = overlap(a.stems, b.stems)
+    return alike if _edition(a) == _edition(b) else alike * _OTHER_EDITION
+
+
+def _edition(one: Ranked) -> str:
+    return one.fact.version or one.fact.published

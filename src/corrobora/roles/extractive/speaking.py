@@ -1,0 +1,133 @@
+"""Speaking: whether a sentence speaks to a question, and whether it counts as an answer.
+
+Knows topic words, named things and the kind of statement that is wanted. Does not know truth: it never looks at more
+than the sentence, its headings and its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrobora.policies.answers import Asked, fit
+from corrobora.policies.mentions import dates, names, quantities, years
+from corrobora.policies.questions import Expectation, anchors, relational
+from corrobora.policies.relevance import Unit, akin
+from corrobora.policies.words import stems
+from corrobora.roles.extractive.lines import QUESTION, Line
+
+_SPEAKS = 0.5  # share of the topic words from which a sentence, read under its headings, speaks to a question
+_OWN = 0.25  # of them must stand in the sentence itself
+_SPEAKING_WORDS = 2  # so many topic words are enough, however long the question is
+_PREFERENCE = 0.3
+_KIND = 0.8  # what a sentence gains that is of the kind asked for
+_OF_THE_KIND = 0.8
+_HALF = 0.5
+_OPENING, _SUBJECT = 5, 0.4  # stems that open a sentence, and what it gains if they are the topic
+_ANY = Asked()
+_BESIDE = 0.3  # what a sentence covers that stands beside such a sentence
+_REACH = 4
+_NAMED = 0.45  # what a sentence covers that names the thing asked about
+_DUTY = re.compile(r"(?i)\b(?:must|shall|should|may|required|prohibited|recommended|permitted|allowed|cannot)\b")
+_REASON = re.compile(r"(?i)\b(?:because|since|therefore|due to|reason|rationale|so that|in order to)\b")
+_CONDITION = re.compile(r"(?i)\b(?:if|unless|only|provided that|except|where|as long as)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Speaking:
+    """How far a sentence speaks to a question (0.0: not at all), and whether it counts as an answer."""
+
+    whole: float
+    answers: bool = False
+
+
+def beside(speaks: list[Speaking], question: str, lines: Sequence[Line], wanted: Expectation) -> list[Speaking]:
+    """Let sentences of the wanted kind speak too that stand close to one that names what is asked about.
+
+    What holds for a thing is often said around its name, in the same section, without repeating it.
+    """
+    said = [frozenset(stems(name)) for name in anchors(question)]
+    naming = [at for at, line in enumerate(lines) if any(name and name <= frozenset(line.unit.stems) for name in said)]
+    near = {at for place in naming for at in range(place - _REACH, place + _REACH + 1) if 0 <= at < len(lines)}
+    return [
+        Speaking(_BESIDE, answers=True)
+        if not share.whole and at in near and preference(lines[at].text, wanted) > 1 and lines[at].weight == 1
+        else share
+        for at, share in enumerate(speaks)
+    ]
+
+
+def speaking(question: str, topic: frozenset[str], line: Line, wanted: Expectation, kind: Asked = _ANY) -> Speaking:
+    """Judge one sentence: by its share of the topic, and by the things the question names.
+
+    Half of the topic words, or two of them in a long question, must stand in the sentence and its headings. Where a
+    question names what it is about, a sentence answers it only if it (or a heading above it) names it too, or if the
+    question hangs on a chain of names and the sentence is of the kind it wants.
+    """
+    if line.weight < QUESTION:
+        return Speaking(0.0)
+    fitting = fit(line.text, kind) >= _OF_THE_KIND
+    share = topic_share(topic, line.unit, line.around if fitting or line.turn >= 0 else frozenset())
+    named, anchored, titled = _named(question, line)
+    fits = fitting or preference(line.text, wanted) > 1
+    if named and (fits or share.own > 0):
+        return Speaking(max(share.whole, _NAMED), answers=True)
+    if titled and (share.own > 0 or line.first) and (relational(question) or share.enough):
+        return Speaking(max(share.whole, _NAMED), answers=True)
+    if not share.enough:
+        return Speaking(0.0)
+    return Speaking(share.whole, answers=anchored or (fits and relational(question)))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which share of a question's topic a sentence holds: itself, and with the headings above it; and is it enough."""
+
+    own: float
+    whole: float
+    enough: bool
+
+
+def topic_share(topic: frozenset[str], unit: Unit, around: frozenset[str] = frozenset()) -> Share:
+    """Measure the topic words that a sentence and its headings hold, each word alike; those `around` it count half."""
+    if not topic:
+        return Share(0.0, 0.0, enough=False)
+    own = frozenset(unit.stems)
+    mine = frozenset(term for term in topic if term in own or any(akin(term, held) for held in own))
+    whole = mine | topic & unit.heading
+    held = len(whole) + _HALF * len(topic & around - whole)
+    needed = min(_SPEAKS * len(topic), _SPEAKING_WORDS)
+    enough = held >= needed and len(mine) >= min(_OWN * len(topic), _SPEAKING_WORDS - 1)
+    return Share(len(mine) / len(topic), held / len(topic), enough)
+
+
+def _named(question: str, line: Line) -> tuple[bool, bool, bool]:
+    """Say whether what the question is about is named: by the sentence itself, by it or its headings, by the title.
+
+    A question that names nothing is always about what is read.
+    """
+    own = frozenset(line.unit.stems)
+    said = [name for each in anchors(question) if (name := frozenset(stems(each)))]
+    here = any(name <= own and not name <= line.unit.heading for name in said)
+    titled = any(name <= line.title or (len(line.title) > 1 and line.title <= name) for name in said)
+    return here, not said or any(name <= own | line.unit.heading for name in said), titled
+
+
+def topical(topic: frozenset[str], own: Sequence[str]) -> float:
+    """Return a factor from 1.0 on: more for a sentence that opens with what is asked about, its subject."""
+    opening = frozenset(own[:_OPENING])
+    return 1 + _SUBJECT * len(topic & opening) / len(topic) if topic else 1.0
+
+
+def preference(text: str, wanted: Expectation, kind: Asked = _ANY) -> float:
+    """Return a factor from 1.0 on: more for what is wanted (duty, number, date, name), most for the very kind asked."""
+    kinds = (
+        wanted.obligation and _DUTY.search(text) is not None,
+        wanted.number and bool(quantities(text)),
+        wanted.date and bool(dates(text) or years(text)),
+        wanted.name and bool(names(text)),
+        wanted.reason and _REASON.search(text) is not None,
+        wanted.condition and _CONDITION.search(text) is not None,
+    )
+    return 1 + _PREFERENCE * sum(kinds) + _KIND * fit(text, kind)

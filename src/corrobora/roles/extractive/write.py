@@ -1,0 +1,199 @@
+"""Write without a model: summaries, gatherings and reports made of sentences that stand in the sources.
+
+Knows facts, sub-questions and contradictions. Adds headings, tables and the fixed wordings of `policies.phrases`
+only; where there is no evidence it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, Severity
+from corrobora.domain.report import Draft
+from corrobora.policies.answers import Wants, asked
+from corrobora.policies.questions import expectation, topic_stems
+from corrobora.policies.sufficiency import evidence_texts, sufficient
+from corrobora.policies.words import stems
+from corrobora.roles.extractive.compare import contradictions
+from corrobora.roles.extractive.layouts import FURTHER, Page, Section, by_angles, by_questions, completion, summary
+from corrobora.roles.extractive.select import Ranked, diverse, ranked
+from corrobora.roles.synthesize import Material, Part
+
+_SUMMARY_WORDS = 350
+_FACTOID_WORDS = 350
+_STATEMENTS = 60  # at most, in one section
+_ROWS = 8
+_WEAK, _WEAK_ALONE = 0.4, 0.6  # of the best; a question for one thing needs less
+_FURTHER = 0.6  # of the best statement's worth, for what answers no sub-question
+_FURTHER_MOST = 5
+_ENOUGH = 12  # statements of one section, unless more words are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What belongs into one section, before words are counted."""
+
+    title: str
+    asked: str
+    facts: tuple[Fact, ...]
+    note: str = ""
+
+
+def written(given: Material) -> Draft:
+    """Write a draft in the profile's layout: `purpose` summary is short; report and gathering follow `layout`.
+
+    Every sentence is a quote's sentence with its marker, or one of the fixed wordings. Words stay within `words_max`,
+    and reach `words_min` as far as there is evidence.
+    """
+    facts = _facts(given)
+    whole = sufficient(given.question, [part.text for part in given.sub_questions], evidence_texts(facts))
+    plots = _by_part(given) if given.layout == "angles" else _by_question(given, facts)
+    most = min(given.words_max, _SUMMARY_WORDS) if given.purpose == "summary" else given.words_max
+    if _factoid(given):
+        most = max(given.words_min, min(most, _FACTOID_WORDS))
+    rows = _rows(given, facts)
+    differing = frozenset(fact for row in rows for fact in (row.a, row.b))
+    sections = _filled(plots, most, given.words_min, differing, given.sub_questions)
+    # the layouts of S1 and S4 have sections for differences and gaps; in others the engine's own are the only ones
+    plain_report = given.purpose == "report" and given.layout in ("questions", "words")
+    page = Page(
+        title=_title(given),
+        question=given.question,
+        sections=sections,
+        rows=() if plain_report else rows,
+        facts={fact.id: fact for fact in facts},
+        gaps=() if plain_report else tuple(dict.fromkeys(gap.text for gap in given.gaps)),
+        missing=whole.missing,
+        enough=whole.enough,
+        uncovered=() if plain_report else given.uncovered,
+        sub_questions=given.sub_questions,
+        words_max=most,
+        pair_mark="**{}**" if given.purpose == "summary" else "### {}",
+        compares=expectation(given.question).comparison,
+    )
+    if given.purpose == "summary":
+        return Draft(page.title, summary(page))
+    match given.layout:
+        case "angles":
+            return Draft(page.title, by_angles(page))
+        case "completion":
+            return Draft(page.title, completion(page))
+        case _:
+            return Draft(page.title, by_questions(page))
+
+
+def _factoid(given: Material) -> bool:
+    """True for one question that asks for one thing: a number, a date, a name, a place, a definition."""
+    kinds = asked(given.question).kinds
+    single = len(given.sub_questions) < 2 and not expectation(given.question).comparison  # noqa: PLR2004 - several
+    return single and bool(kinds) and not kinds & {Wants.LIST, Wants.REASON, Wants.MEANS}
+
+
+def _facts(given: Material) -> tuple[Fact, ...]:
+    found = {fact.id: fact for part in given.parts for fact in part.facts}
+    return tuple(sorted(found.values(), key=lambda fact: fact.id))
+
+
+def _title(given: Material) -> str:
+    return " ".join((given.title or given.question).split()).rstrip("?. ")
+
+
+def _by_question(given: Material, facts: Sequence[Fact]) -> list[Plot]:
+    """One section for each sub-question; what answers none goes last, if it speaks to the question at all."""
+    parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
+    plots: list[Plot] = []
+    placed: set[str] = set()
+    for part in parts:
+        own = [fact for fact in facts if part.id in fact.answers]
+        if not own and len(parts) == 1:
+            own = list(facts)
+        placed |= {fact.id for fact in own}
+        plots.append(Plot(part.text.rstrip("?. "), part.text, tuple(own), part.standing.value))
+    order = ranked(given.question, facts)
+    least = _FURTHER * max((one.worth for one in order), default=0.0)
+    rest = tuple(one.fact for one in order if one.fact.id not in placed and one.worth >= least)[:_FURTHER_MOST]
+    if rest:
+        plots.append(Plot(FURTHER, given.question, rest))
+    return plots
+
+
+def _by_part(given: Material) -> list[Plot]:
+    return [Plot(_part_title(part), _part_asked(given, part), part.facts, part.failed) for part in given.parts]
+
+
+def _part_title(part: Part) -> str:
+    return part.title or part.angle or part.path
+
+
+def _part_asked(given: Material, part: Part) -> str:
+    """A part is asked for the sub-questions that its facts answer, seen from its angle."""
+    answered = {answer for fact in part.facts for answer in fact.answers}
+    own = [asked.text for asked in given.sub_questions if asked.id in answered]
+    return f"{' '.join(own) or given.question} {part.title}"
+
+
+def _filled(
+    plots: Sequence[Plot], most: int, least: int, differing: frozenset[str], asked: Sequence[SubQuestion]
+) -> tuple[Section, ...]:
+    """Give every section its share of the words, best statements first; what one leaves the others may use."""
+    orders = [diverse(ranked(plot.asked, plot.facts, compared=differing), _STATEMENTS) for plot in plots]
+    bound = _WEAK_ALONE if len(asked) < 2 and not differing else _WEAK  # noqa: PLR2004 - one question
+    room = max(60, int(most * 0.8) if least < most * 0.8 else most)
+    chosen: list[list[Ranked]] = [[] for _ in plots]
+    used: set[str] = set()
+    spent = 0
+    for turn in range(_STATEMENTS):
+        took = False
+        for at, order in enumerate(orders):
+            if turn >= len(order) or order[turn].fact.id in used:
+                continue
+            if spent >= least and (_weak(order, turn, bound) or turn >= _ENOUGH):
+                continue
+            cost = len(order[turn].fact.quote.split())
+            if spent and spent + cost > room:
+                continue
+            used.add(order[turn].fact.id)
+            chosen[at].append(order[turn])
+            spent += cost
+            took = True
+        if not took and turn >= max((len(order) for order in orders), default=0):
+            break
+    _complete(asked, orders, chosen)
+    return tuple(
+        Section(plot.title, plot.asked, tuple(one.fact for one in own), plot.note, bool(plot.facts))
+        for plot, own in zip(plots, chosen, strict=True)
+    )
+
+
+def _complete(asked: Sequence[SubQuestion], orders: Sequence[Sequence[Ranked]], chosen: Sequence[list[Ranked]]) -> None:
+    """Leave no sub-question that has evidence unsaid."""
+    for part in asked:
+        if any(part.id in one.fact.answers for section in chosen for one in section):
+            continue
+        best = max(
+            ((one.worth, -at, one) for at, order in enumerate(orders) for one in order if part.id in one.fact.answers),
+            key=lambda row: row[:2],
+            default=None,
+        )
+        if best is not None:
+            chosen[-best[1]].append(best[2])
+
+
+def _weak(order: Sequence[Ranked], turn: int, bound: float) -> bool:
+    """A statement far below the best one of its section is not worth its words, unless words are asked for."""
+    return turn > 0 and order[turn].worth < bound * max(one.worth for one in order)
+
+
+def _rows(given: Material, facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
+    """Return the contradictions that speak to the question, most to the point first."""
+    known = {fact.id for fact in facts}
+    every = {frozenset((one.a, one.b)): one for one in (*contradictions(facts), *given.contradictions)}
+    topic = set(topic_stems(" ".join((given.question, *(part.text for part in given.sub_questions)))))
+    scored = [
+        (one.severity is not Severity.LOW, len(topic & set(stems(one.claim))), -at, one)
+        for at, one in enumerate(every.values())
+        if one.a in known and one.b in known
+    ]
+    return tuple(row[3] for row in sorted(scored, key=lambda row: (-row[0], -row[1], -row[2]))[:_ROWS])

@@ -1,0 +1,11 @@
+"""Scope: from what a thread does not know to the queries of one round (S4, "never search without scoping").
+
+Knows one thread's needs. Does not know the clock or the budget.
+"""
+
+from __future__ import annotations
+
+from corrobora.domain.thread import Intent, Needs
+from corrobora.ports import Role
+
+scope: Role[Needs, Intent] = Role("scope", Needs, Intent, "scope")
