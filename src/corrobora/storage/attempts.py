@@ -1,0 +1,147 @@
+"""Attempts: the task queue library, made steady enough that an outage never ends a worker or loses a job row.
+
+Knows procrastinate's worker, and which of its database calls must be repeated. Does not know runs, epochs or what an
+attempt does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.job_context import AbortReason, JobContext
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager, NotificationCallback
+
+from corrobora.storage.database import Database
+
+TASK = "corrobora.attempt"
+POLL_SECONDS = 1.0
+HEARTBEAT_SECONDS = 1.0
+DEAD_AFTER_SECONDS = 5.0  # five missed heartbeats; the same in every worker, or one prunes another
+_PRUNE_AFTER_SECONDS = 600.0  # rows of long-gone workers; the sweeper decides who is dead, not this
+_PAUSE_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
+
+Attempt = Callable[[JobContext, str], Awaitable[None]]
+
+
+class SteadyJobManager(JobManager):
+    """The library's job manager, waiting out outages instead of ending its worker.
+
+    Its heartbeat also brings back a row that another worker pruned; its `finish_job` insists until the row is closed,
+    because an open row would hold the run's lock.
+    """
+
+    worker_id: int | None = None
+
+    async def register_worker(self) -> int:
+        """Register, and remember under which number."""
+        self.worker_id = await super().register_worker()
+        return self.worker_id
+
+    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
+        """Fetch a job; during an outage there is none."""
+        try:
+            return await super().fetch_job(queues, worker_id)
+        except ConnectorException as error:
+            _log.warning("fetching a job failed: %s", error.__cause__)
+            await asyncio.sleep(_PAUSE_SECONDS)
+            return None
+
+    async def update_heartbeat(self, worker_id: int) -> None:
+        """Say that this worker lives, even if its row is gone."""
+        try:
+            await self.connector.execute_query_async(
+                "INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE "
+                "VALUES (%(id)s, now()) ON CONFLICT (id) DO UPDATE SET last_heartbeat = now()",
+                id=worker_id,
+            )
+        except ConnectorException as error:
+            _log.warning("a heartbeat failed: %s", error.__cause__)
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: FBT001 - the library's signature
+        """Close the row of an attempt, as often as it takes; a row that a sweeper closed is closed."""
+        while True:
+            try:
+                await super().finish_job(job, status, delete_job)
+            except ConnectorException as error:
+                if isinstance(error.__cause__, psycopg.errors.RaiseException):
+                    _log.info("attempt %s was closed by a sweeper", job.id)
+                    return
+                _log.warning("closing attempt %s failed: %s", job.id, error.__cause__)
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+    async def listen_for_jobs(
+        self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
+    ) -> None:
+        """Listen for ever; polling stands in while the connection is lost."""
+        while True:
+            try:
+                await super().listen_for_jobs(on_notification=on_notification, queues=queues)
+            except ConnectorException as error:
+                _log.warning("listening for jobs failed: %s", error.__cause__)
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def unregister_worker(self, worker_id: int) -> None:
+        """Leave; if the database is away, the sweeper of another worker sees us as dead."""
+        try:
+            await super().unregister_worker(worker_id)
+        except ConnectorException as error:
+            _log.warning("leaving the list of workers failed: %s", error.__cause__)
+
+
+class AttemptWorker:
+    """Runs attempts of the given queues until it is cancelled, and starts again if the library's worker ends."""
+
+    def __init__(self, database: Database, attempt: Attempt, *, grace_seconds: float) -> None:
+        connector = PsycopgConnector()
+        self.app = App(connector=connector)
+        self.manager = SteadyJobManager(connector)
+        self.app.job_manager = self.manager
+        self._database = database
+        self._grace_seconds = grace_seconds
+
+        async def run_attempt(context: JobContext, run: str) -> None:
+            await attempt(context, run)
+
+        self.app.task(name=TASK, pass_context=True)(run_attempt)
+
+    async def work(self, queues: Iterable[str], *, concurrency: int) -> None:
+        """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and leave.
+
+        Raises:
+            asyncio.CancelledError: always, in the end.
+        """
+        names = list(queues)
+        options: dict[str, Any] = {
+            "queues": names,
+            "concurrency": concurrency,
+            "fetch_job_polling_interval": POLL_SECONDS,
+            "abort_job_polling_interval": POLL_SECONDS,
+            "update_heartbeat_interval": HEARTBEAT_SECONDS,
+            "stalled_worker_timeout": _PRUNE_AFTER_SECONDS,
+            "shutdown_graceful_timeout": self._grace_seconds,
+            "install_signal_handlers": False,
+            "delete_jobs": "successful",
+        }
+        async with self.app.open_async(pool=self._database.pool):
+            while True:
+                try:
+                    await self.app.run_worker_async(**options)
+                except ConnectorException as error:
+                    _log.warning("the worker starts again: %s", error.__cause__)
+                await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def asked_by_user(context: JobContext) -> bool:
+    """True if the attempt is being cancelled because somebody asked for it, not because the worker leaves."""
+    return context.abort_reason() is AbortReason.USER_REQUEST

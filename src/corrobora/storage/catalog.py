@@ -1,0 +1,328 @@
+"""The catalog: spaces and what is written into them.
+
+Knows how documents become sources, snapshots, passages, postings and links in one transaction, and how they go again.
+Does not know files, formats or questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
+from corrobora.domain.parsed import Item
+from corrobora.policies.passages import Cut, cut
+from corrobora.policies.words import fingerprint
+from corrobora.storage import links, segments
+from corrobora.storage.tokens import Fields, Tokenizer
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg.rows import TupleRow
+
+    from corrobora.storage.database import Database
+
+    Connection = AsyncConnection[TupleRow]
+
+_Key: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
+
+_WRITER_LOCK = 0x636F_7277
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored document: the source with its number, and its passages in reading order."""
+
+    source: Source
+    passages: tuple[Passage, ...]
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceInfo:
+    """A space as a list shows it."""
+
+    name: str
+    root: str
+    sources: int
+    passages: int
+    characters: int
+
+
+class Catalog:
+    """Writes and lists spaces. Every write is one transaction; a crash leaves all of it or nothing."""
+
+    def __init__(self, database: Database, tokenizer: Tokenizer | None = None) -> None:
+        self._database = database
+        self._tokenizer = tokenizer or Tokenizer()
+        self._checked = False
+
+    async def spaces(self) -> list[SpaceInfo]:
+        """List all spaces by name."""
+        rows = await self._database.rows(
+            "select p.name, p.root, (select count(*) from source s where s.space = p.id and s.gone is null),"
+            " (select count(*) from passage q where q.space = p.id),"
+            " (select coalesce(sum(length(body)), 0) from passage q where q.space = p.id) from space p order by p.name"
+        )
+        return [SpaceInfo(*row) for row in rows]
+
+    async def open(self, name: str, *, root: str = "") -> int:
+        """Return the number of a space, made if it does not exist; `root` is remembered if given."""
+        await self._check_tokenizer()
+        row = await self._database.row(
+            "insert into space (name, root) values (%s, %s) on conflict (name)"
+            " do update set root = case when excluded.root = '' then space.root else excluded.root end returning id",
+            (name, root),
+        )
+        return int(row[0]) if row else 0
+
+    async def numbers(self, names: Sequence[str]) -> list[int]:
+        """Return the numbers of the spaces that exist, in the order of their numbers."""
+        rows = await self._database.rows("select id from space where name = any(%s) order by id", (list(names),))
+        return [row[0] for row in rows]
+
+    async def remove(self, name: str) -> bool:
+        """Remove a space with all that is in it. Returns False if there is none of that name."""
+        async with self._database.connection(f"removing the library {name}") as connection, connection.transaction():
+            cursor = await connection.execute("delete from space where name = %s returning id", (name,))
+            row = await cursor.fetchone()
+            if row is None:
+                return False
+            for table in ("lex_post", "lex_new", "alias", "mention"):
+                await connection.execute(f"delete from {table} where space = %s", (row[0],))  # noqa: S608
+            await _drop_orphans(connection)
+        return True
+
+    async def _check_tokenizer(self) -> None:
+        if self._checked:
+            return
+        row = await self._database.row(
+            "with made as (insert into library_setting values ('tokenizer', %s) on conflict do nothing returning value)"
+            " select value from made union all select value from library_setting where name = 'tokenizer'",
+            (fingerprint(),),
+        )
+        if row is None or row[0] != fingerprint():
+            raise JournalError(
+                "library_version",
+                f"The library was indexed as {row[0] if row else 'unknown'}, this program indexes as {fingerprint()}.",
+                next_step="Remove the libraries and add them again, or use the version that wrote them.",
+            )
+        self._checked = True
+
+    async def store(self, space: int, items: Sequence[Item]) -> list[Stored]:
+        """Store documents in one transaction, content-addressed: the same text under the same address is stored once.
+
+        A document with a `path` replaces the one that was read from the same path before.
+        """
+        for item in items:
+            if not item.text.strip():
+                raise UserError("library_empty_text", f"The document {item.source.url!r} has no text.")
+        await self._check_tokenizer()
+        prepared = [_Prepared(item) for item in items]
+        async with self._database.connection("storing documents") as connection, connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+            replaced = [item.path for item in items if item.path is not None]
+            known = await self._known(connection, space, prepared)
+            if replaced:
+                await self._retire(connection, space, replaced, keep=list(known.values()))
+            fresh = await self._insert(connection, space, [each for each in prepared if each.key not in known])
+        return [await self._result(each, known, fresh) for each in prepared]
+
+    async def _known(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, int]:
+        """Return the numbers of the documents that are stored already."""
+        # An array, not a join: without fresh statistics a join may be planned as a scan of all sources for every text.
+        cursor = await connection.execute(
+            "select url, snapshot, coalesce(path, ''), digest, id from source"
+            " where snapshot = any(string_to_array(%s, ' ')) and space + 0 = %s and gone is null",
+            (" ".join({each.sha for each in prepared}), space),
+            prepare=False,
+        )
+        return {(row[0], row[1], row[2], row[3]): row[4] for row in await cursor.fetchall()}
+
+    async def _insert(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, Stored]:
+        unique = list({each.key: each for each in prepared}.values())
+        if not unique:
+            return {}
+        sources = await _numbers(connection, "source", len(unique))
+        ids = await _numbers(connection, "passage", sum(len(each.cuts) for each in unique))
+        stored: dict[_Key, Stored] = {}
+        at = 0
+        for number, each in zip(sources, unique, strict=True):
+            stored[each.key] = each.stored(number, ids[at : at + len(each.cuts)])
+            at += len(each.cuts)
+        await _copy_rows(connection, space, unique, stored)
+        bodies = [passage.text for each in stored.values() for passage in each.passages]
+        titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
+        await links.connect(connection, space, titles, dict(zip(ids, bodies, strict=True)), self._tokenizer)
+        fields = [fields for each in unique for fields in each.fields()]
+        await segments.add(connection, space, ids, self._tokenizer.postings(fields))
+        return stored
+
+    async def _result(
+        self,
+        each: _Prepared,
+        known: dict[_Key, int],
+        fresh: dict[_Key, Stored],
+    ) -> Stored:
+        if each.key in fresh:
+            return fresh[each.key]
+        number = known[each.key]
+        rows = await self._database.rows(
+            "select id, starts, ends, heading from passage where source = %s order by place", (number,)
+        )
+        source = each.numbered(number)
+        passages = tuple(
+            Passage(PassageId(f"C{row[0]}"), source.id, each.text[row[1] : row[2]], row[1], row[2], row[3])
+            for row in rows
+        )
+        return Stored(source, passages, new=False)
+
+    async def retire(self, space: int, paths: Sequence[str]) -> int:
+        """Take documents out of search by the paths they were read from. Sources and snapshots stay for citations."""
+        async with self._database.connection("removing documents") as connection, connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+            return await self._retire(connection, space, paths, keep=())
+
+    async def _retire(self, connection: Connection, space: int, paths: Sequence[str], *, keep: Sequence[int]) -> int:
+        cursor = await connection.execute(
+            "update source set gone = now() where space = %s and path = any(%s) and gone is null"
+            " and not id = any(%s::int4[]) returning id",
+            (space, list(paths), list(keep)),
+        )
+        gone = [row[0] for row in await cursor.fetchall()]
+        if gone:
+            await connection.execute("delete from passage where source = any(%s)", (gone,))
+            await links.disconnect(connection, space, gone)
+        return len(gone)
+
+    async def files(self, space: int) -> dict[str, str]:
+        """Return path to digest of every file that is in search now."""
+        rows = await self._database.rows(
+            "select path, digest from source where space = %s and path is not null and gone is null", (space,)
+        )
+        return {row[0]: row[1] for row in rows}
+
+    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
+        """Fold and merge what is due. Not in the path of a request: a large merge takes seconds."""
+        async with self._database.connection("merging the index") as connection:
+            await segments.upkeep(connection, space, deleted=deleted)
+
+
+class _Prepared:
+    """A document cleaned, hashed and cut, before any statement is sent."""
+
+    __slots__ = ("cuts", "item", "key", "sha", "source", "text")
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.text = clean(item.text)
+        self.sha = hashlib.sha256(self.text.encode()).hexdigest()
+        given = item.source
+        self.source = given if _clean(given) else _cleaned(given)
+        self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
+        self.cuts: tuple[Cut, ...] = cut(self.text, item.headings if self.text == item.text else ())
+
+    def stored(self, number: int, ids: Sequence[int]) -> Stored:
+        source = self.numbered(number)
+        passages = tuple(
+            Passage(PassageId(f"C{id_}"), source.id, self.text[each.start : each.end], *each)
+            for id_, each in zip(ids, self.cuts, strict=True)
+        )
+        return Stored(source, passages, new=True)
+
+    def numbered(self, number: int) -> Source:
+        origin = self.source.origin or self.sha
+        return replace(self.source, id=SourceId(f"S{number}"), snapshot=self.sha, origin=origin)
+
+    @property
+    def meta(self) -> str:
+        source = self.source
+        return " ".join(part for part in (source.publisher, source.published[:10], source.version) if part)
+
+    def fields(self) -> list[Fields]:
+        meta = self.meta
+        return [
+            Fields(
+                self.source.title,
+                self.text[each.start : each.end],
+                f"{each.heading} {meta}" if each.heading else meta,
+            )
+            for each in self.cuts
+        ]
+
+
+def clean(text: str) -> str:
+    """Drop what a database cannot hold: NUL and lone surrogates."""
+    text = text.replace("\0", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _clean(source: Source) -> bool:
+    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
+    return words.isascii() and "\0" not in words
+
+
+def _cleaned(source: Source) -> Source:
+    return replace(
+        source,
+        title=clean(source.title),
+        url=clean(source.url),
+        version=clean(source.version),
+        published=clean(source.published),
+        publisher=clean(source.publisher),
+    )
+
+
+async def _numbers(connection: Connection, table: str, n: int) -> list[int]:
+    cursor = await connection.execute(
+        "select nextval(s)::int4 from (select pg_get_serial_sequence(%s, 'id')::regclass s offset 0) x,"
+        " generate_series(1, %s)",
+        (table, n),
+    )
+    return sorted(row[0] for row in await cursor.fetchall())
+
+
+async def _copy_rows(
+    connection: Connection, space: int, prepared: Sequence[_Prepared], stored: dict[_Key, Stored]
+) -> None:
+    await connection.execute(
+        "insert into snapshot (sha, body) select * from unnest(%b::text[], %b::text[]) on conflict do nothing",
+        ([each.sha for each in prepared], [each.text for each in prepared]),
+    )
+    async with connection.cursor() as cursor:
+        async with cursor.copy(
+            "copy source (id, space, snapshot, url, title, origin, version, published, publisher, kind, official,"
+            " path, digest) from stdin"
+        ) as copy:
+            for each in prepared:
+                it, number = each.source, int(stored[each.key].source.id[1:])
+                await copy.write_row(
+                    (
+                        *(number, space, each.sha, it.url, it.title, it.origin or each.sha, it.version, it.published),
+                        *(it.publisher, it.kind, it.primary, each.item.path, each.item.digest),
+                    )
+                )
+        async with cursor.copy(
+            "copy passage (id, space, source, place, starts, ends, title, heading, meta, body) from stdin"
+            " (format binary)"
+        ) as copy:
+            copy.set_types(("int4",) * 6 + ("text",) * 4)
+            for each in prepared:
+                meta, title = each.meta, each.source.title
+                for place, passage in enumerate(stored[each.key].passages):
+                    await copy.write_row(
+                        (
+                            *(int(passage.id[1:]), space, int(passage.source[1:]), place, passage.start, passage.end),
+                            *(title, passage.heading, meta, passage.text),
+                        )
+                    )
+
+
+async def _drop_orphans(connection: Connection) -> None:
+    """Remove snapshots that no source names any more."""
+    await connection.execute(
+        "delete from snapshot n where not exists (select 1 from source s where s.snapshot = n.sha)"
+    )

@@ -1,0 +1,134 @@
+"""Events of runs, read from any number on and followed live.
+
+Knows the one log, notifications and a poll that makes up for lost ones. Does not know what events mean, except which
+one is the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Sequence
+from datetime import UTC
+from typing import LiteralString, Self
+
+import psycopg
+from psycopg import sql
+
+from corrobora.domain.errors import JournalError
+from corrobora.domain.events import Event, EventType
+from corrobora.storage.database import Database, open_connection
+from corrobora.storage.group import CHANNEL
+from corrobora.storage.runs import FINAL, STATUS_CHANNEL
+
+_PAGE = 500
+_READ: LiteralString = """
+SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
+"""
+_STATUS: LiteralString = "SELECT status FROM runs WHERE id = %s"
+
+
+async def read_events(database: Database, run: str, *, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
+    """Return at most `limit` events of a run with a number above `after`, in order, without gaps."""
+    rows = await database.rows(_READ, [run, after, limit], where="reading the events of a run")
+    return [
+        Event(EventType(kind), key, path, number, json.loads(data), seq, at.astimezone(UTC).isoformat())
+        for seq, at, kind, key, path, number, data in rows
+    ]
+
+
+def _taken_back(event: Event) -> bool:
+    """True for an event of a stage that was rewound: it stays in the log under another key (`rewind`)."""
+    return event.key.endswith(f"!{event.seq}")
+
+
+class EventLog:
+    """Follows the events of many runs over one listening connection. Use it as a context.
+
+    A lost notification or connection only costs time: every follower also looks by itself every `poll_seconds`.
+    Whoever waits for a status alone listens to that channel alone, or every event would wake it.
+    """
+
+    def __init__(
+        self, database: Database, *, poll_seconds: float = 1.0, channels: Sequence[str] = (CHANNEL, STATUS_CHANNEL)
+    ) -> None:
+        self._database = database
+        self._channels = channels
+        self._poll_seconds = poll_seconds
+        self._followers: dict[str, set[asyncio.Event]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._listen(), name="event listener")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def follow(self, run: str, after: int = 0, *, ends: Collection[str] = FINAL) -> AsyncGenerator[Event]:
+        """Yield the events of a run with a number above `after`, past ones first, then live ones.
+
+        Ends after `run.finished`, or when the run is in one of the statuses `ends`, or when it was removed. A slow
+        reader misses nothing: it reads from the table, not from a buffer.
+        """
+        with self.watching([run]) as changed:
+            while True:
+                changed.clear()
+                final = await self._has_ended(run, ends)  # asked before reading, so that no last event is missed
+                events = await read_events(self._database, run, after=after)
+                for event in events:
+                    after = event.seq
+                    yield event
+                    if event.type is EventType.RUN_FINISHED and not _taken_back(event):
+                        return
+                if len(events) == _PAGE:
+                    continue
+                if final:
+                    return
+                await self.wait(changed)
+
+    @contextlib.contextmanager
+    def watching(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
+        """Lend an event that is set whenever something happens to one of the runs."""
+        changed = asyncio.Event()
+        names = list(runs)
+        for run in names:
+            self._followers.setdefault(run, set()).add(changed)
+        try:
+            yield changed
+        finally:
+            for run in names:
+                self._followers[run].discard(changed)
+                if not self._followers[run]:
+                    del self._followers[run]
+
+    async def wait(self, changed: asyncio.Event) -> None:
+        """Wait until `changed` is set, but not longer than one poll."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._poll_seconds):
+                await changed.wait()
+
+    async def _has_ended(self, run: str, ends: Collection[str]) -> bool:
+        row = await self._database.row(_STATUS, [run], where="reading a run")
+        return row is None or row[0] in ends
+
+    async def _listen(self) -> None:
+        """Listen for ever; when the connection is lost, connect again while the followers poll."""
+        while True:
+            with contextlib.suppress(psycopg.Error, JournalError):
+                async with await open_connection(self._database.conninfo) as connection:
+                    for channel in self._channels:
+                        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                    self._wake(list(self._followers))  # what was missed before
+                    async for note in connection.notifies():
+                        self._wake(pair.split(" ")[0] for pair in note.payload.split(","))
+            await asyncio.sleep(self._poll_seconds)
+
+    def _wake(self, runs: Iterable[str]) -> None:
+        for run in runs:
+            for changed in self._followers.get(run, ()):
+                changed.set()

@@ -1,0 +1,216 @@
+"""The library: stored documents and the search over them.
+
+Knows the spaces it was opened with, and joins BM25, links, boosts and vectors into one ranked list.
+Does not know files, the web or who asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, LiteralString
+
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Fact, Hit, Passage, PassageId, ReadOutcome, Source, SourceId
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.parsed import Item
+from corrobora.storage import facts, vectors
+from corrobora.storage.catalog import Catalog
+from corrobora.storage.lexical import Scorer
+from corrobora.storage.search import Found, Search
+from corrobora.storage.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from corrobora.domain.parsed import Heading
+    from corrobora.ports import Embedder
+    from corrobora.storage.database import Connection, Database
+
+DEPTH = 100  # passages ranked before boosts and links
+_SNIPPET_CHARS = 1_200
+_EMBED_BATCH = 256
+
+
+class PostgresLibrary:
+    """A `Library` over some spaces of one database.
+
+    Opened with no embedder it ranks by words and links alone, which is the default. Close it to wait for the upkeep
+    that its own writes have started.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        spaces: Sequence[str],
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._database = database
+        self.spaces = tuple(spaces)
+        self._embedder = embedder
+        self._tokenizer = Tokenizer()
+        self.catalog = Catalog(database, self._tokenizer)
+        self._scorers: list[Scorer] = []
+        self._upkeep: set[asyncio.Task[None]] = set()
+
+    @contextlib.contextmanager
+    def _scorer(self) -> Generator[Scorer]:
+        """Lend a scorer: its buffer belongs to one question at a time."""
+        scorer = self._scorers.pop() if self._scorers else Scorer()
+        try:
+            yield scorer
+        finally:
+            self._scorers.append(scorer)
+
+    async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
+        """Return the best passages for `text`: BM25, boosts for sources and dates it names, links, vectors if any.
+
+        The order is the same for the same content, however it was added. Follows S1 (hybrid search).
+        """
+        text = text[: LIMITS.question_max_chars]
+        terms = self._tokenizer.query(text)
+        if not terms or limit < 1:
+            return ()
+        near = (await self._embedder.embed([text]))[0] if self._embedder is not None else None
+        async with self._database.connection("searching the library") as connection:
+            with self._scorer() as scorer:
+                search = Search(connection, self.spaces, text, scorer, self._tokenizer)
+                if near is not None and self._embedder is not None:
+                    await vectors.prepare(connection, self._embedder.name, self._embedder.dimensions)
+                    numbers = await self._space_numbers(connection)
+                    search.near = await vectors.nearest(connection, numbers, near, DEPTH)
+                found = await search.run(terms, max(DEPTH, 2 * limit), limit)
+            bodies = await search.bodies([each.row.id for each in found])
+        return [_hit(each, bodies.get(each.row.id, ""), text) for each in found]
+
+    async def _space_numbers(self, connection: Connection) -> list[int]:
+        cursor = await connection.execute("select id from space where name = any(%s) order by id", (list(self.spaces),))
+        return [row[0] for row in await cursor.fetchall()]
+
+    async def document(self, source: SourceId) -> tuple[Source, str]:
+        """Return a source and the text of its snapshot, also if it is no longer in search.
+
+        Raises:
+            ReadError: no such source in the spaces of this library.
+        """
+        row = await self._database.row(
+            "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
+            " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
+            " where s.id = %s and p.name = any(%s)",
+            (_number(source), list(self.spaces)),
+        )
+        if row is None:
+            raise ReadError(
+                ReadOutcome.NOT_FOUND,
+                f"The source {source} is not in the library ({', '.join(self.spaces)}).",
+                next_step="List the sources with: corrobora library show NAME.",
+            )
+        return Source(SourceId(f"S{row[0]}"), *row[1:10]), row[10]
+
+    async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
+        """Return the passages that exist, in the order asked for."""
+        rows = await self._passage_rows("p.id = any(%s)", [_number(each) for each in ids])
+        found = {each.id: each for each in rows}
+        return [found[each] for each in ids if each in found]
+
+    async def contents(self, source: SourceId) -> Sequence[Passage]:
+        """Return all passages of a source in reading order; empty if it is not stored."""
+        return await self._passage_rows("p.source = %s", _number(source))
+
+    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+        """Return the passage with its neighbours in the same source, in reading order; empty if it is gone."""
+        return await self._passage_rows(
+            "(p.source, p.place) in (select q.source, q.place + d from passage q, generate_series(%s::int4, %s::int4) d"
+            " where q.id = %s)",
+            -max(0, before),
+            max(0, after),
+            _number(passage),
+        )
+
+    async def _passage_rows(self, condition: LiteralString, *values: object) -> list[Passage]:
+        rows = await self._database.rows(
+            "select p.id, p.source, p.body, p.starts, p.ends, p.heading from passage p"  # noqa: S608 - our own words
+            f" join space x on x.id = p.space where {condition} and x.name = any(%s) order by p.source, p.place",
+            (*values, list(self.spaces)),
+        )
+        return [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
+
+    async def store(
+        self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
+    ) -> tuple[Source, Sequence[Passage]]:
+        """Store a document once and return it with its number and its passages; searchable when this returns."""
+        number = await self.catalog.open(space)
+        (stored,) = await self.catalog.store(number, [Item(source, text, tuple(headings))])
+        if stored.new:
+            await self._embed_missing(number)
+            self._keep_up(number)
+        return stored.source, stored.passages
+
+    async def embed_missing(self) -> int:
+        """Embed what has no vector yet in the spaces of this library; return how many passages that were."""
+        async with self._database.connection("reading spaces") as connection:
+            spaces = await self._space_numbers(connection)
+        return sum([await self._embed_missing(space) for space in spaces])
+
+    async def _embed_missing(self, space: int) -> int:
+        if self._embedder is None:
+            return 0
+        done = 0
+        async with self._database.connection("preparing vectors") as connection:
+            await vectors.prepare(connection, self._embedder.name, self._embedder.dimensions)
+        while True:
+            async with self._database.connection("reading passages without vectors") as connection:
+                waiting = await vectors.missing(connection, space, _EMBED_BATCH)
+            if not waiting:
+                break
+            found = await self._embedder.embed([body for _, body in waiting])
+            pairs = [(number, vector) for (number, _), vector in zip(waiting, found, strict=True)]
+            async with self._database.connection("storing vectors") as connection, connection.transaction():
+                await vectors.add(connection, space, self._embedder.dimensions, pairs)
+            done += len(waiting)
+        if done:
+            async with self._database.connection("indexing vectors") as connection:
+                await vectors.index(connection)
+        return done
+
+    def _keep_up(self, space: int) -> None:
+        if self._upkeep:
+            return  # one at a time; the next write starts another
+        task = asyncio.create_task(self.catalog.upkeep(space))
+        self._upkeep.add(task)
+        task.add_done_callback(self._upkeep.discard)
+
+    async def close(self) -> None:
+        """Wait for upkeep under way."""
+        await asyncio.gather(*self._upkeep, return_exceptions=True)
+
+    async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
+        """Keep facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
+        async with self._database.connection("remembering facts") as connection:
+            return await facts.remember(connection, self._tokenizer, facts_, run=run)
+
+    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
+        """Return stored facts that speak to `text`, best first, from sources of the spaces of this library."""
+        async with self._database.connection("recalling facts") as connection:
+            spaces = await self._space_numbers(connection)
+            return await facts.recall(connection, self._tokenizer, spaces, text, limit=limit)
+
+
+def _number(id_: str) -> int:
+    digits = id_[1:]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1  # noqa: PLR2004 - int4
+
+
+def _hit(found: Found, body: str, query: str) -> Hit:
+    row = found.row
+    return Hit(
+        url=row.url,
+        title=row.title,
+        snippet=body[:_SNIPPET_CHARS],
+        score=found.score,
+        provider="library",
+        query=query,
+        published=row.published,
+        source=SourceId(f"S{row.source}"),
+        passage=PassageId(f"C{row.id}"),
+        linked_from=found.linked_from,
+    )

@@ -1,0 +1,172 @@
+"""Links: which passages mention the title of which source, kept true while documents come and go.
+
+Knows aliases, mentions and the sentence of a mention, for one space at a time and in both directions.
+Does not know ranking: the hop's weights live with the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from corrobora.policies.names import Mention, alias_of, by_head, head_of, heads, mentions
+from corrobora.policies.sentences import sentences
+from corrobora.policies.words import fold
+from corrobora.storage import holders, lexical
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg.rows import TupleRow
+
+    from corrobora.storage.tokens import Tokenizer
+
+    Connection = AsyncConnection[TupleRow]
+
+SENTENCE_CHARS = 400
+MAX_FAN = 4  # a name that more sources bear leads nowhere
+_LEAVING = """
+select l.src, l.alias, l.sent, l.source,
+  array(select q.id from passage q where q.source = l.source and q.place < 200 order by q.place)
+from (
+  select m.src, m.alias, m.sent, a.source, count(*) over (partition by m.src, m.alias) fan
+  from mention m join alias a on a.space = m.space and a.alias = m.alias where m.src = any(%s::int4[])
+) l where l.fan <= %s order by l.src, l.alias, l.source
+"""
+
+
+class Link(NamedTuple):
+    """A mention that leads from a passage to a source."""
+
+    src: int
+    alias: str
+    sentence: str
+    source: int
+    passages: tuple[int, ...] | list[int]  # the first ones of the source
+
+
+async def connect(
+    connection: Connection, space: int, titles: Mapping[int, str], passages: Mapping[int, str], tokenizer: Tokenizer
+) -> None:
+    """Bring links up to date after new sources (id to title) and their passages (id to body), in one transaction.
+
+    Old titles named by the new passages and new titles named by old passages are both found, so that adding documents
+    one by one gives the same links as adding them together. Called before the new passages are indexed: they are at
+    hand and need not be found.
+    """
+    fresh = await _add_aliases(connection, space, titles)
+    affected = dict(passages)
+    if fresh:
+        old = await holders.of(connection, space, {alias: tokenizer.query(alias) for alias in fresh})
+        bodies = await _bodies(connection, [each for each in old if each not in passages])
+        affected |= {id_: body for id_, body in bodies.items() if may_name(body, old[id_])}
+    await relink(connection, space, affected)
+
+
+async def disconnect(connection: Connection, space: int, sources: Sequence[int]) -> None:
+    """Forget the names of sources that go; passages that mention them are looked at again."""
+    cursor = await connection.execute(
+        "with lost as (delete from alias where source = any(%(sources)s) returning alias)"
+        " select distinct m.src from mention m join lost l on m.alias = l.alias and m.space = %(space)s"
+        " where not exists (select 1 from alias a where a.space = %(space)s and a.alias = l.alias"
+        "                   and not a.source = any(%(sources)s))",
+        {"space": space, "sources": list(sources)},
+    )
+    touched = [row[0] for row in await cursor.fetchall()]
+    if touched:
+        await relink(connection, space, await _bodies(connection, touched))
+
+
+async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, str]) -> list[str]:
+    """Insert the aliases of new sources; return those that no source of the space had before."""
+    named = {source: alias for source, title in titles.items() if (alias := alias_of(title))}
+    if not named:
+        return []
+    cursor = await connection.execute(
+        "select distinct alias from alias where space = %s and alias = any(%s)", (space, list(set(named.values())))
+    )
+    known = {row[0] for row in await cursor.fetchall()}
+    await connection.execute(
+        "insert into alias (space, alias, head, source)"
+        " select %s, a, h, s from unnest(%b::text[], %b::text[], %b::int4[]) x(a, h, s) on conflict do nothing",
+        (space, list(named.values()), [head_of(alias) for alias in named.values()], list(named)),
+    )
+    return sorted(set(named.values()) - known)
+
+
+def may_name(body: str, aliases: Sequence[str]) -> bool:
+    """True if the first two words of one of `aliases` stand together in `body`: a cheap test before the true one."""
+    folded = fold(body)
+    return any(_together(folded, *head_of(alias).split(" ")) for alias in aliases)
+
+
+def _together(folded: str, first: str, second: str = "") -> bool:
+    at = folded.find(first)
+    while at >= 0:
+        after = at + len(first)
+        if not second or second in folded[after : after + len(second) + 5]:
+            return True
+        at = folded.find(first, after)
+    return False
+
+
+async def _bodies(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+    if not ids:
+        return {}
+    cursor = await connection.execute("select id, body from passage where id = any(%s)", (list(ids),))
+    return {row[0]: row[1] for row in await cursor.fetchall()}
+
+
+async def relink(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
+    """Find the mentions of some passages again and replace what was stored for them."""
+    named = {number: heads(body) for number, body in passages.items()}
+    asked = set[str]().union(*named.values())
+    if not asked:
+        return
+    cursor = await connection.execute(
+        "select distinct alias from alias where space = %s and head = any(string_to_array(%s, E'\\n'))",
+        (space, "\n".join(sorted(asked))),
+    )
+    known = by_head(row[0] for row in await cursor.fetchall())
+    await connection.execute("delete from mention where src = any(%s)", (list(passages),))
+    if not known:
+        return
+    async with connection.cursor() as writer, writer.copy("copy mention (src, space, alias, sent) from stdin") as copy:
+        for number, body in passages.items():
+            if known.keys().isdisjoint(named[number]):
+                continue
+            for alias, sentence in _first_mentions(body, mentions(body, known)).items():
+                await copy.write_row((number, space, alias, sentence))
+
+
+def _first_mentions(body: str, found: Sequence[Mention]) -> dict[str, str]:
+    """Return for each alias the sentence that mentions it first."""
+    if not found:
+        return {}
+    spans = sentences(body)
+    first: dict[str, str] = {}
+    at = 0
+    for mention in found:
+        if mention.alias in first:
+            continue
+        while at + 1 < len(spans) and spans[at].end <= mention.start:
+            at += 1
+        first[mention.alias] = body[spans[at].start : spans[at].end][:SENTENCE_CHARS]
+    return first
+
+
+async def from_passages(connection: Connection, passages: Sequence[int]) -> list[Link]:
+    """Return the links that leave some passages by names that at most four sources bear, in a fixed order."""
+    async with connection.cursor(binary=True) as cursor:
+        await cursor.execute(_LEAVING, (lexical.array(passages), MAX_FAN))
+        return [Link(*row) for row in await cursor.fetchall()]
+
+
+def asked_heads(text: str) -> list[str]:
+    """Return the heads by which the aliases that `text` may mention are looked up."""
+    return sorted(heads(text))
+
+
+def named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:
+    """Return the sources that `text` names, given the aliases that it may mention with the sources that bear each."""
+    named = {mention.alias for mention in mentions(text, by_head(bearers))}
+    return {source for alias in named if len(bearers[alias]) <= MAX_FAN for source in bearers[alias]}

@@ -1,0 +1,2 @@
+-- The schema of the task queue, as the pinned package ships it.
+-- include: procrastinate

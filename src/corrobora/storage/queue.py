@@ -1,0 +1,268 @@
+"""The queue: runs handed to workers, on one machine or many, behind a port of five methods.
+
+Knows that a run is the truth and a job row only one attempt at it, who is dead, and what to do then. Does not know the
+method: an attempt is whatever `execute` does with a run and its epoch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TypeAlias, cast
+
+from procrastinate.job_context import JobContext
+
+from corrobora.domain.errors import CorroboraError, JournalError, Stale
+from corrobora.domain.run import RunId, RunStatus
+from corrobora.storage import queue_sql as sql
+from corrobora.storage.attempts import DEAD_AFTER_SECONDS, POLL_SECONDS, TASK, AttemptWorker, asked_by_user
+from corrobora.storage.database import Database
+from corrobora.storage.events import EventLog
+from corrobora.storage.owner import has_gone, this_process
+from corrobora.storage.runs import FINAL, STATUS_CHANNEL, Runs
+from corrobora.storage.schedules import Schedules
+
+Execute: TypeAlias = Callable[[RunId, int], Awaitable[None]]
+
+SHARED = "runs"
+_MAX_ATTEMPTS = 25  # of one run whose workers die one after another
+_PURGE_EVERY = 300  # sweeps
+_ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+_PASSING = frozenset({"database_down", "database_busy", "database_full", "database_read_only", "journal_closed"})
+
+_log = logging.getLogger(__name__)
+
+
+def own_queue(run: str) -> str:
+    """Name the queue of one run: a command's own worker takes it, a fleet never does. Short, as channel names are."""
+    return f"own-{blake2b(run.encode(), digest_size=12).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one sweep did: rows of dead workers closed, attempts inserted, schedules that had their turn."""
+
+    closed: int = 0
+    requeued: int = 0
+    scheduled: int = 0
+
+
+class Queue:
+    """Submits, cancels, runs, sweeps and waits. `execute` gets a run and the epoch of its new attempt."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._runs = Runs(database)
+        self._schedules = Schedules(database)
+        self._owner = this_process()
+        self._active: dict[str, int] = {}
+        self._missing: frozenset[int] = frozenset()
+        self._sweeps = 0
+
+    async def submit(
+        self, run: str, *, priority: int = 0, deadline_seconds: float | None = None, own: bool = False
+    ) -> bool:
+        """Ask for an attempt at a run; False if the run is final, or has a live attempt or a waiting one already.
+
+        With `own`, only a worker that was told this run takes it, and after a crash it waits for its person.
+        Submit again what waits for a person after the answer is stored.
+        """
+        if own:
+            await self._free_dead_owner(run)
+        values = {
+            "run": run,
+            "queue": own_queue(run) if own else SHARED,
+            "priority": priority,
+            "deadline": deadline_seconds,
+        }
+        row = await self._database.row(sql.SUBMIT, self._with(values), where="submitting a run")
+        return row is not None and row[1] > 0
+
+    async def cancel(self, run: str) -> bool:
+        """Ask to cancel a run; False if it is final or unknown. A live attempt is cancelled within milliseconds."""
+        row = await self._database.row(sql.CANCEL, self._with({"run": run}), where="cancelling a run")
+        return row is not None
+
+    async def run_worker(
+        self,
+        execute: Execute,
+        *,
+        concurrency: int = 100,
+        until: Collection[str] | None = None,
+        stop: asyncio.Event | None = None,
+        grace_seconds: float = 2.0,
+    ) -> None:
+        """Take runs and execute them: all that are shared, or only `until` those given have ended or wait.
+
+        `execute` ends its attempt with `Runs.finish`. If it raises, the run is marked failed, except that the run goes
+        on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
+        cancelled, and their runs are handed back. A dead worker's runs are taken over after five missed heartbeats.
+        """
+        worker = AttemptWorker(
+            self._database,
+            lambda context, run: self._attempt(execute, context, RunId(run)),
+            grace_seconds=grace_seconds,
+        )
+        queues = [SHARED] if until is None else [own_queue(run) for run in until]
+        tasks = [
+            asyncio.create_task(worker.work(queues, concurrency=concurrency), name="worker"),
+            asyncio.create_task(self._sweep_for_ever(worker), name="sweeper"),
+        ]
+        ends: list[asyncio.Task[bool] | asyncio.Task[None]] = []
+        if stop is not None:
+            ends.append(asyncio.create_task(stop.wait(), name="stop"))
+        if until is not None:
+            ends.append(asyncio.create_task(self._ended(until), name="until"))
+        try:
+            done, _ = await asyncio.wait([*tasks, *ends], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # an error of a worker or sweeper is ours
+        finally:
+            for task in (*ends, *tasks):
+                task.cancel()
+            await asyncio.gather(*tasks, *ends, return_exceptions=True)
+
+    async def sweep(self, *, lost: Sequence[int] = ()) -> Swept:
+        """Close what dead workers left, queue what should go on, and give due schedules their turn.
+
+        Three statements, each safe in every worker at once. `lost` are job rows that this process knows it has lost.
+        """
+        values = self._with({"lost": list(lost), "attempts": _MAX_ATTEMPTS})
+        swept = await self._database.row(sql.SWEEP, values, where="sweeping")
+        again = await self._database.row(sql.RECONCILE, self._with({}), where="reconciling runs")
+        turns = await self._schedules.tick(TASK, SHARED)
+        closed, requeued = (swept[0], swept[1]) if swept else (0, 0)
+        return Swept(closed, requeued + (again[0] if again else 0), len(turns))
+
+    async def wait(self, runs: Collection[str], *, timeout_seconds: float | None = None) -> Mapping[RunId, RunStatus]:
+        """Wait until none of the runs is queued or running, and return where they stand; unknown ones are left out.
+
+        Raises:
+            TimeoutError: `timeout_seconds` passed first.
+        """
+        log = EventLog(self._database, channels=[STATUS_CHANNEL])
+        async with log, asyncio.timeout(timeout_seconds):
+            with log.watching(runs) as changed:
+                while True:
+                    changed.clear()
+                    rows = await self._database.rows(sql.STATUSES, [list(runs)], where="reading runs")
+                    standing = {RunId(run): RunStatus(status) for run, status in rows}
+                    if not any(status in _ACTIVE for status in standing.values()):
+                        return standing
+                    await log.wait(changed)
+
+    def _with(self, values: Mapping[str, object]) -> dict[str, object]:
+        shared: dict[str, object] = {
+            "task": TASK,
+            "shared": SHARED,
+            "channel": STATUS_CHANNEL,
+            "dead": DEAD_AFTER_SECONDS,
+            "final": list(FINAL),
+        }
+        return shared | dict(values)
+
+    async def _free_dead_owner(self, run: str) -> None:
+        row = await self._database.row("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
+        if row is not None and has_gone(row[0]):
+            await self._database.run(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
+
+    async def _attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
+        """One attempt: claim, execute within the deadline, and leave the run in a state that says what happened."""
+        epoch = await self._runs.claim(run, self._owner)
+        if epoch is None:
+            return
+        self._active[run] = epoch
+        task = asyncio.ensure_future(execute(run, epoch))
+        try:
+            row = await self._database.row(sql.DEADLINE, [run], where="reading a deadline")
+            done, _ = await asyncio.wait({task}, timeout=max(0.0, row[0]) if row and row[0] is not None else None)
+            late = not done
+        except asyncio.CancelledError:
+            await _cancelled(task)
+            await self._stopped(run, epoch, task, by_user=asked_by_user(context))
+            return
+        finally:
+            self._active.pop(run, None)
+        if late:
+            await _cancelled(task)
+        await self._close(run, epoch, task, late=late)
+
+    async def _stopped(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
+        """After a cancellation: end the run if a person asked for it, else hand it back for the next worker."""
+        if by_user:
+            with contextlib.suppress(Stale):  # `execute` may have finished it itself, with a partial report
+                await self._runs.finish(run, epoch, RunStatus.CANCELLED, outcome="cancelled")
+        elif task.cancelled() or task.exception() is not None:
+            await self._database.row(sql.RELEASE, self._with({"run": run, "epoch": epoch}), where="handing a run back")
+
+    async def _close(self, run: RunId, epoch: int, task: asyncio.Future[None], *, late: bool) -> None:
+        """After the end of `execute`: an error ends the run, unless it is a passing one of the database."""
+        error = None if task.cancelled() else _first_cause(task.exception())
+        if isinstance(error, Stale):
+            _log.info("run %s: attempt %d was overtaken", run, epoch)
+            return
+        if isinstance(error, JournalError) and error.code in _PASSING:
+            _log.warning("run %s: attempt %d ended for now: %s", run, epoch, error)
+            return
+        if late:
+            reason = "its deadline passed"
+        elif error is None:
+            reason = "its attempt ended without saying how"
+        else:
+            reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
+            _log.error("run %s: attempt %d failed", run, epoch, exc_info=error)
+        row = await self._runs.standing(run)
+        if row == (RunStatus.RUNNING, epoch):
+            with contextlib.suppress(Stale):
+                await self._runs.finish(run, epoch, RunStatus.FAILED, reason=reason[:2000])
+
+    async def _ended(self, runs: Collection[str]) -> None:
+        """Return when none of the runs is active, in spite of outages."""
+        while True:
+            try:
+                await self.wait(runs)
+            except JournalError as error:
+                _log.warning("waiting for runs: %s", error)
+                await asyncio.sleep(POLL_SECONDS)
+            else:
+                return
+
+    async def _sweep_for_ever(self, worker: AttemptWorker) -> None:
+        """Sweep every second. After an outage nobody is called dead before all had time to say that they live."""
+        while True:
+            try:
+                await self.sweep(lost=await self._lost(worker))
+                self._sweeps += 1
+                if self._sweeps % _PURGE_EVERY == 1:
+                    await self._database.run(sql.PURGE, [TASK], where="removing old jobs")
+                await asyncio.sleep(POLL_SECONDS)
+            except JournalError as error:
+                _log.warning("sweeping: %s", error)
+                await asyncio.sleep(DEAD_AFTER_SECONDS)
+
+    async def _lost(self, worker: AttemptWorker) -> Sequence[int]:
+        """Find rows that were fetched for us in a statement whose answer never came: seen twice, and not active."""
+        if worker.manager.worker_id is None:
+            return ()
+        rows = await self._database.rows(sql.MINE, [TASK, worker.manager.worker_id], where="reading jobs")
+        missing = frozenset(int(job) for job, run in rows if run not in self._active)
+        lost, self._missing = missing & self._missing, missing
+        return tuple(lost)
+
+
+def _first_cause(error: BaseException | None) -> BaseException | None:
+    """Look into the group that a TaskGroup raises: being overtaken matters more than what it tore down."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return _first_cause((group.subgroup(Stale) or group).exceptions[0])
+
+
+async def _cancelled(task: asyncio.Future[None]) -> None:
+    """Cancel a task and wait until it has ended, however it ends."""
+    task.cancel()
+    await asyncio.wait({task})

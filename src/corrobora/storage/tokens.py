@@ -1,0 +1,143 @@
+"""Tokens: from passages to posting blobs, and back to arrays.
+
+Knows the term numbers, the two-byte code of a posting and its layout in bytes.
+Does not know SQL, ranking or where the blobs lie.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corrobora.policies.words import stem, words
+
+Ints = NDArray[np.int32]
+Codes = NDArray[np.uint16]
+
+TITLE_WEIGHT = 2
+_MAX_TF = 255
+_MEMO_WORDS = 500_000
+STOP = -1
+_WEIGHT_BITS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What of one passage is indexed. `title` weighs more than `body`; `meta` as much as the body."""
+
+    title: str
+    body: str
+    meta: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Postings of a batch: parallel arrays sorted by (term, doc), and the length of every document."""
+
+    docs: Ints
+    terms: Ints
+    codes: Codes
+    lengths: Ints
+
+    def by_doc(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """Yield (index of the document, its length, number of terms, blob of terms and codes) for each document."""
+        order = np.lexsort((self.terms, self.docs))
+        docs, terms, codes = self.docs[order], self.terms[order], self.codes[order]
+        bounds = np.searchsorted(docs, np.arange(len(self.lengths) + 1)).tolist()
+        for doc, length in enumerate(self.lengths.tolist()):
+            start, end = bounds[doc], bounds[doc + 1]
+            yield doc, length, end - start, terms[start:end].tobytes() + codes[start:end].tobytes()
+
+
+class _Memo(dict[str, int]):
+    """Folded word to term number, filled on demand, emptied when it grows too large."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) > _MEMO_WORDS:
+            self.clear()
+        found = stem(word)
+        self[word] = number = term_id(found) if found else STOP
+        return number
+
+
+def term_id(stemmed: str) -> int:
+    """Number a stem: a checksum, so that no vocabulary has to be kept (about 80 colliding pairs at 400,000 stems)."""
+    return zlib.crc32(stemmed.encode()) % 1_000_000_000
+
+
+class Tokenizer:
+    """Turns text into term numbers. Holds a memo only; two tokenizers always agree."""
+
+    def __init__(self) -> None:
+        self._memo = _Memo()
+
+    def terms(self, text: str) -> list[int]:
+        """Return the term number of every word in order, `STOP` for stop words."""
+        return list(map(self._memo.__getitem__, words(text)))
+
+    def query(self, text: str) -> list[int]:
+        """Return the distinct terms of a question in order of first use, stop words dropped."""
+        return [term for term in dict.fromkeys(self.terms(text)) if term != STOP]
+
+    def postings(self, batch: Sequence[Fields]) -> Postings:
+        """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
+        flat: list[int] = []
+        sizes: list[int] = []
+        weights: list[int] = []
+        cached: tuple[str, list[int]] = ("", [])
+        for fields in batch:
+            if fields.title != cached[0]:
+                cached = (fields.title, self.terms(fields.title))
+            title = cached[1]
+            rest = self.terms(fields.body)
+            if fields.meta:
+                rest += self.terms(fields.meta)
+            flat += title
+            flat += rest
+            sizes.append(len(title) + len(rest))
+            weights += (len(title), len(rest))
+        return _count(flat, sizes, weights)
+
+
+def _count(flat: list[int], sizes: list[int], weights: list[int]) -> Postings:
+    terms = np.array(flat, dtype=np.int64)
+    lengths = np.array(sizes, dtype=np.int32)
+    docs = np.repeat(np.arange(len(sizes), dtype=np.int64), lengths)
+    weight = np.repeat(np.tile(np.array([TITLE_WEIGHT, 1], dtype=np.int64), len(sizes)), weights)
+    keep = terms >= 0
+    keys = np.sort((terms[keep] << 32) | (docs[keep] << _WEIGHT_BITS) | weight[keep])  # one sort of numbers, no index
+    if not len(keys):
+        none = np.empty(0, np.int32)
+        return Postings(none, none, np.empty(0, np.uint16), lengths)
+    weight, keys = keys & (2**_WEIGHT_BITS - 1), keys >> _WEIGHT_BITS
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    frequency = np.minimum(np.add.reduceat(weight, starts), _MAX_TF)
+    keys = keys[starts]
+    found = (keys & (2 ** (32 - _WEIGHT_BITS) - 1)).astype(np.int32)
+    codes = ((frequency << 8) | length_codes(lengths)[found]).astype(np.uint16)
+    return Postings(found, (keys >> (32 - _WEIGHT_BITS)).astype(np.int32), codes, lengths)
+
+
+def length_codes(lengths: Ints) -> NDArray[np.int64]:
+    """Round lengths to one byte in steps of 2.9 %: the inverse of `LENGTHS`."""
+    return np.minimum(255, np.rint(24 * np.log2(1 + lengths / 8))).astype(np.int64)
+
+
+LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
+
+
+def unpack(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
+    """Split a blob into its numbers (documents or terms) and codes, without copying."""
+    return (
+        np.frombuffer(blob, dtype="<i4", count=n),
+        np.frombuffer(blob, dtype="<u2", count=n, offset=4 * n),
+    )
+
+
+def renumbered(postings: Postings, ids: Ints) -> Postings:
+    """Replace document indexes by passage ids; keeps (term, id) order because ids rise with the index."""
+    return Postings(ids[postings.docs], postings.terms, postings.codes, postings.lengths)
