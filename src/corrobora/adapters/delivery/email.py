@@ -1,0 +1,107 @@
+"""E-mail: a report sent over SMTP, the Markdown as text and the files as attachments.
+
+Knows SMTP with and without TLS. The server and the sender are the operator's; only the receiver belongs to a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.utils import formatdate
+
+from corrobora.domain.errors import ProviderError, UserError
+
+SECONDS = 60.0
+_NAME = "localhost"  # in the greeting: the name of this machine is nobody's business, and looking it up may hang
+_BODY = "report.md"
+_TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where mail is handed in. `security` is tls (from the first byte), starttls, or none."""
+
+    host: str
+    port: int = 587
+    security: str = "starttls"
+    user: str = ""
+    password: str = field(default="", repr=False)
+    sender: str = ""
+
+
+class EmailDelivery:
+    """Sends to one address. Blocking SMTP runs in a thread."""
+
+    name = "email"
+
+    def __init__(self, server: MailServer, to: str) -> None:
+        if "@" not in to or any(letter.isspace() or letter in ",;<>" for letter in to):
+            raise UserError("delivery_address", f"{to[:80]!r} is no e-mail address.", next_step="Write NAME@HOST.")
+        self._server = server
+        self._to = to
+
+    async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
+        """Send one message; its Message-ID is made of `delivery`, so that a second copy can be told.
+
+        Raises:
+            ProviderError: `delivery_email`; retryable unless the server refused for good.
+        """
+        message = self._message(title, files, delivery)
+        try:
+            async with asyncio.timeout(2 * SECONDS):
+                await asyncio.to_thread(self._hand_in, message)
+        except smtplib.SMTPAuthenticationError as error:
+            raise self._failed("the server refused the user or the password") from error
+        except smtplib.SMTPResponseException as error:
+            raise self._failed(f"the server answered {error.smtp_code}", retryable=error.smtp_code < 500) from error  # noqa: PLR2004 - 5xx is for good
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = [int(code) for code, _ in error.recipients.values()]
+            later = all(code < 500 for code in codes)  # noqa: PLR2004 - 5xx is for good
+            raise self._failed(f"the server refused the address ({codes})", retryable=later) from error
+        except (smtplib.SMTPException, MessageError, OSError) as error:  # TimeoutError is an OSError
+            raise self._failed(type(error).__name__, retryable=True) from error
+
+    def _message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
+        message = EmailMessage()
+        message["Subject"] = " ".join(title.split())[:200] or "Report"
+        message["From"] = self._server.sender or self._server.user
+        message["To"] = self._to
+        message["Date"] = formatdate()
+        message["Message-ID"] = f"<{delivery}@corrobora>"
+        message.set_content(files.get(_BODY, b"").decode("utf-8", "replace") or title)
+        for name, content in files.items():
+            if name == _BODY:
+                continue
+            kind, sub = _TYPES.get(name.rsplit(".", 1)[-1], ("application", "octet-stream"))
+            message.add_attachment(content, maintype=kind, subtype=sub, filename=name.replace("/", "-"))
+        return message
+
+    def _hand_in(self, message: EmailMessage) -> None:
+        server = self._server
+        context = ssl.create_default_context()
+        tls = server.security == "tls"
+        made = (
+            smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SECONDS, context=context)
+            if tls
+            else smtplib.SMTP(server.host, server.port, _NAME, timeout=SECONDS)
+        )
+        with made as connection:
+            if server.security == "starttls":
+                connection.starttls(context=context)
+            if server.user:
+                connection.login(server.user, server.password)
+            connection.send_message(message)
+
+    def _failed(self, why: str, *, retryable: bool = False) -> ProviderError:
+        return ProviderError(
+            "delivery_email",
+            f"The report was not sent to {self._to}: {why}.",
+            provider=self.name,
+            retryable=retryable,
+            next_step="Check the settings delivery.smtp_*, then: corrobora resume RUN --from-stage delivery",
+        )

@@ -1,0 +1,157 @@
+"""Qdrant: facts kept in a collection, found by the words they share with a question (S0, knowledge base).
+
+Knows points, sparse vectors of stems and payloads. Needs the extra `corrobora[qdrant]`; no embedder is needed, because
+the vectors are word counts and Qdrant weighs them by rarity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import TypeAdapter
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Fact, Grade
+from corrobora.policies.words import stems
+
+COLLECTION = "corrobora_facts"
+SAME = 0.9  # shared terms over all terms: two such claims of one origin are one fact
+_VECTOR = "words"
+_CANDIDATES = 8
+_FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+_GRADES = (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)
+
+
+class QdrantFacts:
+    """A `FactStore` in Qdrant. Give it a client of your own, or the address of a server."""
+
+    def __init__(self, client: AsyncQdrantClient, *, collection: str = COLLECTION) -> None:
+        self._client = client
+        self._collection = collection
+        self._ready = asyncio.Lock()
+        self._made = False
+
+    @classmethod
+    def at(cls, url: str, key: str = "") -> QdrantFacts:
+        """Connect to a server; nothing is asked of it before the first call, whatever its version."""
+        return cls(AsyncQdrantClient(url=url, api_key=key or None, timeout=20, check_compatibility=False))
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._client.close()
+
+    async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
+        """Keep facts with citation and confidence; near-duplicates of one origin are merged, the surer one stays.
+
+        Raises:
+            ProviderError: the server failed.
+        """
+        try:
+            await self._collection_made()
+            new = 0
+            for fact in facts:  # one after the other: a fact may be the twin of the one before
+                new += await self._keep(fact, run)
+        except (UnexpectedResponse, ResponseHandlingException) as error:
+            raise _failed(error) from error
+        return new
+
+    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
+        """Return stored facts that share words with `text`, the rarest shared words first. Raises `ProviderError`."""
+        vector = _words(text)
+        if not vector.indices:
+            return []
+        try:
+            await self._collection_made()
+            found = await self._client.query_points(self._collection, query=vector, using=_VECTOR, limit=limit)
+        except (UnexpectedResponse, ResponseHandlingException) as error:
+            raise _failed(error) from error
+        return [_fact(point.payload) for point in found.points]
+
+    async def _keep(self, fact: Fact, run: str) -> int:
+        twin = await self._twin(fact)
+        if twin is None:
+            payload = {"fact": _FACT.dump_python(fact, mode="json"), "origin": fact.origin, "run": run, "seen": 1}
+            vector = cast("dict[str, Any]", {_VECTOR: _words(f"{fact.title} {fact.heading} {fact.claim}")})
+            point = models.PointStruct(id=_point(fact), vector=vector, payload=payload)
+            await self._client.upsert(self._collection, [point], wait=True)
+            return 1
+        name, payload = twin
+        known = _fact(payload)
+        surer = {
+            "confidence": max(known.confidence, fact.confidence),
+            "grade": max(known.grade, fact.grade, key=_GRADES.index).value,
+        }
+        changed = {"fact": {**payload["fact"], **surer}, "seen": payload["seen"] + 1}
+        await self._client.set_payload(self._collection, changed, points=[name], wait=True)
+        return 0
+
+    async def _twin(self, fact: Fact) -> tuple[str, dict[str, Any]] | None:
+        """Find the stored fact that says the same, from the same origin."""
+        same_origin = models.Filter(
+            must=[models.FieldCondition(key="origin", match=models.MatchValue(value=fact.origin))]
+        )
+        wanted = _words(f"{fact.title} {fact.heading} {fact.claim}")
+        if not wanted.indices:
+            return None
+        found = await self._client.query_points(
+            self._collection, query=wanted, using=_VECTOR, query_filter=same_origin, limit=_CANDIDATES
+        )
+        for point in found.points:
+            payload = cast("dict[str, Any]", point.payload)
+            if _alike(fact, _fact(payload)):
+                return str(point.id), payload
+        return None
+
+    async def _collection_made(self) -> None:
+        async with self._ready:
+            if self._made:
+                return
+            if not await self._client.collection_exists(self._collection):
+                await self._client.create_collection(
+                    self._collection,
+                    vectors_config={},
+                    sparse_vectors_config={_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                )
+            self._made = True
+
+
+def _alike(a: Fact, b: Fact) -> bool:
+    """True for one id, or for claims that share nearly all words and every number and negation."""
+    if a.id == b.id:
+        return True
+    one, other = set(stems(a.claim)), set(stems(b.claim))
+    if _sharp(a.claim) != _sharp(b.claim):
+        return False
+    return bool(one | other) and len(one & other) >= SAME * len(one | other)
+
+
+def _sharp(claim: str) -> Counter[str]:
+    words = (word.strip(".,;:()").lower() for word in claim.split())
+    negations = {"no", "not", "never", "none", "neither", "nor", "without", "cannot"}
+    return Counter(word for word in words if word in negations or any(letter.isdigit() for letter in word))
+
+
+def _words(text: str) -> models.SparseVector:
+    """Count the stems of a text, each under a number made of its hash."""
+    counted = Counter(int.from_bytes(hashlib.blake2b(s.encode(), digest_size=4).digest(), "big") for s in stems(text))
+    return models.SparseVector(indices=list(counted), values=[float(count) for count in counted.values()])
+
+
+def _point(fact: Fact) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"corrobora:fact:{fact.source}:{fact.id}"))
+
+
+def _fact(payload: dict[str, Any] | None) -> Fact:
+    return _FACT.validate_python((payload or {})["fact"])
+
+
+def _failed(error: Exception) -> ProviderError:
+    status = error.status_code if isinstance(error, UnexpectedResponse) else None
+    return ProviderError.failed("qdrant", status=status, why=type(error).__name__)

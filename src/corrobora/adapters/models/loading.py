@@ -1,0 +1,149 @@
+"""Loading: from the text of an answer to JSON that may be validated, or a typed refusal.
+
+Knows fences, thinking blocks, doubled keys, depth, numbers that are none, and one small repair. Does not know schemas.
+Every scan is linear in the text; the standard parser alone would keep the last of two equal keys and accept NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from corrobora.domain.errors import RoleError
+from corrobora.domain.limits import LIMITS
+
+_THINK, _THOUGHT = "<think>", "</think>"
+
+
+def load_object(text: str, *, role: str) -> str:
+    """Return the JSON object in `text`, as strict JSON text.
+
+    Accepts fences, words around the object and a thinking block; repairs comments and trailing commas in texts of at
+    most `LIMITS.repair_max_chars`.
+
+    Raises:
+        RoleError: `empty_output`, `output_too_large`, `json_too_deep` or `json_invalid`.
+    """
+    if len(text) > LIMITS.model_output_max_chars:
+        size, most = f"{len(text):,}", f"{LIMITS.model_output_max_chars:,}"
+        raise RoleError("output_too_large", f"The answer for {role} has {size} characters; the limit is {most}.")
+    body = _without_thinking(text).strip()
+    if not body:
+        raise RoleError("empty_output", f"The answer for {role} is empty.")
+    start = body.find("{")
+    end = body.rfind("}")
+    if start < 0:
+        raise RoleError("json_invalid", f"The answer for {role} holds no JSON object: it starts with {body[:60]!r}.")
+    inner = body[start : end + 1] if end > start else body[start:]
+    try:
+        return _strict(inner, role)
+    except RoleError as error:
+        if error.code != "json_invalid" or len(inner) > LIMITS.repair_max_chars:
+            raise
+        repaired = _repaired(inner)
+        if repaired == inner:
+            raise
+        return _strict(repaired, role)
+
+
+def _without_thinking(text: str) -> str:
+    begin = text.find(_THINK)
+    if begin < 0 or text[:begin].strip():
+        return text
+    end = text.find(_THOUGHT, begin)
+    return text[end + len(_THOUGHT) :] if end >= 0 else ""
+
+
+def _strict(text: str, role: str) -> str:
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_number)
+    except RecursionError:
+        raise _too_deep(role) from None
+    except ValueError as error:
+        raise RoleError("json_invalid", f"The answer for {role} is not valid JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise RoleError("json_invalid", f"The answer for {role} is no JSON object.")
+    if not _shallow(value):
+        raise _too_deep(role)
+    if "\\u" in text:
+        try:
+            return json.dumps(value, ensure_ascii=False).encode().decode()
+        except UnicodeEncodeError:
+            raise RoleError("json_invalid", f"The answer for {role} holds half a character (lone surrogate).") from None
+    return text
+
+
+def _too_deep(role: str) -> RoleError:
+    return RoleError("json_too_deep", f"The answer for {role} nests deeper than {LIMITS.json_max_depth} levels.")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+        message = f"the key {twice[:60]!r} stands twice in one object"
+        raise ValueError(message)
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    message = f"{name} is no number"
+    raise ValueError(message)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        message = f"{text[:20]} is too large"
+        raise ValueError(message)
+    return value
+
+
+def _shallow(value: Any) -> bool:
+    """Measure the depth level by level, so that no depth exhausts the stack."""
+    level: list[Any] = [value]
+    for _ in range(LIMITS.json_max_depth + 1):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below.extend(each.values())  # pyright: ignore[reportUnknownArgumentType] - JSON
+            elif isinstance(each, list):
+                below.extend(each)  # pyright: ignore[reportUnknownArgumentType] - JSON
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _repaired(text: str) -> str:
+    """Drop `//` and `/* */` comments and commas before a closing bracket, outside strings. One pass, no guessing."""
+    kept: list[str] = []
+    comma = -1
+    at = 0
+    while at < len(text):
+        letter = text[at]
+        if letter == '"':
+            end = _string_end(text, at)
+            kept.append(text[at:end])
+            at, comma = end, -1
+            continue
+        if letter == "/" and text[at + 1 : at + 2] in ("/", "*"):
+            close = text.find("\n" if text[at + 1] == "/" else "*/", at + 2)
+            at = len(text) if close < 0 else close + (0 if text[at + 1] == "/" else 2)
+            continue
+        if letter in "}]" and comma >= 0:
+            kept[comma] = ""
+        if not letter.isspace():
+            comma = len(kept) if letter == "," else -1
+        kept.append(letter)
+        at += 1
+    return "".join(kept)
+
+
+def _string_end(text: str, at: int) -> int:
+    at += 1
+    while at < len(text) and text[at] != '"':
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))

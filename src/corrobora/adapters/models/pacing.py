@@ -1,0 +1,216 @@
+"""Pacing: how many calls a provider gets at once, and what happens while it is down.
+
+Knows calls in flight, refusals and outages of one endpoint; learns its limit instead of asking for a setting. Does not
+know what the calls are about, and never repeats one: whoever called decides about that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from corrobora.domain.errors import ProviderError
+from corrobora.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The numbers of a gate. Times in seconds."""
+
+    start: int = 8  # calls at once before anything is known
+    most: int = 512
+    down_after: int = 3  # failures in a row that count as an outage: no more than one caller sends before it gives up
+    probe_seconds: float = 2.0  # while down, one call in this time
+    patience_seconds: float = 45.0  # how long callers wait for a provider that was reached before
+    first_patience_seconds: float = 6.0  # and for one that never was
+    climb_after: int = 64  # good calls at the learned limit before one more is tried
+
+
+class LoopClock:
+    """The clock of the running event loop, as `Clock`."""
+
+    def now(self) -> float:
+        """Seconds of the loop."""
+        return asyncio.get_running_loop().time()
+
+    def wall(self) -> str:
+        """Nothing here depends on the time of day."""
+        return ""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+class Gate:
+    """One per endpoint and key, shared by all tiers and runs of a process.
+
+    The limit doubles while nothing is refused. A refusal above the level that was seen to work lowers it to just below
+    the calls in flight; from then on it climbs by one after many good calls. A refusal at a level that did work is
+    about rate, not about calls at once: the limit stays, and after two in a row new calls wait as long as asked.
+    After failures in a row the gate lets one probe through every two seconds; the others wait for its outcome.
+    """
+
+    def __init__(self, name: str, pace: Pace | None = None, clock: Clock | None = None) -> None:
+        self.name = name
+        self.limit = (pace or Pace()).start
+        self.in_flight = 0
+        self._pace = pace or Pace()
+        self._clock = clock or LoopClock()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._learned = False
+        self._proven = 0
+        self._good = 0
+        self._refused = 0
+        self._hold_until = 0.0
+        self._failures = 0
+        self._reached = False
+        self._down_since: float | None = None
+        self._next_probe = 0.0
+        self._probing = False
+
+    @property
+    def down(self) -> bool:
+        """True while the provider is taken to be down."""
+        return self._down_since is not None
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncGenerator[Slot]:
+        """Wait for a place, then give it. Report the outcome on the slot; one that reports nothing changes nothing.
+
+        Raises `ProviderError` `provider_down` if the provider has been down for longer than the patience.
+        """
+        probe = await self._enter()
+        slot = Slot(self, level=self.in_flight, probe=probe)
+        try:
+            yield slot
+        finally:
+            self.in_flight -= 1
+            if probe:
+                self._probing = False
+            self._wake()
+
+    async def _enter(self) -> bool:
+        while True:
+            if self.down:
+                if await self._may_probe():
+                    self.in_flight += 1
+                    return True
+                continue
+            pause = self._hold_until - self._clock.now()
+            if pause > 0:
+                await self._clock.sleep(pause)
+                continue
+            if self.in_flight < self.limit:
+                self.in_flight += 1
+                return False
+            await self._place()
+
+    async def _place(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._wake()  # the turn was given to a caller who has gone: pass it on
+            raise
+        finally:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+
+    def _wake(self) -> None:
+        room = 1 if self.down else max(0, self.limit - self.in_flight)
+        while self._waiting and room > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                room -= 1
+
+    async def _may_probe(self) -> bool:
+        """Return True for the one caller who tries; let the others wait. Raises when the patience is over."""
+        now = self._clock.now()
+        began = self._down_since if self._down_since is not None else now
+        patience = self._pace.patience_seconds if self._reached else self._pace.first_patience_seconds
+        if not self._probing and now >= self._next_probe:
+            self._probing = True
+            self._next_probe = now + self._pace.probe_seconds
+            return True
+        if now - began >= patience:
+            raise ProviderError(
+                "provider_down",
+                f"{self.name} has been down for {now - began:.0f} s.",
+                provider=self.name,
+                next_step="Check that it runs and can be reached.",
+            )
+        await self._clock.sleep(min(0.25, self._pace.probe_seconds / 4))
+        return False
+
+    def answered(self, level: int) -> None:
+        """Count a good call that was sent with `level` calls in flight."""
+        self._reached = True
+        self._failures = self._refused = 0
+        self._proven = max(self._proven, level)
+        if self._down_since is not None:
+            self._down_since = None
+            self._wake_all()
+        self._good += 1
+        if not self._learned:
+            self.limit = min(self._pace.most, self.limit + 1)
+        elif self._good >= self._pace.climb_after * max(1, self.limit // 8) and self.in_flight >= self.limit:
+            self._good = 0
+            self.limit = min(self._pace.most, self.limit + 1)
+
+    def refused(self, level: int, retry_after: float | None) -> None:
+        """Count a call that the provider refused for load."""
+        self._reached = True
+        self._failures = 0
+        self._good = 0
+        self._refused += 1
+        if level > self._proven or (not self._learned and self.in_flight > self._proven):
+            self._learned = True
+            self.limit = max(1, self._proven, min(self.limit, self.in_flight - 1))
+        else:
+            self._proven -= max(1, self._proven // 8) if self._refused > 1 else 0
+            if self._refused > 1 and retry_after:
+                self._hold_until = max(self._hold_until, self._clock.now() + retry_after)
+
+    def failed(self, *, reached: bool) -> None:
+        """Count a call that ended with a broken connection or, if the server was `reached`, with its error."""
+        self._reached = self._reached or reached
+        self._failures += 1
+        if self._failures >= self._pace.down_after and self._down_since is None:
+            self._down_since = self._clock.now()
+            self._next_probe = self._down_since + self._pace.probe_seconds
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        """Let every waiting caller look again: into the outage, or out of it."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+
+
+@dataclass(slots=True)
+class Slot:
+    """One call's place. Report its outcome once."""
+
+    gate: Gate
+    level: int
+    probe: bool
+
+    def answered(self) -> None:
+        """The provider answered."""
+        self.gate.answered(self.level)
+
+    def refused(self, retry_after: float | None) -> None:
+        """The provider refused for load (429, overloaded)."""
+        self.gate.refused(self.level, retry_after)
+
+    def failed(self, *, reached: bool = True) -> None:
+        """The provider failed: an error of its own, or (`reached` False) no connection at all."""
+        self.gate.failed(reached=reached)

@@ -1,0 +1,4 @@
+"""Readers: from bytes of a format to readable text, and from a hit to a document.
+
+Know formats. Do not know the network or the database.
+"""

@@ -1,0 +1,81 @@
+"""The Firecrawl reader: pages that Firecrawl fetches and cleans, stored like any other page.
+
+Knows how its pages become documents. Does not fetch anything itself: addresses that are plainly private are not passed
+on, since a server of one's own would reach them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corrobora.adapters.readers.markdown import read_markdown
+from corrobora.adapters.readers.snapshot import keep
+from corrobora.adapters.search.firecrawl import Firecrawl, Page
+from corrobora.adapters.web.addresses import refused
+from corrobora.adapters.web.urls import BadUrl, canonical, host_of
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Document, Hit, ReadOutcome
+from corrobora.ports import Library
+
+_GONE = frozenset({404, 410})
+_ERRORS = 400
+
+
+class FirecrawlReader:
+    """`Reader` over Firecrawl's scrape, for sites that need a browser; also whole small sites by crawl."""
+
+    def __init__(self, firecrawl: Firecrawl, library: Library, space: str) -> None:
+        self._firecrawl = firecrawl
+        self._library = library
+        self._space = space
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for a hit that is not in the library."""
+        return hit.source is None
+
+    async def read(self, hit: Hit) -> Document:
+        """Scrape and store one page. Raises `ReadError`, or `ProviderError` if Firecrawl itself failed."""
+        page = await self._firecrawl.scrape(_public(hit.url))
+        return await self._kept(page, hit)
+
+    async def crawl(self, url: str, *, limit: int) -> Sequence[Document]:
+        """Store at most `limit` pages of one site; pages that say nothing are left out."""
+        found: list[Document] = []
+        for page in await self._firecrawl.crawl(_public(url), limit=limit):
+            try:
+                found.append(await self._kept(page, Hit(url=page.url, title=page.title)))
+            except ReadError:
+                continue  # one page of a site that is not there is not a failure of the crawl
+        return found
+
+    async def _kept(self, page: Page, hit: Hit) -> Document:
+        if page.status >= _ERRORS:
+            outcome = ReadOutcome.NOT_FOUND if page.status in _GONE else ReadOutcome.FAILED
+            raise ReadError(outcome, f"The page answered Firecrawl with HTTP {page.status}.")
+        if not page.text.strip():
+            raise ReadError(ReadOutcome.EMPTY, "Firecrawl found no text on the page.")
+        try:
+            url = canonical(page.url)
+        except BadUrl:
+            url = canonical(hit.url)
+        parsed = read_markdown(page.text.encode(), url)
+        parsed = replace(parsed, title=page.title or parsed.title)
+        date = page.published or hit.published
+        return await keep(parsed, hit, url=url, published=date, library=self._library, space=self._space)
+
+
+def _public(url: str) -> str:
+    """Return the canonical URL. Raises `ReadError` `refused` for a bad one, or a private address as a number."""
+    try:
+        checked = canonical(url)
+    except BadUrl as error:
+        raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+    try:
+        why = refused(ipaddress.ip_address(host_of(checked)))
+    except ValueError:
+        why = "this machine" if host_of(checked).rpartition(".")[2] in {"localhost", "local", "internal"} else None
+    if why is not None:
+        raise ReadError(ReadOutcome.REFUSED, f"Not fetched: {why}.")
+    return checked

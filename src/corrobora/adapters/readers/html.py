@@ -1,0 +1,188 @@
+"""HTML: the readable article of a page, with its headings, tables, title, date and site.
+
+Knows which pages are too hostile for a tree, and a second parser for those that a tree would silently empty. Does not
+know the network: links, scripts, redirects and `base` inside a page are never followed. Run it in the parser child.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol, cast
+
+from corrobora.adapters.readers.decoding import decoded
+from corrobora.adapters.readers.tags import read_tags
+from corrobora.adapters.readers.writing import Writer
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.parsed import Parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_TAGS = 200_000
+MAX_ATTRIBUTES = 1_000
+MAX_DEPTH = 250
+_MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
+_META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
+_WALLS = (
+    "just a moment",
+    "verify you are human",
+    "are you a robot",
+    "checking your browser",
+    "enable javascript and cookies",
+    "access denied",
+    "page not found",
+    "404 not found",
+    "subscribe to continue reading",
+    "sign in to continue",
+    "log in to continue",
+    "please enable javascript",
+    "unusual traffic from your",
+)
+_WALL_CHARS = 1_500
+
+
+class _Element(Protocol):
+    tag: object
+    text: str | None
+    tail: str | None
+
+    def get(self, key: str, default: str = "") -> str: ...
+
+    def __iter__(self) -> Iterator[_Element]: ...
+
+    def itertext(self) -> Iterator[str]: ...
+
+
+def read_html(data: bytes, name: str = "", declared: str = "") -> Parsed:
+    """Return the article of a page. `declared` is the character set of the HTTP header, if there was one.
+
+    Raises:
+        ReadError: `unsupported` for bytes that are no text, `empty` if there is nothing to read, `not_content` for a
+            login, challenge or error page, `too_large` for a page with more tags than any reader should meet.
+    """
+    del name
+    match = _META.search(data[:4096])
+    html = decoded(data, declared or (match[1].decode("ascii") if match else ""))
+    shape = shape_of(html)
+    if shape.tags > MAX_TAGS:
+        raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
+    html = _DATA_URI.sub("", html) if "data:" in html else html
+    parsed = _article(html) if shape.safe else None
+    if parsed is None or not parsed.text:
+        writer, title = read_tags(html)
+        parsed = writer.parsed(title, note="read without telling the article from its surroundings")
+    if not parsed.text.strip():
+        raise ReadError(ReadOutcome.EMPTY, "The page has no readable text.")
+    if is_wall(parsed):
+        raise ReadError(ReadOutcome.NOT_CONTENT, "The page is a login, challenge or error page, not content.")
+    return parsed
+
+
+class Shape:
+    """What one linear scan tells of a page."""
+
+    __slots__ = ("attributes", "depth", "links", "tags")
+
+    def __init__(self, tags: int, attributes: int, depth: int, links: int) -> None:
+        self.tags, self.attributes, self.depth, self.links = tags, attributes, depth, links
+
+    @property
+    def safe(self) -> bool:
+        """True if a tree builder neither hangs on the page nor drops text of it."""
+        return self.attributes <= MAX_ATTRIBUTES and self.depth <= MAX_DEPTH and self.links <= _MAX_TREE_LINKS
+
+
+def shape_of(html: str) -> Shape:
+    """Count tags, links, the attributes of the richest tag and the depth of nesting, in one pass."""
+    tags = attributes = depth = deepest = links = 0
+    last = -1
+    for match in _TAG.finditer(html):
+        tags += 1
+        name = match[2].lower()
+        if match[1]:
+            depth -= depth > 0
+        elif name not in _VOID:
+            depth += 1
+            deepest = max(deepest, depth)
+        links += name == "a" and not match[1]
+        if last >= 0:
+            attributes = max(attributes, html.count("=", last, match.start()))
+        last = match.end()
+        if tags > MAX_TAGS:
+            break
+    if last >= 0:
+        attributes = max(attributes, html.count("=", last, min(len(html), last + 100_000)))
+    return Shape(tags, attributes, deepest, links)
+
+
+def _article(html: str) -> Parsed | None:
+    """Find the article with trafilatura; None if it finds none."""
+    from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
+
+    found = bare_extraction(html, favor_precision=True, include_comments=False, with_metadata=True)
+    body = getattr(found, "body", None)
+    if found is None or body is None:
+        return None
+    writer = Writer()
+    _Body(writer).write(cast("_Element", body))
+    meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
+    return writer.parsed(
+        meta.get("title") or "",
+        published=meta.get("date") or "",
+        publisher=meta.get("sitename") or meta.get("hostname") or "",
+    )
+
+
+class _Body:
+    """Walks the article's elements."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def write(self, body: _Element) -> None:
+        stack: list[_Element] = list(body)[::-1]
+        if body.text and body.text.strip():
+            self._writer.block(body.text)
+        while stack:
+            element = stack.pop()
+            match element.tag:
+                case "head":
+                    level = element.get("rend", "h2")[1:]
+                    self._writer.heading(_words(element), int(level) if level.isdigit() else 2)
+                case "table":
+                    self._table(element)
+                case "list":
+                    stack.extend(list(element)[::-1])
+                case "item":
+                    self._writer.block(f"- {_words(element)}", tight=True)
+                case "code":
+                    self._writer.verbatim("".join(element.itertext()))
+                case "div" | "quote" if any(child.tag in {"p", "list", "head", "table"} for child in element):
+                    self._writer.block(element.text or "")
+                    stack.extend(list(element)[::-1])
+                case _:
+                    self._writer.block(_words(element))
+            if element.tail and element.tail.strip():
+                self._writer.block(element.tail)
+
+    def _table(self, table: _Element) -> None:
+        for row in table:
+            cells: Sequence[str] = [words for cell in row if (words := _words(cell))]
+            self._writer.block(" | ".join(cells) or _words(row), tight=True)
+
+
+def _words(element: _Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def is_wall(parsed: Parsed) -> bool:
+    """True for a short page that says it is not the content: a challenge, a login, an error."""
+    if len(parsed.text) > _WALL_CHARS:
+        return False
+    said = f"{parsed.title}\n{parsed.text}".lower()
+    return any(wall in said for wall in _WALLS)

@@ -1,0 +1,22 @@
+"""Plain text, and source code as text: read, never run.
+
+Knows that a title is the first line if it is short. Does not know markup.
+"""
+
+from __future__ import annotations
+
+from corrobora.adapters.readers.decoding import decoded
+from corrobora.domain.parsed import Parsed
+
+_TITLE_CHARS = 120
+
+
+def read_text(data: bytes, name: str = "") -> Parsed:
+    """Return the text of a file. Raises `ReadError` if the bytes are no text."""
+    del name
+    lines = [line.rstrip() for line in decoded(data).split("\n")]
+    text = "\n".join(lines).strip("\n")
+    first = next((line.strip() for line in lines if line.strip()), "")
+    second = text.find("\n")
+    stands_alone = second >= 0 and text[second + 1 : second + 2] in {"\n", "=", "-"}
+    return Parsed(title=first if stands_alone and len(first) <= _TITLE_CHARS else "", text=text)

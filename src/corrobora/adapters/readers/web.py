@@ -1,0 +1,157 @@
+"""The web reader: from a hit with a URL to a stored document, safely.
+
+Knows which types of pages are parsed, in a child that can be killed, and how many of one host a run may read.
+Does not know addresses, redirects or robots (the visitor does), nor what the page is needed for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+from corrobora.adapters.readers.child import ParserChild
+from corrobora.adapters.readers.snapshot import keep
+from corrobora.adapters.search.results import published
+from corrobora.adapters.web.transport import Bounds, Reply
+from corrobora.adapters.web.urls import BadUrl, canonical, host_of
+from corrobora.adapters.web.visit import Visitor
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Document, Hit, ReadOutcome
+from corrobora.domain.limits import LIMITS, Limits
+from corrobora.ports import Clock, Library
+
+_READ = frozenset({200, 203})
+_GONE = frozenset({404, 410})
+_CLOSED = frozenset({401, 402, 403, 407, 451})
+_NOTHING = frozenset({204, 205})
+_PDF = "application/pdf"
+_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-rst", _PDF})
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
+_META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
+_META_BYTES = 50_000
+
+
+class WebReader:
+    """`Reader` of pages for one run.
+
+    Every read ends in a document or in one `ReadError` whose outcome is of the closed set. What a page says is data:
+    nothing in it is followed, run or obeyed.
+
+    Args:
+        visitor: fetches; shared between runs, so that hosts are paced for all of them.
+        child: parses; killed when a page takes too long.
+        library: keeps the snapshots, in the space `space`.
+        clock: says which dates lie in the future.
+        limits: sizes, and pages of one host in one run.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of one reader
+        self,
+        visitor: Visitor,
+        child: ParserChild,
+        library: Library,
+        space: str,
+        *,
+        clock: Clock,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._visitor = visitor
+        self._child = child
+        self._library = library
+        self._space = space
+        self._clock = clock
+        self._limits = limits
+        self._of_host: Counter[str] = Counter()
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for a hit that is not in the library; an address that is not of the web is then refused by name."""
+        return hit.source is None
+
+    async def read(self, hit: Hit) -> Document:
+        """Fetch, parse and store the page of `hit`; return it with the passages worth reading. Raises `ReadError`."""
+        self._count(hit.url)
+        reply = await self._visitor.fetch(hit.url, self._wants)
+        _check_status(reply)
+        _check_place(hit.url, reply.url)
+        if _forbids_ai(reply):
+            raise ReadError(ReadOutcome.ROBOTS, "The page says that programs of this kind shall not read it (noai).")
+        charset = _CHARSET.search(reply.header("content-type"))
+        parsed = await self._child.parse(
+            reply.body,
+            name=reply.url.partition("?")[0],
+            content_type=_type_of(reply) or "text/html",
+            charset=charset[1] if charset else "",
+        )
+        now = self._clock.wall()
+        date = published(parsed.published, now) or published(hit.published, now)
+        parsed = replace(parsed, truncated=parsed.truncated or reply.truncated)
+        document = await keep(parsed, hit, url=reply.url, published=date, library=self._library, space=self._space)
+        if not document.passages:
+            raise ReadError(ReadOutcome.EMPTY, "The page has no readable passage.")
+        return document
+
+    def _count(self, url: str) -> None:
+        """Count a page of its host, and refuse the one that would be too many."""
+        try:
+            host = host_of(canonical(url))
+        except BadUrl as error:
+            raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+        if self._of_host[host] >= self._limits.pages_per_host:
+            raise ReadError(
+                ReadOutcome.SKIPPED, f"This run has read {self._limits.pages_per_host} pages of {host}, its limit."
+            )
+        self._of_host[host] += 1
+
+    def _wants(self, head: Reply) -> Bounds | None:
+        """Decide from status and type whether the body is read at all (safety H03, H05)."""
+        if head.status not in _READ:
+            return None
+        type_ = _type_of(head)
+        if type_ not in _TYPES:
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader reads.")
+        if type_ == _PDF:
+            return Bounds(self._limits.pdf_wire_bytes, self._limits.pdf_decoded_bytes)
+        return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)
+
+
+def _type_of(reply: Reply) -> str:
+    return reply.header("content-type").partition(";")[0].partition(",")[0].strip().lower()
+
+
+def _check_status(reply: Reply) -> None:
+    """Turn every status but success into its outcome (safety F17)."""
+    status = reply.status
+    if status in _READ:
+        return
+    if status in _GONE:
+        raise ReadError(ReadOutcome.NOT_FOUND, f"The page is not there (HTTP {status}).")
+    if status in _CLOSED:
+        raise ReadError(ReadOutcome.NOT_CONTENT, f"The page is not open to everybody (HTTP {status}).")
+    if status in _NOTHING:
+        raise ReadError(ReadOutcome.EMPTY, f"The page is empty (HTTP {status}).")
+    raise ReadError(ReadOutcome.FAILED, f"The site answered with HTTP {status}.")
+
+
+def _check_place(asked: str, got: str) -> None:
+    """Refuse a page that led to the front page of its own site: it is gone, whatever the status says (H20)."""
+    wanted = canonical(asked)
+    if _path(wanted) != "/" and _path(got) == "/" and _site(wanted) == _site(got):
+        raise ReadError(ReadOutcome.NOT_CONTENT, "The page leads to the front page of its site: it is gone.")
+
+
+def _path(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2]
+
+
+def _site(url: str) -> str:
+    return host_of(url).removeprefix("www.")
+
+
+def _forbids_ai(reply: Reply) -> bool:
+    """True if header or head of the page say `noai` (H21)."""
+    if _NO_AI.search(reply.header("x-robots-tag")):
+        return True
+    metas = _META.findall(reply.body[:_META_BYTES])
+    return any(_NO_AI.search(meta.decode("latin-1").replace('"', " ").replace("'", " ")) for meta in metas)

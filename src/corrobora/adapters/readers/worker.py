@@ -1,0 +1,70 @@
+"""The parser child's inside: reads documents from stdin, answers on stdout, under limits of memory and CPU time.
+
+Knows one request at a time. Does not know keys, networks or databases: its environment holds none, and it answers in
+JSON, because what has read hostile bytes may itself be hostile.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from dataclasses import asdict
+from typing import BinaryIO, cast
+
+from corrobora.adapters.readers.formats import Format, parse
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+
+if sys.platform != "win32":
+    import resource
+
+_FRAME = struct.Struct(">II")  # length of the JSON head, length of the bytes
+
+
+def main(memory: int) -> None:
+    """Answer requests until stdin ends."""
+    _limit_memory(memory)
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while frame := source.read(_FRAME.size):
+        head_size, size = _FRAME.unpack(frame)
+        head = json.loads(source.read(head_size))
+        _limit_cpu(float(head["seconds"]))
+        _answer(sink, _parsed(head, source.read(size)))
+
+
+def _parsed(head: dict[str, str], data: bytes) -> dict[str, object]:
+    try:
+        parsed = parse(cast("Format", head["format"]), data, head["name"], head["charset"])
+    except ReadError as error:
+        return {"outcome": error.outcome, "message": error.message, "next_step": error.next_step}
+    except MemoryError:
+        return {"outcome": ReadOutcome.TOO_LARGE, "message": "Reading it needs more memory than allowed."}
+    except RecursionError:
+        return {"outcome": ReadOutcome.BROKEN, "message": "It is nested too deeply."}
+    return {"parsed": asdict(parsed)}
+
+
+def _answer(sink: BinaryIO, answer: dict[str, object]) -> None:
+    body = json.dumps(answer).encode()
+    sink.write(struct.pack(">I", len(body)))
+    sink.write(body)
+    sink.flush()
+
+
+def _limit_memory(size: int) -> None:
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_cpu(seconds: float) -> None:
+    """Allow this document so many seconds of CPU from now; the kernel ends the process after that."""
+    if sys.platform != "win32":
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = int(used.ru_utime + used.ru_stime + seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,142 @@
+"""One way to ask a provider: a bounded JSON answer, or a `ProviderError` that says what went wrong.
+
+Knows HTTP: statuses, Retry-After, sizes, time, cut bodies; it follows no redirect, reads no proxy from the environment
+and puts neither the key nor the answer's text into an error. Does not know the shape of any provider's results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Mapping
+
+import httpx2
+
+from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
+from corrobora.adapters.web.waits import retry_after
+from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.limits import LIMITS
+from corrobora.ports import Clock, Limiter
+
+SECONDS = 30.0  # a whole call, from connection to the last byte
+_QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
+_REFUSED = frozenset({401, 403})
+_OK = 200
+
+
+class Api:
+    """The JSON interface of one provider.
+
+    Args:
+        name: the provider, as errors name it.
+        base_url: where it answers; set by the operator, never by a page or a model.
+        headers: sent with every call, the key among them.
+        setting: the name of the setting that holds the key, for people.
+        clock: for dates in Retry-After.
+        limiter: a slot is taken before every call, so that all workers together keep the provider's rate.
+        seconds: the limit for one whole call.
+
+    Raises:
+        UserError: a key that no header can carry; it is not shown.
+    """
+
+    def __init__(  # noqa: PLR0913 - named parts of one connection
+        self,
+        name: str,
+        *,
+        base_url: str,
+        headers: Mapping[str, str],
+        setting: str,
+        clock: Clock,
+        limiter: Limiter | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise UserError(
+                "secret_unusable",
+                f"The key of {name} holds characters that cannot be sent.",
+                next_step=f"Check the setting {setting}.",
+            )
+        self.name = name
+        self.clock = clock
+        self._base = base_url.rstrip("/")
+        self._setting = setting
+        self._limiter = limiter
+        self._seconds = seconds
+        self._client = httpx2.AsyncClient(
+            headers={**headers, "Accept": "application/json", "Accept-Encoding": ACCEPT},
+            follow_redirects=False,
+            trust_env=False,
+            timeout=httpx2.Timeout(seconds),
+            limits=httpx2.Limits(max_keepalive_connections=0),  # nothing stays open, so nothing must be closed
+        )
+
+    async def post(self, path: str, body: Mapping[str, object]) -> object:
+        """Send `body` as JSON and return the answer's JSON. Raises `ProviderError`."""
+        return await self._call("POST", path, body)
+
+    async def get(self, path: str) -> object:
+        """Return the JSON at `path`. Raises `ProviderError`."""
+        return await self._call("GET", path, None)
+
+    async def _call(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
+        if self._limiter is not None:
+            await self._limiter.slot()
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._client.stream(method, self._base + path, json=body) as reply,
+            ):
+                self._check(reply)
+                limit = LIMITS.provider_json_max_bytes
+                coding = reply.headers.get("content-encoding", "")
+                read = await read_body(reply.aiter_raw(), coding, wire=limit, decoded=limit)
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise ProviderError.failed(self.name, why=f"no whole answer within {self._seconds:g} s") from error
+        except (httpx2.RequestError, CutShort) as error:
+            raise self._broken(error) from error
+        except (TooLarge, BadCoding) as error:
+            raise ProviderError.bad_content(self.name, str(error)) from error
+        return self._json(read.data)
+
+    def _check(self, reply: httpx2.Response) -> None:
+        status = reply.status_code
+        if status == _OK:
+            return
+        if status in _REFUSED:
+            raise ProviderError.refused(self.name, setting=self._setting, status=status)
+        if status in _QUOTA:
+            raise ProviderError(
+                "provider_quota",
+                f"{self.name} says that the quota is used up (HTTP {status}).",
+                provider=self.name,
+                status=status,
+                next_step="Renew the plan, or name another provider.",
+            )
+        why = "a redirect, which is not followed with a key" if reply.has_redirect_location else ""
+        after = retry_after(reply.headers.get("retry-after", ""), self.clock.wall())
+        raise ProviderError.failed(self.name, status=status, retry_after=after, why=why)
+
+    def _broken(self, error: Exception) -> ProviderError:
+        """A connection that could not be made or was cut. A bad certificate will still be bad at the next try."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLError):
+                return ProviderError(
+                    "provider_tls",
+                    f"The connection to {self.name} is not secure: its certificate or its TLS failed.",
+                    provider=self.name,
+                    next_step="Check the clock of this machine and the address of the provider.",
+                )
+            cause = cause.__cause__ or cause.__context__
+        return ProviderError.failed(self.name, why=f"the connection failed ({type(error).__name__})")
+
+    def _json(self, data: bytes) -> object:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+            text = data.strip()
+            if not text or (text[:1] in b"{[" and text[-1:] not in b"}]"):
+                raise ProviderError.failed(self.name, why="the answer was cut") from error
+            raise ProviderError.bad_content(self.name, "the answer is no JSON") from error

@@ -1,0 +1,67 @@
+"""Exa: queries to hits. Knows the wire format. Does not know profiles, budgets or the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from corrobora.adapters.search.api import SECONDS, Api
+from corrobora.adapters.search.results import Row, clean, hits, is_mapping
+from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Hit, Query
+from corrobora.ports import Clock, Limiter
+
+BASE_URL = "https://api.exa.ai"
+_MOST = 100  # results that one call may ask for
+_TEXT_CHARS = 1_000
+
+
+class Exa:
+    """`SearchProvider` over Exa's search (S3, the alternate provider)."""
+
+    name = "exa"
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        clock: Clock,
+        base_url: str = BASE_URL,
+        limiter: Limiter | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._api = Api(
+            self.name,
+            base_url=base_url,
+            headers={"x-api-key": key},
+            setting="EXA_API_KEY",
+            clock=clock,
+            limiter=limiter,
+            seconds=seconds,
+        )
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""
+        body: dict[str, object] = {
+            "query": query.text,
+            "type": "auto",
+            "numResults": max(1, min(limit, _MOST)),
+            "contents": {"text": {"maxCharacters": _TEXT_CHARS}, "highlights": True},
+        }
+        if "." in query.site:
+            body["includeDomains"] = [query.site]
+        elif query.site:
+            body["query"] = f"{query.text} site:{query.site}"  # a whole top-level domain is a hint, not a domain
+        answer = await self._api.post("/search", body)
+        if not is_mapping(answer):
+            raise ProviderError.bad_content(self.name, "the answer is no object")
+        now = self._api.clock.wall()
+        return hits(answer.get("results"), _row, provider=self.name, query=query, limit=limit, now=now)
+
+
+def _row(row: Mapping[str, object]) -> Row:
+    """Read one result: its highlights are the snippet, else the beginning of its text."""
+    marked = row.get("highlights")
+    parts = cast("list[object]", marked) if isinstance(marked, list) else []
+    snippet = " … ".join(text for part in parts if (text := clean(part))) or row.get("text") or row.get("summary")
+    return Row(row.get("url"), row.get("title"), snippet, row.get("score"), row.get("publishedDate"))

@@ -1,0 +1,60 @@
+"""Tavily: queries to hits. Knows the wire format. Does not know profiles, budgets or the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from corrobora.adapters.search.api import SECONDS, Api
+from corrobora.adapters.search.results import Row, hits, is_mapping
+from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Hit, Query
+from corrobora.ports import Clock, Limiter
+
+BASE_URL = "https://api.tavily.com"
+_MOST = 20  # results that one call may ask for
+
+
+class Tavily:
+    """`SearchProvider` over Tavily's search (S1, S3)."""
+
+    name = "tavily"
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        clock: Clock,
+        base_url: str = BASE_URL,
+        limiter: Limiter | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        self._api = Api(
+            self.name,
+            base_url=base_url,
+            headers=headers,
+            setting="TAVILY_API_KEY",
+            clock=clock,
+            limiter=limiter,
+            seconds=seconds,
+        )
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""
+        body: dict[str, object] = {
+            "query": query.text,
+            "search_depth": "basic",
+            "topic": "general",
+            "max_results": max(1, min(limit, _MOST)),
+        }
+        if query.site:
+            body["include_domains"] = [query.site if "." in query.site else f"*.{query.site}"]
+        answer = await self._api.post("/search", body)
+        if not is_mapping(answer):
+            raise ProviderError.bad_content(self.name, "the answer is no object")
+        now = self._api.clock.wall()
+        return hits(answer.get("results"), _row, provider=self.name, query=query, limit=limit, now=now)
+
+
+def _row(row: Mapping[str, object]) -> Row:
+    return Row(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("published_date"))

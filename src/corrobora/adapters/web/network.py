@@ -1,0 +1,153 @@
+"""Network: connections to vetted addresses only, with names resolved once.
+
+Knows the resolver and the table of refused networks, and connects to the very address it has vetted: there is no second
+look-up that could answer differently. Does not know URLs, HTTP or pages. The one module that opens sockets for pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import cast
+
+import httpcore2
+
+from corrobora.adapters.web.addresses import Address, Allow
+from corrobora.adapters.web.urls import BadUrl, check_host
+from corrobora.domain.limits import LIMITS
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+_MAX_ANSWERS = 64  # of one name; more are no honest answer
+_MAX_TRIED = 4
+
+
+class Refused(Exception):
+    """The connection would leave the open web: a private address, or a port that is not open."""
+
+
+class Unresolved(Exception):
+    """The name has no address, or the resolver did not answer in time."""
+
+
+async def system_resolve(host: str, port: int) -> Sequence[str]:
+    """Ask the system's resolver, in a thread that nobody waits for at exit: a silent one may block it for minutes."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Sequence[str]] = loop.create_future()
+
+    def settle(found: Sequence[str], error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(error)
+
+    def ask() -> None:
+        found: list[str] = []
+        failure: Exception | None = None
+        try:
+            rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = list(dict.fromkeys(str(row[4][0]) for row in rows))
+        except (OSError, UnicodeError, OverflowError) as error:
+            failure = Unresolved(f"{host} has no address ({error})")
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, found, failure)
+
+    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    return await answer
+
+
+class VettedNetwork(httpcore2.AsyncNetworkBackend):
+    """A network backend that refuses before it connects.
+
+    All addresses of a name are vetted, and one bad one refuses the name (safety F04). The connection goes to a vetted
+    address as a number, so an answer that changes between two look-ups has no second look-up to change (F05).
+    """
+
+    def __init__(
+        self,
+        *,
+        resolve: Resolve = system_resolve,
+        allow: Allow | None = None,
+        dns_seconds: float = LIMITS.dns_seconds,
+    ) -> None:
+        self._resolve = resolve
+        self._allow = allow or Allow()
+        self._dns_seconds = dns_seconds
+        self._plain = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature of the library
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect. Raises `Refused`, `Unresolved`, or the library's connect errors."""
+        addresses = await self._vetted(host, port)
+        each = None if timeout is None else timeout / min(len(addresses), _MAX_TRIED)
+        failure: Exception | None = None
+        for address in addresses[:_MAX_TRIED]:
+            try:
+                return await self._plain.connect_tcp(str(address), port, each, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature of the library
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Refuse: no page lies behind a local socket."""
+        del path, timeout, socket_options
+        raise Refused("local sockets are not part of the web")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; the library asks for it between its own retries."""
+        await asyncio.sleep(seconds)
+
+    async def _vetted(self, host: str, port: int) -> Sequence[Address]:
+        if not self._allow.port(port):
+            raise Refused(f"port {port} is not open to page fetches")
+        addresses = await self._addresses(host, port)
+        for address in addresses:
+            why = self._allow.refusal(address, port)
+            if why is not None:
+                raise Refused(f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}")
+        return sorted(addresses, key=lambda address: address.version)  # IPv4 first: it is there more often
+
+    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
+        literal = _number(host)
+        if literal is not None:
+            return [literal]
+        try:
+            check_host(host)
+        except BadUrl as error:
+            raise Refused(str(error)) from error
+        try:
+            async with asyncio.timeout(self._dns_seconds):
+                found = await self._resolve(host, port)
+        except TimeoutError as error:
+            raise Unresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
+        addresses = [_number(text) for text in found[: _MAX_ANSWERS + 1]]
+        known = [address for address in addresses if address is not None]
+        if not known:
+            raise Unresolved(f"{host} has no address")
+        if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
+            raise Refused(f"the addresses of {host} make no sense")
+        return known
+
+
+def _number(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

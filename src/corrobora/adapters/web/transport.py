@@ -1,0 +1,175 @@
+"""Transport: one request for one page, over vetted connections, within bounds of time and size.
+
+Knows HTTP/1.1 and every way in which an answer can fail; each becomes a `ReadError` with its outcome. It sends no
+cookie, credential or referrer, keeps no connection and follows nothing. Does not know robots, politeness or content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import httpcore2
+import httpx2
+
+from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
+from corrobora.adapters.web.network import Refused, Unresolved, VettedNetwork
+from corrobora.adapters.web.urls import BadUrl, parse
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.limits import LIMITS, Limits
+from corrobora.ports import Clock
+
+USER_AGENT = "Corrobora/0.1 (research assistant; obeys robots.txt as Corrobora)"
+_HEADER_CHARS = 2_000
+_SWITCHING = 101
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much of a body is read: on the wire, and unpacked. `truncate`: a longer wire is cut instead of refused."""
+
+    wire: int
+    decoded: int
+    truncate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer. Header names are in lower case; values are on one line and cut at 2,000 characters."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes = b""
+    truncated: bool = False
+
+    def header(self, name: str) -> str:
+        """Return a header's value, "" if it is not there."""
+        return self.headers.get(name, "")
+
+
+Wants = Callable[[Reply], Bounds | None]
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context for all pages: certificates are checked, the environment is not asked."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+class Transport:
+    """Sends one GET at a time per call; calls may run in parallel."""
+
+    def __init__(
+        self,
+        network: VettedNetwork,
+        *,
+        clock: Clock,
+        limits: Limits = LIMITS,
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        self._network = network
+        self._clock = clock
+        self._limits = limits
+        self._user_agent = user_agent
+
+    async def get(self, url: str, wants: Wants, *, accept: str = "*/*", seconds: float | None = None) -> Reply:
+        """Return the answer of `url`. `wants` sees status and headers and says how much of the body to read, if any.
+
+        Raises:
+            ReadError: `refused` for addresses and ports, `timeout`, `too_large`, `unsupported` for codings, `failed`
+                for everything that broke; and what `wants` raises.
+        """
+        allowed = self._limits.fetch_seconds if seconds is None else seconds
+        try:
+            async with asyncio.timeout(allowed):
+                return await self._get(url, wants, accept)
+        except (BadUrl, Refused) as error:
+            raise ReadError(ReadOutcome.REFUSED, f"{error}.") from error
+        except (TimeoutError, httpcore2.TimeoutException) as error:
+            raise ReadError(ReadOutcome.TIMEOUT, f"No whole answer within {allowed:.3g} s.") from error
+        except TooLarge as error:
+            raise ReadError(ReadOutcome.TOO_LARGE, f"The answer has {error}.") from error
+        except BadCoding as error:
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"The answer is not read: {error}.") from error
+        except Unresolved as error:
+            raise ReadError(ReadOutcome.FAILED, f"{error}.") from error
+        except (httpcore2.LocalProtocolError, UnicodeError) as error:
+            raise ReadError(ReadOutcome.REFUSED, "Not fetched: no request can be written for this URL.") from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, CutShort, OSError, ValueError) as error:
+            raise ReadError(ReadOutcome.FAILED, f"The connection failed ({type(error).__name__}).") from error
+
+    async def _get(self, url: str, wants: Wants, accept: str) -> Reply:
+        target = parse(url)
+        port = target.port
+        authority = target.netloc
+        request = httpcore2.Request(
+            "GET",
+            httpcore2.URL(
+                scheme=target.raw_scheme, host=target.raw_host.rstrip(b"."), port=port, target=target.raw_path or b"/"
+            ),
+            headers=[
+                (b"Host", authority.lower()),
+                (b"User-Agent", self._user_agent.encode("ascii")),
+                (b"Accept", accept.encode("ascii")),
+                (b"Accept-Encoding", ACCEPT.encode("ascii")),
+                (b"Connection", b"close"),
+            ],
+            extensions={"timeout": {"connect": self._limits.connect_seconds}},
+        )
+        async with (
+            httpcore2.AsyncHTTPConnection(
+                httpcore2.Origin(target.raw_scheme, request.url.host, _port(target)),
+                ssl_context=_tls() if target.scheme == "https" else None,
+                network_backend=self._network,
+            ) as connection,
+        ):
+            return await self._read(await connection.handle_async_request(request), url, wants)
+
+    async def _read(self, answer: httpcore2.Response, url: str, wants: Wants) -> Reply:
+        if answer.status == _SWITCHING:
+            raise ReadError(ReadOutcome.FAILED, "The server wants to speak another protocol.")
+        head = Reply(url, answer.status, _headers(answer))
+        bounds = wants(head)
+        if bounds is None:
+            return head
+        length = head.header("content-length")
+        if length.isascii() and length.isdigit() and int(length[:18]) > bounds.wire:
+            raise TooLarge("wire", bounds.wire)
+        body = await read_body(
+            self._paced(answer),
+            head.header("content-encoding"),
+            wire=bounds.wire,
+            decoded=bounds.decoded,
+            truncate=bounds.truncate,
+        )
+        return Reply(url, head.status, head.headers, body.data, body.truncated)
+
+    async def _paced(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
+        """Pass the body on while it comes at a useful rate (safety H07)."""
+        start = self._clock.now()
+        taken = 0
+        async for chunk in answer.aiter_stream():
+            taken += len(chunk)
+            passed = self._clock.now() - start
+            if passed > self._limits.connect_seconds and taken < self._limits.fetch_min_bytes_per_second * passed:
+                raise ReadError(ReadOutcome.TIMEOUT, f"The page came too slowly: {taken} bytes in {passed:.0f} s.")
+            yield chunk
+
+
+def _port(url: httpx2.URL) -> int:
+    return url.port or (443 if url.scheme == "https" else 80)
+
+
+def _headers(answer: httpcore2.Response) -> Mapping[str, str]:
+    """Return the headers as text; repeated ones are joined, as HTTP says."""
+    found: dict[str, str] = {}
+    for raw_name, raw_value in answer.headers:
+        name = raw_name.decode("latin-1").lower()
+        value = " ".join(raw_value.decode("utf-8", "replace").split())[:_HEADER_CHARS]
+        found[name] = f"{found[name]}, {value}"[:_HEADER_CHARS] if name in found else value
+    return found

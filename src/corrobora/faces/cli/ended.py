@@ -1,0 +1,155 @@
+"""How a run ended, for programs: the exit code of a report.
+
+Knows outcomes, scores and `--strict`. Reads the stored report as a mapping; does not know how it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from corrobora.domain.report import Outcome
+from corrobora.domain.run import RunRow, RunStatus
+from corrobora.domain.thread import StopReason
+from corrobora.faces.cli.failure import Exit
+
+_NOTHING: Mapping[str, object] = {}
+_FAILURES = (  # a failed run keeps the stable code of its error: the first part says whose matter it is
+    ("question_", Exit.USAGE),
+    ("profile_", Exit.USAGE),
+    ("unknown_profile", Exit.USAGE),
+    ("plan_", Exit.USAGE),
+    ("model_", Exit.USAGE),
+    ("embedder_", Exit.USAGE),
+    ("secret_", Exit.USAGE),
+    ("library_", Exit.USAGE),
+    ("delivery_", Exit.USAGE),
+    ("provider_", Exit.PROVIDER),
+    ("search_", Exit.PROVIDER),
+    ("role_", Exit.PROVIDER),
+    ("no_analyst", Exit.PROVIDER),
+    ("limit_", Exit.BUDGET),
+    ("read_", Exit.NO_EVIDENCE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The exit code and why, in words; `why` is "" where all is well."""
+
+    code: Exit
+    why: str = ""
+
+
+def ended(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> Ended:
+    """Return the exit code of a run (DESIGN 13).
+
+    A hit time limit is still 0 and stands in the Methodology. `min_score` is compared with the judge's overall score,
+    and without a judge with the share of sentences that their citations support.
+    """
+    waiting = _waiting(row)
+    if waiting is not None:
+        return waiting
+    if not has_body(report):
+        return _without_report(row, report)
+    if row.status is RunStatus.FAILED:  # the report is there, and a target did not take it
+        code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
+        return Ended(code, row.reason)
+    score = score_of(report)
+    if min_score is not None and score is not None and score < min_score:
+        return Ended(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
+    reasons = incomplete(report) if strict else []
+    if reasons:
+        return Ended(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
+    return Ended(Exit.DONE)
+
+
+def _waiting(row: RunRow) -> Ended | None:
+    """Return how a run stands that has not ended by itself, None if it has."""
+    if row.status is RunStatus.AWAITING:
+        return Ended(Exit.NEEDS_HUMAN, f"The plan waits for a person. Continue: corrobora authorize {row.id}")
+    if row.status is RunStatus.PAUSED and row.outcome == "stage_reached":
+        return Ended(Exit.DONE, row.reason)  # as asked: --until-stage
+    if row.status is RunStatus.PAUSED:
+        return Ended(Exit.NEEDS_HUMAN, row.reason)
+    if row.status is RunStatus.CANCELLED:
+        return Ended(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
+    if not row.status.final:
+        return Ended(Exit.INTERRUPTED, f"The run is {row.status}. Continue: corrobora resume {row.id}")
+    return None
+
+
+def has_body(report: Mapping[str, object]) -> bool:
+    """True if there is a report to print, not only an account of why there is none."""
+    usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
+    return bool(report.get("markdown")) and report.get("outcome") in usable
+
+
+def _without_report(row: RunRow, report: Mapping[str, object]) -> Ended:
+    outcome = str(report.get("outcome") or row.outcome)
+    why = str(report.get("reason") or row.reason or outcome or "the run failed")
+    message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
+    if report.get("stop") == StopReason.ERROR:  # every thread failed: not a limit, whatever was told last
+        return Ended(Exit.NO_EVIDENCE, message)
+    match outcome:
+        case Outcome.NO_EVIDENCE | Outcome.INACCESSIBLE:
+            return Ended(Exit.NO_EVIDENCE, message)
+        case Outcome.PROVIDER_DOWN:
+            return Ended(Exit.PROVIDER, message)
+        case Outcome.LIMIT_REACHED:
+            return Ended(Exit.BUDGET, message)
+        case Outcome.CANCELLED:
+            return Ended(Exit.INTERRUPTED, message)
+        case Outcome.AWAITING:
+            return Ended(Exit.NEEDS_HUMAN, message)
+        case _:
+            return Ended(next((code for start, code in _FAILURES if outcome.startswith(start)), Exit.BUG), message)
+
+
+def score_of(report: Mapping[str, object]) -> float | None:
+    """Return the judge's overall score; without one, the share of cited sentences that are supported."""
+    verdict = part(report, "verdict")
+    for holder, name in ((verdict, "overall"), (report, "supported_share"), (report, "overlap_score")):
+        value = holder.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+    scores = [float(v) for k, v in verdict.items() if k != "rationale" and isinstance(v, (int, float))]
+    return sum(scores) / len(scores) if scores else _supported(report)
+
+
+def _supported(report: Mapping[str, object]) -> float | None:
+    found = [str(check.get("support")) for check in parts(report, "checks")]
+    cited = [support for support in found if support != "uncited"]
+    return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
+
+
+def incomplete(report: Mapping[str, object]) -> list[str]:
+    """Return why a strict reader would not take this report, in words; empty if nothing is missing."""
+    method = part(report, "methodology")
+    reasons: list[str] = []
+    if report.get("outcome") != Outcome.COMPLETE:
+        reasons.append(f"the outcome is {report.get('outcome')}")
+    for name, words in (
+        ("limits_hit", "limits were reached"),
+        ("exhausted", "sub-questions are exhausted"),
+        ("uncovered", "parts have no coverage"),
+    ):
+        value = method.get(name)
+        if isinstance(value, (list, tuple)) and value:
+            reasons.append(f"{len(cast('list[object]', value))} {words}")
+    unsupported = sum(check.get("support") in ("unsupported", "contradicted") for check in parts(report, "checks"))
+    return [*reasons, f"{unsupported} sentences are not supported"] if unsupported else reasons
+
+
+def part(report: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return an object inside a report, empty if there is none."""
+    value = report.get(name)
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _NOTHING
+
+
+def parts(report: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    """Return the objects of a list inside a report, empty if there is none."""
+    value = report.get(name)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping)]

@@ -1,0 +1,98 @@
+"""Failures as a user sees them: one line on stderr, and an exit code of the closed table.
+
+Knows the error tree, click's own errors and where the traceback of a bug is kept. Does not know commands.
+
+    0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
+    6 no usable evidence   7 provider   8 budget   130 interrupted
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+import traceback
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+
+import click
+
+from corrobora import __version__
+from corrobora.domain.errors import CorroboraError
+from corrobora.faces.cli.terminal import one_line
+
+_MAX_LINE = 1_000
+
+
+class Exit(IntEnum):
+    """The exit codes (DESIGN 13)."""
+
+    DONE = 0
+    BUG = 1
+    USAGE = 2
+    NEEDS_HUMAN = 3
+    BELOW_THRESHOLD = 4
+    INCOMPLETE = 5
+    NO_EVIDENCE = 6
+    PROVIDER = 7
+    BUDGET = 8
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+def say(message: str) -> None:
+    """Print one line for a person on stderr; never fails, also if stderr is closed."""
+    try:
+        click.echo(f"corrobora: {one_line(message, _MAX_LINE)}", err=True)
+    except (OSError, ValueError):
+        return
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Return the exit code of an error that was raised on purpose."""
+    if isinstance(error, CorroboraError):
+        return error.exit_code
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Exit.INTERRUPTED
+    return Exit.USAGE if isinstance(error, click.UsageError) else Exit.BUG
+
+
+def explain(error: click.ClickException) -> str:
+    """Return click's message as one line with the next step (Q14: how to ask what starts with a dash)."""
+    message = error.format_message().rstrip(".") + "."
+    if isinstance(error, click.NoSuchOption):
+        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "corrobora"
+    return f"{message} See: {command} --help"
+
+
+def keep_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Save the traceback of a bug to a file and name it in one line: `sys.excepthook`, the process's last resort."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
+    summary = one_line(f"{kind.__name__}: {error}", 200)
+    for folder in (_bug_folder(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"corrobora {__version__}, Python {sys.version}\n{text}")
+        except OSError:
+            continue
+        say(f"A bug: {summary}. The details are in {folder / name}. What was answered is kept: corrobora runs list")
+        return
+    say(f"A bug: {summary}. The details could not be saved.")
+
+
+def _bug_folder() -> Path:
+    home = os.environ.get("CORROBORA_HOME", "")
+    if home:
+        return Path(home).expanduser() / "bugs"
+    import platformdirs  # noqa: PLC0415 - a failing start should need as little as possible
+
+    return platformdirs.user_data_path("corrobora", appauthor=False) / "bugs"

@@ -1,0 +1,88 @@
+"""`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (S4).
+
+Knows the flags and where the artifacts go. The file's fields are the engine's; `delivery` conducts the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import Request
+from corrobora.faces.cli.asked import field_flags, setting_flags
+from corrobora.faces.cli.delivery import Wanted, research_here
+from corrobora.faces.cli.options import open_settings
+from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
+from corrobora.faces.question import Question
+from corrobora.settings import Settings
+from corrobora.settings.files import read_small_file
+
+_FILE = click.Path(path_type=Path)
+_MAX_BYTES = 1_000_000
+
+
+class Given(Shown):
+    """The flags of `investigate`."""
+
+    thread: Path
+    library: tuple[str, ...]
+    provider: tuple[str, ...]
+    profile: str
+    fields: tuple[str, ...]
+
+
+@click.command()
+@click.argument("thread", type=_FILE, metavar="THREAD.toml")
+@click.option("-l", "--library", multiple=True, metavar="NAME|PATH", help="Search this library, folder or file.")
+@click.option("--provider", multiple=True, metavar="NAME", help="Search the web with this provider.")
+@click.option("-p", "--profile", default="triplet", show_default=True, metavar="NAME|FILE", help="How to research.")
+@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@shown_options
+def investigate(**flags: Unpack[Given]) -> int:
+    """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
+
+    One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
+    asked anything.
+    """
+    own = setting_flags(
+        {"sources.libraries": (flags["library"], "--library"), "sources.providers": (flags["provider"], "--provider")}
+    )
+    settings = open_settings(flags["config_file"], shown_flags(flags) | own)
+    wanted: Wanted = replace(wanted_of(flags, settings), may_ask=False)
+    return research_here(settings, request_of(flags, settings), wanted)
+
+
+def request_of(flags: Given, settings: Settings) -> Request:
+    """Return the request of a thread file: its text is stored with the run, so that any worker can take it up."""
+    from corrobora.engine.given import read_thread  # noqa: PLC0415 - the engine, only where a thread is given
+
+    text = read_small_file(flags["thread"], limit=_MAX_BYTES, what="The thread file")
+    given = read_thread(text)
+    if not settings.libraries and not settings.providers:
+        raise UserError(
+            "sources_missing",
+            "There is nothing to search: no library and no web provider is named.",
+            next_step="Name one: --library FOLDER, or --provider tavily.",
+        )
+    for name in settings.providers:
+        settings.key(name).reveal()  # a missing key is said before a run is made
+    metadata = metadata_of(settings, Question(given.brief.question))
+    if given.artifact_dir:
+        folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute()
+        metadata = (*metadata, ("artifact_dir", str(folder)))
+    return Request(
+        question=given.brief.question,
+        profile=flags["profile"],
+        overrides=overrides_of(settings, field_flags(flags["fields"])),
+        libraries=settings.libraries,
+        providers=settings.providers,
+        models=tuple(sorted(settings.models.items())),
+        authorized="policy",
+        thread_file=text,
+        strict=settings.strict,
+        metadata=metadata,
+    )

@@ -1,0 +1,131 @@
+"""The live display: the screen drawn with rich on stderr while a run goes on.
+
+Knows layout. Does not know events: `screen` folds them. Nothing untrusted is read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from corrobora.faces.cli.screen import Gauge, Lane, Screen
+from corrobora.faces.cli.terminal import one_line
+
+_MAX_LANES = 12
+
+
+class Drawing:
+    """A screen that redraws itself until it is closed. `elapsed` gives the seconds since the command began."""
+
+    def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
+        self._elapsed = elapsed
+        self._screen = Screen()
+        self._note = ""
+        self._live = Live(
+            get_renderable=self._render, console=console, refresh_per_second=4, transient=False, redirect_stdout=False
+        )
+
+    def start(self) -> None:
+        """Begin to draw."""
+        self._live.start()
+
+    def update(self, screen: Screen) -> None:
+        """Show another screen from the next refresh on."""
+        self._screen = screen
+
+    def note(self, text: str) -> None:
+        """Show a line for the person below the screen."""
+        self._note = text
+
+    def stop(self) -> None:
+        """Draw once more and leave the last screen standing; safe to call twice."""
+        self._live.stop()
+
+    def _render(self) -> RenderableType:
+        return draw(self._screen, self._elapsed(), note=self._note)
+
+
+def draw(screen: Screen, elapsed: float, *, note: str = "") -> RenderableType:
+    """Return the screen as something rich can print."""
+    head = Text(f"● {one_line(screen.question, 160)}", style="bold", overflow="ellipsis", no_wrap=True)
+    rows: list[RenderableType] = [head, _lanes(screen)] if screen.lanes else [head]
+    rows.append(Text(_counts(screen)))
+    rows.append(gauge_line(screen.gauge, elapsed, profile=screen.profile))
+    if screen.latest and not screen.finished:
+        rows.append(Text(f"  {one_line(screen.latest, 200)}", style="dim", overflow="ellipsis", no_wrap=True))
+    if screen.outcome:
+        stops = ", ".join(dict.fromkeys(lane.state for lane in screen.lanes if lane.state))
+        end = f"■ {screen.outcome}" + (f", stop: {stops}" if stops else "")
+        rows.append(Text(one_line(end), style="bold"))
+    if note:
+        rows.append(Text(one_line(note), style="yellow"))
+    return Group(*rows)
+
+
+def _lanes(screen: Screen) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for lane in screen.lanes[:_MAX_LANES]:
+        table.add_row(*_row(lane))
+    if len(screen.lanes) > _MAX_LANES:
+        table.add_row(Text(""), Text(f"and {len(screen.lanes) - _MAX_LANES} more threads", style="dim"))
+    return table
+
+
+def _row(lane: Lane) -> tuple[Text, Text, Text, Text]:
+    name = lane.title or lane.path.removeprefix("root/")
+    return (
+        Text(f"round {lane.round}" if lane.round else "      ", style="cyan"),
+        Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
+        Text(f"{lane.searches} searches  {lane.reads} read  {lane.facts} facts"),
+        Text(one_line(lane.state, 50), style="dim"),
+    )
+
+
+def _counts(screen: Screen) -> str:
+    parts = [
+        f"{screen.stage or 'start'}",
+        f"{screen.searches} searches",
+        f"{screen.reads} read",
+        f"{screen.facts} facts",
+    ]
+    optional = (
+        (screen.questions, "sub-questions"),
+        (screen.gaps, "gaps"),
+        (screen.unread, "not readable"),
+        (screen.contradictions, "contradictions"),
+        (screen.warnings, "warnings"),
+        (screen.fallbacks, "answered by another analyst"),
+    )
+    parts += [f"{count} {name}" for count, name in optional if count]
+    return "  " + " · ".join(parts)
+
+
+def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 30) -> Text:
+    """Return the budget as a bar: used, left, and the reserve for writing at its end."""
+    line = Text("  ")
+    if gauge.limit_seconds:
+        reserve = round(width * min(1.0, gauge.reserve_seconds / gauge.limit_seconds))
+        used = min(width, round(width * elapsed / gauge.limit_seconds))
+        bar = ["█"] * used + ["░"] * (width - used)
+        for place in range(width - reserve, width):
+            bar[place] = "▓" if place < used else "▒"
+        line.append("".join(bar), style="green" if used < width - reserve else "yellow")
+        line.append(f" {_clock(elapsed)}/{_clock(gauge.limit_seconds)} (reserve {_clock(gauge.reserve_seconds)})")
+    else:
+        line.append(f"{_clock(elapsed)}, no time limit")
+    if gauge.dollars or gauge.max_dollars:
+        line.append(f" │ ${gauge.dollars:.2f}" + (f"/{gauge.max_dollars:.2f}" if gauge.max_dollars else ""))
+    if gauge.tokens:
+        line.append(f" │ {gauge.tokens:,} tokens")
+    if profile:
+        line.append(f" │ {one_line(profile, 30)}")
+    return line
+
+
+def _clock(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole // 60}:{whole % 60:02d}"

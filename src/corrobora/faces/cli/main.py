@@ -1,0 +1,148 @@
+"""The command `corrobora`: one entry, a question or a command, every error one line and one exit code.
+
+Knows which commands exist and what the exit codes mean. Does not import what a command needs before it runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import click
+
+from corrobora import __version__
+from corrobora.domain.errors import CorroboraError
+from corrobora.faces.cli import (
+    chat,
+    config,
+    database,
+    demo,
+    doctor,
+    export,
+    investigate,
+    library,
+    profiles,
+    research,
+    resume,
+    runs,
+    schedule,
+    verify,
+    worker,
+)
+from corrobora.faces.cli import completion as shells
+from corrobora.faces.cli.failure import Exit, exit_code_of, explain, keep_traceback, say
+from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
+
+_STORE = {  # what a full, read-only or broken disk says, for people
+    errno.ENOSPC: "The disk is full",
+    errno.EDQUOT: "The disk quota is used up",
+    errno.EROFS: "The disk is read-only",
+    errno.EIO: "The disk failed",
+    errno.EACCES: "Permission denied",
+    errno.EPERM: "Permission denied",
+}
+
+
+class QuestionOrCommand(click.Group):
+    """A group whose first word may be a question: `corrobora QUESTION` is `corrobora research QUESTION`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert `research` unless a command or one of the group's own options comes first."""
+        own = {name for parameter in self.params for name in parameter.opts} | set(ctx.help_option_names)
+        if args and args[0] not in self.commands and args[0] not in own:
+            self._refuse_typo(ctx, args)
+            args = ["research", *args]
+        return super().parse_args(ctx, args)
+
+    def _refuse_typo(self, ctx: click.Context, args: list[str]) -> None:
+        """A mistyped command is not researched: a single word without a space, near to a command."""
+        near = get_close_matches(args[0], list(self.commands), n=1, cutoff=0.75)
+        if near and not any(letter in args[0] for letter in " ?"):
+            text = (
+                f"There is no command {args[0]!r}; did you mean {near[0]}? To research it: corrobora research {args[0]}"
+            )
+            raise click.UsageError(text, ctx)
+
+
+@click.group(
+    cls=QuestionOrCommand,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
+    "6 no usable evidence, 7 provider, 8 budget, 130 interrupted.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="corrobora", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Deep research you can check: ask a question, get a report whose every statement points to what was read.
+
+    corrobora "QUESTION" --library FOLDER    is the same as    corrobora research "QUESTION" --library FOLDER
+    """
+
+
+for _command in (
+    research.research,
+    chat.chat,
+    schedule.schedule,
+    library.library,
+    runs.runs,
+    investigate.investigate,
+    resume.resume,
+    resume.authorize,
+    runs.cancel,
+    runs.steer,
+    verify.verify,
+    export.export,
+    profiles.profiles,
+    demo.demo,
+    worker.worker,
+    database.db,
+    doctor.doctor,
+    config.config,
+    shells.completion,
+):
+    cli.add_command(_command)
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
+    prepare_streams()
+    sys.excepthook = keep_traceback
+    try:
+        result: object = cli.main(
+            args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # click leaves by SystemExit when the reader of stdout has gone
+        silence_closed_pipe()
+        return Exit.DONE
+    except click.ClickException as error:
+        say(explain(error))
+        return exit_code_of(error)
+    except CorroboraError as error:
+        say(str(error))
+        return exit_code_of(error)
+    except (click.Abort, KeyboardInterrupt):
+        say("Interrupted.")
+        return Exit.INTERRUPTED
+    except BaseExceptionGroup as group:
+        return _first_of(group)
+    except OSError as error:
+        if error.errno not in _STORE:
+            raise
+        place = f": {error.filename}" if error.filename else ""
+        say(f"{_STORE[error.errno]}{place}. What was answered is kept: make room or change the folder, then run again.")
+        return Exit.BUG
+    return result if isinstance(result, int) else Exit.DONE
+
+
+def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
+    """Say the first error on purpose inside a group of parallel failures; a group of bugs stays a bug."""
+    known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
+    if known is None:
+        raise group
+    error: BaseException = known
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    say(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
+    return exit_code_of(error)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,204 @@
+"""The screen: what a person watching a run sees, as a pure fold of the event log.
+
+Knows events and counts. Does not know terminals, clocks or the store; replaying the log gives the same screen again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from corrobora.domain.events import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One thread of the plan: its round, what it gathered, how it stopped."""
+
+    path: str
+    title: str = ""
+    round: int = 0
+    searches: int = 0
+    reads: int = 0
+    facts: int = 0
+    gaps: int = 0
+    state: str = ""  # "" while it works; else its stop reason or why it failed
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """The budget: limits as the run was given them, use as it was last told."""
+
+    limit_seconds: float | None = None
+    reserve_seconds: float = 0.0
+    elapsed_seconds: float | None = None
+    tokens: int = 0
+    dollars: float = 0.0
+    max_dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Everything a display shows of one run."""
+
+    question: str = ""
+    profile: str = ""
+    stage: str = ""
+    lanes: tuple[Lane, ...] = ()
+    searches: int = 0
+    reads: int = 0
+    unread: int = 0
+    facts: int = 0
+    questions: int = 0
+    contradictions: int = 0
+    warnings: int = 0
+    fallbacks: int = 0
+    latest: str = ""
+    gauge: Gauge = Gauge()
+    outcome: str = ""
+    finished: bool = False
+
+    @property
+    def gaps(self) -> int:
+        """Gaps that the last round of each thread left."""
+        return sum(lane.gaps for lane in self.lanes)
+
+
+def thread_of(path: str) -> str:
+    """Return the thread's path of an event's path: `root/1` of `root/1/round/2`."""
+    return path.partition("/round/")[0] or "root"
+
+
+def fold(screen: Screen, event: Event) -> Screen:
+    """Return the screen after one more event. Unknown events and missing fields change nothing."""
+    data = event.data
+    match event.type:
+        case EventType.RUN_STARTED:
+            screen = _started(screen, data)
+        case EventType.STAGE:
+            screen = replace(screen, stage=words(data, "stage") or screen.stage)
+        case EventType.PLAN_PROPOSED:
+            screen = _planned(screen, data)
+        case EventType.BUDGET:
+            screen = replace(screen, gauge=_gauge(screen.gauge, data))
+        case EventType.WARNING:
+            screen = replace(screen, warnings=screen.warnings + 1, latest=words(data, "failed", "message", "why"))
+        case EventType.FALLBACK:
+            screen = replace(screen, fallbacks=screen.fallbacks + 1)
+        case EventType.CONTRADICTION:
+            screen = replace(screen, contradictions=screen.contradictions + 1)
+        case EventType.RUN_FINISHED | EventType.COMPLETE:
+            finished = screen.finished or event.type is EventType.RUN_FINISHED
+            screen = replace(screen, finished=finished, outcome=words(data, "outcome") or screen.outcome)
+        case _:
+            screen = _gathered(screen, event)
+    return screen
+
+
+def _started(screen: Screen, data: Mapping[str, object]) -> Screen:
+    given = data.get("profile")
+    nothing: Mapping[str, object] = {}
+    profile = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else nothing
+    minutes, reserve = number(profile, "minutes"), number(profile, "reserve_minutes")
+    if reserve is None:
+        reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # S2 FR-1; a round's event tells the real one
+    gauge = replace(
+        _gauge(screen.gauge, data),
+        limit_seconds=60.0 * minutes if minutes else None,
+        reserve_seconds=60.0 * reserve,
+    )
+    name = words(profile, "name") or words(data, "profile")
+    return replace(screen, question=words(data, "question") or screen.question, profile=name, gauge=gauge)
+
+
+def _planned(screen: Screen, data: Mapping[str, object]) -> Screen:
+    """Name the lanes after the leaves of the plan."""
+    plan = data.get("plan")
+    root = cast("Mapping[str, object]", plan).get("root") if isinstance(plan, Mapping) else None
+    if not isinstance(root, Mapping):
+        return screen
+    found = list(_leaves(cast("Mapping[str, object]", root)))
+    lanes = tuple(Lane(words(leaf, "path") or "root", words(leaf, "title", "objective")) for leaf in found)
+    return replace(screen, lanes=lanes, questions=sum(_count(leaf, "sub_questions") or 0 for leaf in found))
+
+
+def _leaves(node: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    children = node.get("children")
+    inner = cast("list[object]", children) if isinstance(children, list) else []
+    if not inner:
+        yield node
+    for child in inner:
+        if isinstance(child, Mapping):
+            yield from _leaves(cast("Mapping[str, object]", child))
+
+
+def _gathered(screen: Screen, event: Event) -> Screen:
+    data = event.data
+    lane = _lane(screen, event)
+    match event.type:
+        case EventType.ROUND_STARTED:
+            return _with(screen, replace(lane, state=""))
+        case EventType.SEARCH:
+            screen = replace(screen, searches=screen.searches + 1, latest=f"⌕ {words(data, 'query')}")
+            return _with(screen, replace(lane, searches=lane.searches + 1))
+        case EventType.READ:
+            read = words(data, "outcome") in ("", "read")
+            screen = replace(screen, reads=screen.reads + read, unread=screen.unread + (not read))
+            screen = replace(screen, latest=f"▤ {words(data, 'title', 'url')}")
+            return _with(screen, replace(lane, reads=lane.reads + read))
+        case EventType.FACT:
+            return _with(replace(screen, facts=screen.facts + 1), replace(lane, facts=lane.facts + 1))
+        case EventType.ROUND_FINISHED:
+            screen = replace(screen, gauge=_gauge(screen.gauge, data))
+            return _with(screen, replace(lane, gaps=_count(data, "gaps") or 0, state=words(data, "stop")))
+        case EventType.LEAF_FAILED:
+            return _with(screen, replace(lane, state=f"failed: {words(data, 'why')}"))
+        case _:
+            return screen
+
+
+def _lane(screen: Screen, event: Event) -> Lane:
+    path = thread_of(event.path)
+    lane = next((each for each in screen.lanes if each.path == path), Lane(path))
+    return replace(
+        lane,
+        round=max(lane.round, event.round or 0),
+    )
+
+
+def _with(screen: Screen, lane: Lane) -> Screen:
+    if any(each.path == lane.path for each in screen.lanes):
+        return replace(screen, lanes=tuple(lane if each.path == lane.path else each for each in screen.lanes))
+    return replace(screen, lanes=(*screen.lanes, lane))
+
+
+def _gauge(gauge: Gauge, data: Mapping[str, object]) -> Gauge:
+    elapsed = number(data, "elapsed_seconds", "elapsed")
+    reserve = number(data, "reserve_seconds", "reserve")
+    return replace(
+        gauge,
+        reserve_seconds=gauge.reserve_seconds if reserve is None else reserve,
+        elapsed_seconds=gauge.elapsed_seconds if elapsed is None else elapsed,
+        tokens=int(number(data, "tokens") or gauge.tokens),
+        dollars=number(data, "dollars", "usd") or gauge.dollars,
+        max_dollars=number(data, "max_dollars", "max_usd") or gauge.max_dollars,
+    )
+
+
+def words(data: Mapping[str, object], *names: str) -> str:
+    """Return the first of some fields that is a text, "" if none is."""
+    return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
+
+
+def number(data: Mapping[str, object], *names: str) -> float | None:
+    """Return the first of some fields that is a number, None if none is."""
+    found = (data.get(name) for name in names)
+    return next((float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)), None)
+
+
+def _count(data: Mapping[str, object], name: str) -> int | None:
+    value = data.get(name)
+    if isinstance(value, (list, tuple)):
+        return len(cast("list[object]", value))
+    return value if isinstance(value, int) else None

@@ -1,0 +1,276 @@
+"""The Python face: research from a program, in one call or as a stream of events.
+
+Knows settings and the workspace. Does not print and does not ask: a plan that needs a person raises `NeedsHuman`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
+from corrobora.domain.events import Event
+from corrobora.domain.evidence import Hit
+from corrobora.domain.report import Report
+from corrobora.domain.run import Request, RunRow
+from corrobora.faces.cli.research import metadata_of, overrides_of
+from corrobora.faces.cli.sources import libraries_of, resolve_libraries, unknown_library
+from corrobora.faces.question import Question
+from corrobora.policies.question import check_question
+from corrobora.settings import Settings, load_settings
+from corrobora.settings.keys import TIERS
+
+if TYPE_CHECKING:
+    from corrobora.assembly import Workspace
+    from corrobora.assembly.conversation import Manager
+
+
+def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
+    question: str,
+    *,
+    library: str | Path | Sequence[str | Path] = (),
+    profile: str = "",
+    model: str = "",
+    authorized: bool = True,
+    settings: Settings | None = None,
+    **fields: bool | float | str,
+) -> Report:
+    """Research a question and return its report; blocks until it is done.
+
+    Args:
+        question: at most 20,000 characters.
+        library: names of stored libraries, or folders and files that are read first; else those of the settings.
+        profile: a preset, a profile of the settings, or a TOML file; else the one of the settings.
+        model: "provider:model"; else those of the settings, and without any the extractive analyst plays every role.
+        authorized: the caller authorizes the plan; with False a profile that wants a person raises.
+        settings: what `load_settings` gave; by default it is called.
+        **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`.
+
+    Raises:
+        UserError: the question or a setting cannot be used.
+        NeedsHuman: the plan waits for a person; always with a limit of 0 dollars, which makes only the plan.
+        NoEvidence: the run ended without a report; the message says why.
+
+    Example:
+        >>> report = research("How long must a password be?", library="demo")  # doctest: +SKIP
+        >>> print(report.markdown)  # doctest: +SKIP
+    """
+    return asyncio.run(
+        aresearch(
+            question,
+            library=library,
+            profile=profile,
+            model=model,
+            authorized=authorized,
+            settings=settings,
+            **fields,
+        )
+    )
+
+
+async def aresearch(  # noqa: PLR0913 - as `research`
+    question: str,
+    *,
+    library: str | Path | Sequence[str | Path] = (),
+    profile: str = "",
+    model: str = "",
+    authorized: bool = True,
+    settings: Settings | None = None,
+    **fields: bool | float | str,
+) -> Report:
+    """`research` for programs that have an event loop."""
+    from corrobora.assembly import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
+
+    async with Workspace.open(settings or load_settings()) as workspace:
+        run = await _submitted(workspace, question, library, profile, model, authorized=authorized, fields=fields)
+        await workspace.run_here(run)
+        return await finished(workspace, run)
+
+
+async def stream(  # noqa: PLR0913 - as `research`
+    question: str,
+    *,
+    library: str | Path | Sequence[str | Path] = (),
+    profile: str = "",
+    model: str = "",
+    authorized: bool = True,
+    settings: Settings | None = None,
+    **fields: bool | float | str,
+) -> AsyncGenerator[Event]:
+    """Research a question and yield its events as they happen; the last one is `run.finished`.
+
+    Raises:
+        UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
+    """
+    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+
+    async with Workspace.open(settings or load_settings()) as workspace:
+        run = await _submitted(workspace, question, library, profile, model, authorized=authorized, fields=fields)
+        work = asyncio.create_task(workspace.run_here(run))
+        try:
+            async with aclosing(workspace.follow(run, through_pauses=False)) as events:
+                async for event in events:
+                    yield event
+            await work
+            await _refuse_waiting(workspace, run)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+
+class Conversation:
+    """A dialogue with the manager: nothing is planned before the human said the exact phrase (S0).
+
+    Pass on what the human typed, and only that: `say` takes it for theirs.
+    """
+
+    def __init__(self, workspace: Workspace, manager: Manager) -> None:
+        self._workspace = workspace
+        self._manager = manager
+
+    @property
+    def agreed(self) -> bool:
+        """True while every query is feasible and waits for the phrase."""
+        return self._manager.agreed
+
+    @property
+    def authorized(self) -> bool:
+        """True once the human authorized what was agreed: `report` may be called."""
+        return self._manager.run is not None
+
+    async def say(self, text: str) -> str:
+        """Take what the human said; return the manager's reply. Raises as `assembly.Manager.say`."""
+        return await self._manager.say(text)
+
+    async def report(self) -> Report:
+        """Research what was agreed and return the report. Raises `NeedsHuman` before it was authorized."""
+        run = self._manager.run
+        if run is None:
+            raise NeedsHuman(
+                "plan_not_authorized",
+                "The research is not authorized.",
+                next_step=f'Say "{self._manager.dialogue.phrase}" once the manager agrees.',
+            )
+        await self._workspace.run_here(run)
+        return await finished(self._workspace, run)
+
+
+@asynccontextmanager
+async def chat(
+    *,
+    library: str | Path | Sequence[str | Path] = (),
+    profile: str = "tree",
+    model: str = "",
+    settings: Settings | None = None,
+    **fields: bool | float | str,
+) -> AsyncGenerator[Conversation]:
+    """Talk to the manager, which narrows or splits a question until it may be researched.
+
+    Example:
+        async with corrobora.chat(library="demo") as manager:
+            print(await manager.say("Tell me everything about passwords"))  # refuses, with reasons
+            print(await manager.say("How long must a password be under SP 800-63B?"))
+            await manager.say("Authorized to execute")
+            print((await manager.report()).markdown)
+    """
+    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+
+    async with Workspace.open(settings or load_settings()) as workspace:
+        request = await _asked(workspace, "", library, profile, model=model, fields=fields)
+        yield Conversation(workspace, workspace.manager(request))
+
+
+def hybrid_search(
+    text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
+) -> Sequence[Hit]:
+    """Search stored libraries: BM25, title links, boosts, and vectors where there are any (S1).
+
+    Raises:
+        UserError: `library_unknown`: a library does not exist.
+    """
+
+    async def search() -> Sequence[Hit]:
+        from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+
+        async with Workspace.open(settings or load_settings()) as workspace:
+            names = (library,) if isinstance(library, str) else tuple(library)
+            known = await libraries_of(workspace)
+            if missing := set(names) - {space.name for space in known}:
+                raise unknown_library(min(missing), known)
+            opened = workspace.library(names)
+            hits = await opened.hybrid_search(text, limit=limit)
+            await opened.close()
+            return hits
+
+    return asyncio.run(search())
+
+
+async def finished(workspace: Workspace, run: str) -> Report:
+    """Return the report of a run that ended, or raise what its end means."""
+    row = await _refuse_waiting(workspace, run)
+    report = await workspace.whole_report(run)
+    if report is None:
+        raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
+    if not report.markdown:
+        raise NoEvidence(report.outcome, f"No report: {report.reason or report.outcome}.")
+    return report
+
+
+async def _refuse_waiting(workspace: Workspace, run: str) -> RunRow:
+    row = await workspace.runs.get(run)
+    if row.status.waits:
+        raise NeedsHuman(row.outcome or "plan_not_authorized", row.reason)
+    return row
+
+
+async def _submitted(  # noqa: PLR0913 - the arguments of the public call
+    workspace: Workspace,
+    question: str,
+    library: str | Path | Sequence[str | Path],
+    profile: str,
+    model: str,
+    *,
+    authorized: bool,
+    fields: Mapping[str, bool | float | str],
+) -> str:
+    request = await _asked(workspace, check_question(question), library, profile, model=model, fields=fields)
+    request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
+    return await workspace.submit(request, deferred=False)
+
+
+async def _asked(  # noqa: PLR0913 - as `_submitted`
+    workspace: Workspace,
+    question: str,
+    library: str | Path | Sequence[str | Path],
+    profile: str,
+    *,
+    model: str,
+    fields: Mapping[str, bool | float | str],
+) -> Request:
+    """Put the call and what the settings say into a request; its libraries are read."""
+    settings = workspace.settings
+    given = (library,) if isinstance(library, str | Path) else tuple(library) or settings.libraries
+    providers = () if settings.offline else settings.providers
+    if not given and not providers:
+        raise UserError(
+            "sources_missing",
+            "There is nothing to search: no library and no web provider is named.",
+            next_step='Name a library: library="FOLDER", or the setting sources.providers.',
+        )
+    changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())
+    request = Request(
+        question,
+        profile or settings.profile,
+        overrides=overrides_of(settings, changes, plan_only=settings.max_usd == 0),
+        providers=providers,
+        models=tuple((tier, model) for tier in TIERS) if model else tuple(sorted(settings.models.items())),
+        strict=settings.strict,
+        metadata=metadata_of(settings, Question(question)),
+    )
+    workspace.profile(request)  # a wrong profile is said before any document is read
+    return replace(request, libraries=await resolve_libraries(workspace, [str(each) for each in given], show=False))

@@ -1,0 +1,167 @@
+"""A library in memory: documents stored, searched and read back without a database.
+
+Knows documents, passages by paragraph, facts. Ranks by rare shared words, which is enough for tests and not more. Is a
+search provider and a reader as well, named `library` as the real one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Document, Fact, FactId, Hit, Passage, PassageId, Query, Source, SourceId
+from corrobora.domain.parsed import Heading
+from corrobora.policies.words import stems
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_PASSAGE_CHARS = 1_200
+
+
+@dataclass(slots=True)
+class MemoryLibrary:
+    """A `Library`, `SearchProvider` and `Reader` over documents in memory.
+
+    Example:
+        library = await MemoryLibrary.of({"valves.md": "# Valves ..."})
+    """
+
+    name: str = "library"
+    asked: list[Query] = field(default_factory=list[Query])
+    _sources: dict[SourceId, tuple[Source, str]] = field(default_factory=dict[SourceId, tuple[Source, str]])
+    _passages: dict[PassageId, Passage] = field(default_factory=dict[PassageId, Passage])
+    _words: dict[PassageId, frozenset[str]] = field(default_factory=dict[PassageId, frozenset[str]])
+    _facts: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])
+
+    @classmethod
+    async def of(cls, documents: Mapping[str, str]) -> MemoryLibrary:
+        """Return a library that holds these documents (path -> text)."""
+        library = cls()
+        for path, text in documents.items():
+            title = text.strip().partition("\n")[0].lstrip("# ")[:120] or path
+            await library.store(Source(SourceId(""), title, path, ""), text, space="memory")
+        return library
+
+    async def store(
+        self,
+        source: Source,
+        text: str,
+        *,
+        space: str,  # noqa: ARG002 - there is one space
+        headings: Sequence[Heading] = (),
+    ) -> tuple[Source, Sequence[Passage]]:
+        """Store a document once, by the hash of its text; a passage is under the last heading before it."""
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        known = next((each for each, _ in self._sources.values() if each.snapshot == digest), None)
+        if known is not None:
+            return known, [p for p in self._passages.values() if p.source == known.id]
+        id_ = SourceId(f"S{len(self._sources) + 1}")
+        stored = replace(source, id=id_, snapshot=digest, origin=source.origin or digest)
+        self._sources[id_] = (stored, text)
+        added: list[Passage] = []
+        for start, end in _spans(text):
+            above = [heading.title for heading in headings if heading.start <= start]
+            added.append(self._add(id_, start, text[start:end], above[-1] if above else ""))
+        return stored, added
+
+    def _add(self, source: SourceId, start: int, text: str, heading: str) -> Passage:
+        id_ = PassageId(f"C{len(self._passages) + 1}")
+        passage = Passage(id_, source, text, start, start + len(text), heading)
+        self._passages[id_] = passage
+        self._words[id_] = frozenset(stems(f"{self._sources[source][0].title} {heading} {text}"))
+        return passage
+
+    async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
+        """Return the passages that share most rare words with `text`, best first."""
+        wanted = set(stems(text))
+        seen = Counter(word for words in self._words.values() for word in words & wanted)
+        total = len(self._words) + 1
+        scores = {
+            id_: sum(math.log(total / seen[word]) + 0.1 for word in words & wanted)
+            for id_, words in self._words.items()
+            if words & wanted
+        }
+        best = sorted(scores, key=lambda id_: (-scores[id_], int(id_[1:])))[:limit]
+        return [self._hit(self._passages[id_], scores[id_], text) for id_ in best]
+
+    def _hit(self, passage: Passage, score: float, query: str) -> Hit:
+        source = self._sources[passage.source][0]
+        return Hit(
+            source.url,
+            source.title,
+            passage.text[:200],
+            score,
+            self.name,
+            query,
+            source.published,
+            source.id,
+            passage.id,
+        )
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        """Search as `hybrid_search` does, as a provider."""
+        self.asked.append(query)
+        return await self.hybrid_search(query.text, limit=limit)
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for hits of this library."""
+        return hit.source in self._sources
+
+    async def read(self, hit: Hit) -> Document:
+        """Return the document of a hit with its passage. Raises `ReadError` `not_found`."""
+        if hit.source is None:
+            raise ReadError("not_found", f"{hit.url} is not stored.")
+        source, text = await self.document(hit.source)
+        wanted = [hit.passage] if hit.passage else [p.id for p in self._passages.values() if p.source == source.id]
+        return Document(source, text, tuple(await self.passages(wanted)))
+
+    async def document(self, source: SourceId) -> tuple[Source, str]:
+        """Return a source and its text. Raises `ReadError` `not_found`."""
+        if source not in self._sources:
+            raise ReadError("not_found", f"The source {source} is not stored.")
+        return self._sources[source]
+
+    async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
+        """Return the passages that exist, in the order asked for."""
+        return [self._passages[id_] for id_ in ids if id_ in self._passages]
+
+    async def contents(self, source: SourceId) -> Sequence[Passage]:
+        """Return all passages of a source in reading order."""
+        return [each for each in self._passages.values() if each.source == source]
+
+    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+        """Return the passage with its neighbours in the same source."""
+        if passage not in self._passages:
+            return []
+        same = [p for p in self._passages.values() if p.source == self._passages[passage].source]
+        at = next(number for number, each in enumerate(same) if each.id == passage)
+        return same[max(0, at - before) : at + after + 1]
+
+    async def remember(self, facts: Sequence[Fact], *, run: str) -> int:  # noqa: ARG002 - facts outlive runs
+        """Keep facts once, by id; return how many were new."""
+        fresh = {fact.id: fact for fact in facts if fact.id not in self._facts}
+        self._facts |= fresh
+        return len(fresh)
+
+    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
+        """Return remembered facts that share words with `text`, best first."""
+        wanted = set(stems(text))
+        ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stems(fact.quote))), fact.id))
+        return [fact for fact in ranked if wanted & set(stems(fact.quote))][:limit]
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Cut at blank lines, and long paragraphs at a fixed length."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for border in (*(match.start() for match in _PARAGRAPH.finditer(text)), len(text)):
+        begin, end = start, border
+        while begin < end and text[begin].isspace():
+            begin += 1
+        spans += [(at, min(at + _PASSAGE_CHARS, end)) for at in range(begin, end, _PASSAGE_CHARS)]
+        start = border
+    return spans

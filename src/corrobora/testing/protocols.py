@@ -1,0 +1,303 @@
+"""The wire formats of model providers, from the server's side: OpenAI chat and responses, Anthropic messages.
+
+Knows requests, whole answers and event streams of the three. Does not know what is answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+Protocol = Literal["chat", "responses", "anthropic"]
+PATHS: Mapping[str, Protocol] = {
+    "/v1/chat/completions": "chat",
+    "/chat/completions": "chat",
+    "/v1/responses": "responses",
+    "/responses": "responses",
+    "/v1/messages": "anthropic",
+}
+_PIECE = 24  # characters in one event of a stream
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request for an answer, whatever its wire format."""
+
+    protocol: Protocol
+    model: str
+    system: str
+    user: str  # all user turns, in order
+    turns: int  # turns of the model so far: more than 0 in a repair
+    tool: str  # name of the tool that must be called, "" if text is asked for
+    schema: str  # name of the JSON schema asked for, "" if none
+    stream: bool
+    max_tokens: int | None
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One answer. `ended` is stop, length or refusal; tokens None leave the usage out."""
+
+    text: str
+    ended: Literal["stop", "length", "refusal"] = "stop"
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    model: str = ""  # the id that the server claims; "" repeats the asked one
+
+
+def read(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
+    """Read a request. Raises `KeyError` or `TypeError` for what is none."""
+    match protocol:
+        case "anthropic":
+            turns = body["messages"]
+            system = _text(body.get("system", ""))
+            tools = [tool["name"] for tool in body.get("tools", [])]
+            schema = "json" if body.get("output_config", {}).get("format") or body.get("output_format") else ""
+            limit = body.get("max_tokens")
+        case "chat":
+            turns = body["messages"]
+            system = "\n\n".join(_text(turn["content"]) for turn in turns if turn["role"] in ("system", "developer"))
+            tools = [tool["function"]["name"] for tool in body.get("tools", [])]
+            schema = body.get("response_format", {}).get("json_schema", {}).get("name", "")
+            limit = body.get("max_completion_tokens") or body.get("max_tokens")
+        case "responses":
+            given = body["input"]
+            turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
+            early = [_text(turn["content"]) for turn in turns if turn.get("role") in ("system", "developer")]
+            system = "\n\n".join(part for part in (body.get("instructions") or "", *early) if part)
+            tools = [tool["name"] for tool in body.get("tools", []) if tool.get("name")]
+            schema = body.get("text", {}).get("format", {}).get("name", "")
+            limit = body.get("max_output_tokens")
+    said = [turn for turn in turns if turn.get("role") == "assistant"]
+    user = "\n\n".join(_text(turn["content"]) for turn in turns if turn.get("role") == "user")
+    tool = tools[0] if tools else ""
+    return Asked(protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = cast("list[dict[str, Any]]", content or [])
+    return "\n\n".join(str(part.get("text", "")) for part in parts)
+
+
+def write(asked: Asked, said: Said, number: int) -> bytes:
+    """Return the whole answer as the provider would send it."""
+    return json.dumps(_WHOLE[asked.protocol](asked, said, number)).encode()
+
+
+def stream(asked: Asked, said: Said, number: int) -> Iterator[bytes]:
+    """Return the answer as the provider's server-sent events."""
+    for name, event in _EVENTS[asked.protocol](asked, said, number):
+        data = event if isinstance(event, str) else json.dumps(event)
+        yield (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
+
+
+def failure(protocol: Protocol, status: int, message: str) -> bytes:
+    """Return an error as the provider would word it."""
+    kind = {429: "rate_limit_error", 503: "overloaded_error", 401: "authentication_error", 400: "invalid_request_error"}
+    error = {"type": kind.get(status, "api_error"), "message": message}
+    whole = (
+        {"type": "error", "error": error}
+        if protocol == "anthropic"
+        else {"error": error | {"code": None, "param": None}}
+    )
+    return json.dumps(whole).encode()
+
+
+def _pieces(text: str) -> Sequence[str]:
+    return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)] or [""]
+
+
+def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
+    ended = {"stop": "stop", "length": "length", "refusal": "stop"}[said.ended]
+    if said.ended == "refusal":
+        message |= {"content": None, "refusal": said.text or "I cannot help with that."}
+    elif asked.tool:
+        call = {"id": f"call_{number}", "type": "function", "function": {"name": asked.tool, "arguments": said.text}}
+        message |= {"content": None, "tool_calls": [call]}
+        ended = "tool_calls" if ended == "stop" else ended
+    whole: dict[str, Any] = {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": said.model or asked.model,
+    }
+    whole["choices"] = [{"index": 0, "message": message, "finish_reason": ended, "logprobs": None}]
+    if said.input_tokens is not None and said.output_tokens is not None:
+        whole["usage"] = _chat_usage(said)
+    return whole
+
+
+def _chat_usage(said: Said) -> dict[str, int]:
+    sent, got = said.input_tokens or 0, said.output_tokens or 0
+    return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
+
+
+def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    head = {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion.chunk",
+        "created": 1_700_000_000,
+        "model": said.model or asked.model,
+    }
+
+    def chunk(delta: dict[str, Any], ended: str | None = None) -> dict[str, Any]:
+        return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": ended, "logprobs": None}]}
+
+    yield "", chunk({"role": "assistant", "content": None if asked.tool else ""})
+    if said.ended == "refusal":
+        yield "", chunk({"refusal": said.text or "I cannot help with that."})
+    elif asked.tool:
+        call = {
+            "index": 0,
+            "id": f"call_{number}",
+            "type": "function",
+            "function": {"name": asked.tool, "arguments": ""},
+        }
+        yield "", chunk({"tool_calls": [call]})
+        for piece in _pieces(said.text):
+            yield "", chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
+    else:
+        for piece in _pieces(said.text):
+            yield "", chunk({"content": piece})
+    yield (
+        "",
+        chunk({}, {"stop": "tool_calls" if asked.tool else "stop", "length": "length", "refusal": "stop"}[said.ended]),
+    )
+    if said.input_tokens is not None:
+        yield "", head | {"choices": [], "usage": _chat_usage(said)}
+    yield "", "[DONE]"
+
+
+def _items(asked: Asked, said: Said, number: int) -> list[dict[str, Any]]:
+    status = "incomplete" if said.ended == "length" else "completed"
+    if asked.tool and said.ended != "refusal":
+        return [
+            {
+                "type": "function_call",
+                "id": f"fc_{number}",
+                "call_id": f"call_{number}",
+                "name": asked.tool,
+                "arguments": said.text,
+                "status": status,
+            }
+        ]
+    part: dict[str, Any] = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
+    if said.ended == "refusal":
+        part = {"type": "refusal", "refusal": said.text or "I cannot help with that."}
+    return [{"type": "message", "id": f"msg_{number}", "role": "assistant", "status": status, "content": [part]}]
+
+
+def _responses(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+    sent, got = said.input_tokens or 0, said.output_tokens or 0
+    whole: dict[str, Any] = {
+        "id": f"resp_{number}",
+        "object": "response",
+        "created_at": 1_700_000_000,
+        "status": "incomplete" if said.ended == "length" else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if said.ended == "length" else None,
+        "error": None,
+        "model": said.model or asked.model,
+        "output": _items(asked, said, number),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    if said.input_tokens is not None:
+        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        whole["usage"] = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got} | details
+    return whole
+
+
+def _responses_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    whole = _responses(asked, said, number)
+    started: dict[str, Any] = whole | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    item = whole["output"][0]
+    count = iter(range(1_000_000))
+
+    def event(kind: str, **more: Any) -> tuple[str, dict[str, Any]]:
+        return kind, {"type": kind, "sequence_number": next(count), **more}
+
+    yield event("response.created", response=started)
+    if item["type"] == "function_call":
+        yield event(
+            "response.output_item.added", output_index=0, item=item | {"arguments": "", "status": "in_progress"}
+        )
+        for piece in _pieces(said.text):
+            yield event("response.function_call_arguments.delta", output_index=0, item_id=item["id"], delta=piece)
+        yield event(
+            "response.function_call_arguments.done",
+            output_index=0,
+            item_id=item["id"],
+            name=item["name"],
+            arguments=said.text,
+        )
+    else:
+        where = {"output_index": 0, "content_index": 0, "item_id": item["id"]}
+        part = item["content"][0]
+        kind = "refusal" if part["type"] == "refusal" else "output_text"
+        field = "refusal" if kind == "refusal" else "text"
+        yield event("response.output_item.added", output_index=0, item=item | {"content": [], "status": "in_progress"})
+        yield event("response.content_part.added", **where, part=part | {field: ""})
+        for piece in _pieces(part[field]):
+            yield event(f"response.{kind}.delta", **where, delta=piece, logprobs=[])
+        yield event(f"response.{kind}.done", **where, **{field: part[field]}, logprobs=[])
+        yield event("response.content_part.done", **where, part=part)
+    yield event("response.output_item.done", output_index=0, item=item)
+    yield event("response.incomplete" if said.ended == "length" else "response.completed", response=whole)
+
+
+def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+    ended = {"stop": "tool_use" if asked.tool else "end_turn", "length": "max_tokens", "refusal": "refusal"}[said.ended]
+    block: dict[str, Any] = {"type": "text", "text": said.text}
+    if asked.tool and said.ended != "refusal":
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": asked.tool, "input": _object(said.text)}
+    whole: dict[str, Any] = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": said.model or asked.model,
+        "content": [block] if said.text or asked.tool else [],
+        "stop_reason": ended,
+        "stop_sequence": None,
+    }
+    if said.input_tokens is not None:
+        whole["usage"] = {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens or 0}
+    return whole
+
+
+def _object(text: str) -> Any:
+    """Anthropic sends a tool's input as JSON, never as text: what is not JSON becomes a string in its place."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"unreadable": text}
+
+
+def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    whole = _anthropic(asked, said, number)
+    usage = whole.pop("usage", {"input_tokens": 0, "output_tokens": 0})
+    head: dict[str, Any] = whole | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 0}}
+    yield "message_start", {"type": "message_start", "message": head}
+    for index, block in enumerate(whole["content"]):
+        tool = block["type"] == "tool_use"
+        empty = block | ({"input": {}} if tool else {"text": ""})
+        yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}
+        for piece in _pieces(said.text):
+            delta = (
+                {"type": "input_json_delta", "partial_json": piece} if tool else {"type": "text_delta", "text": piece}
+            )
+            yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
+        yield "content_block_stop", {"type": "content_block_stop", "index": index}
+    done = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield "message_delta", {"type": "message_delta", "delta": done, "usage": {"output_tokens": usage["output_tokens"]}}
+    yield "message_stop", {"type": "message_stop"}
+
+
+_WHOLE = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
+_EVENTS = {"chat": _chat_events, "responses": _responses_events, "anthropic": _anthropic_events}

@@ -1,0 +1,153 @@
+"""Faults of the web: what pages and search engines do wrong, on purpose and the same way every time.
+
+Knows each fault by its name. Does not know where it strikes: `web.py` is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import random
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cache
+
+from corrobora.testing.http import Request, Response
+
+_HTML = "text/html; charset=utf-8"
+_STEP = 65_536
+_PACKED = {"content-encoding": "gzip"}
+
+
+def _html(title: str, text: str) -> bytes:
+    return f"<html><head><title>{title}</title></head><body><article><p>{text}</p></article></body></html>".encode()
+
+
+@cache
+def bomb(megabytes: int = 1024) -> bytes:
+    """Return a gzip stream of about a kilobyte for each megabyte of zeros that it unpacks to.
+
+    One block is packed and repeated, so the check at its end is not right: whoever gets there has unpacked it all.
+    """
+    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    head = packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(1_000_000)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return head + block * megabytes + packer.flush()
+
+
+async def _endless(part: bytes, *, pause: float = 0.0, parts: int = 1_000_000) -> AsyncIterator[bytes]:
+    for _ in range(parts):
+        yield part
+        await asyncio.sleep(pause)
+
+
+def _to(location: str, status: int = 302) -> Callable[[Request], Response]:
+    return lambda _: Response(status, headers={"location": location})
+
+
+def _page(status: int = 200, body: bytes = b"", type_: str = _HTML, **headers: str) -> Callable[[Request], Response]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: Response(status, body, type_, named)
+
+
+def _chain(request: Request) -> Response:
+    """Each path redirects to itself with one more letter, for ever."""
+    return Response(302, headers={"location": request.path + "x"})
+
+
+PAGE_FAULTS: Mapping[str, Callable[[Request], Response] | str] = {
+    "404": _page(404, _html("Not found", "nothing")),
+    "410": _page(410),
+    "401": _page(401),
+    "402": _page(402),
+    "403": _page(403),
+    "429": _page(429, retry_after="5"),
+    "451": _page(451),
+    "500": _page(500),
+    "503": _page(503, retry_after="3600"),
+    "999": _page(999),
+    "204": _page(204),
+    "hang": "never answers",
+    "drip": lambda _: Response(200, parts=_endless(b"x", pause=0.05), content_type=_HTML),
+    "cut": lambda _: Response(200, _html("Cut", "word " * 1_000), _HTML, cut_after=500),
+    "empty": _page(200, b""),
+    "blank": _page(200, b" \n" * 1_000),
+    "large": lambda _: Response(200, b"<p>" + b"word " * 1_200_000, _HTML),
+    "endless": lambda _: Response(200, parts=_endless(b"words without end. " * 3_600), content_type=_HTML),
+    "bomb": lambda _: Response(200, bomb(), _HTML, _PACKED),
+    "double-gzip": lambda _: Response(
+        200, gzip.compress(gzip.compress(b"<p>x")), _HTML, {"content-encoding": "gzip, gzip"}
+    ),
+    "brotli": _page(200, b"\x8b\x02\x80hello\x03", content_encoding="br"),
+    "damaged-gzip": _page(200, b"\x1f\x8b\x08\x00" + b"\xff" * 100, content_encoding="gzip"),
+    "short-gzip": lambda _: Response(200, gzip.compress(_html("Short", "word " * 9_999))[:-20], _HTML, _PACKED),
+    "junk": lambda _: Response(200, random.Random(0).randbytes(200_000), _HTML),  # noqa: S311 - the same junk each time
+    "image": _page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "image/png"),
+    "image-as-html": _page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100),
+    "zip-as-html": _page(200, b"PK\x03\x04" + b"\0" * 100),
+    "program": _page(200, b"MZ" + b"\0" * 100, "application/octet-stream"),
+    "broken-pdf": _page(200, b"%PDF-1.7\n" + b"junk " * 500, "application/pdf"),
+    "wall": _page(200, _html("Just a moment...", "Checking your browser before you go on.")),
+    "login": _page(200, _html("Sign in", "Sign in to continue. Enter your password.")),
+    "soft-404": _page(200, _html("Page not found", "The page you look for does not exist.")),
+    "front-page": _to("/"),
+    "noai": lambda _: Response(
+        200, _html("No", "Programs may not read this."), _HTML, {"x-robots-tag": "noai, nosnippet"}
+    ),
+    "to-private": _to("http://10.0.0.1/"),
+    "to-loopback": _to("http://127.0.0.1:1/"),
+    "to-loopback-v6": _to("http://[::1]/"),
+    "to-metadata": _to("http://169.254.169.254/latest/meta-data/"),
+    "to-file": _to("file:///etc/passwd"),
+    "to-nowhere": _to("http://["),
+    "to-user-data": _to("http://user:word@127.0.0.1/"),
+    "to-self": lambda request: Response(302, headers={"location": request.path}),
+    "loop": lambda request: Response(
+        302, headers={"location": request.path.rstrip("~") + "~" * (request.path[-1:] != "~")}
+    ),
+    "chain": _chain,
+    "upgrade": _page(101, upgrade="websocket", connection="upgrade"),
+    "refresh": _page(
+        200,
+        b'<html><head><title>R</title><meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">'
+        b'<base href="http://10.0.0.1/"></head><body><article><p>' + b"The page itself stays. " * 30,
+    ),
+}  # fmt: skip - one table, read as one
+
+API_FAULTS: Mapping[str, Response | str] = {
+    "401": Response(401, b'{"detail": "bad key"}'),
+    "402": Response(402),
+    "429": Response(429, headers={"retry-after": "1"}),
+    "429-date": Response(429, headers={"retry-after": "Fri, 31 Dec 2100 00:00:00 GMT"}),
+    "500": Response(500, b"oops", "text/plain"),
+    "503": Response(503),
+    "html": Response(200, b"<html><title>captcha</title></html>", _HTML),
+    "null": Response(200, b'{"results": null, "success": true, "data": {"web": null}}'),
+    "missing": Response(200, b'{"success": true, "data": {}}'),
+    "string": Response(200, b'{"results": "none", "success": true, "data": {"web": "none"}}'),
+    "none": Response(200, b'{"results": [], "success": true, "data": {"web": []}}'),
+    "cut": Response(200, b'{"results": [{"url": "https://example.org/"' + b" " * 1_000, cut_after=40),
+    "redirect": Response(302, headers={"location": "http://127.0.0.1:1/search"}),
+    "large": "five megabytes and more",
+    "hang": "never answers",
+}
+
+
+async def page_answer(fault: str, request: Request) -> Response:
+    """Return what the faulty page answers; `hang` does not return."""
+    if fault == "hang":
+        await asyncio.Event().wait()
+    found = PAGE_FAULTS[fault]
+    assert not isinstance(found, str)
+    return found(request)
+
+
+async def api_answer(fault: str) -> Response:
+    """Return what the faulty search engine answers; `hang` does not return."""
+    if fault == "hang":
+        await asyncio.Event().wait()
+    if fault == "large":
+        return Response(200, parts=_endless(b" " * _STEP, parts=200))
+    found = API_FAULTS[fault]
+    assert isinstance(found, Response)
+    return found
