@@ -1,0 +1,72 @@
+"""Fixtures that many tests share: one embedded server, and a fresh migrated database for each test."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from corrobora.storage.database import Database
+from corrobora.storage.embedded import EmbeddedServer
+
+_TEMPLATE = "corrobora_template"
+_ROOMY_BYTES = 4_000_000_000
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Path:
+    """Where servers of tests keep their files: in memory if there is much, because they sync at every commit."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _ROOMY_BYTES
+    return memory if roomy else Path(tempfile.gettempdir())
+
+
+@pytest.fixture(scope="session")
+def database_server(scratch: Path) -> Iterator[str]:
+    """The URL of one real server for the whole session, in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="corrobora-test-", dir=scratch))
+    server = EmbeddedServer.start(folder)
+    try:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(_TEMPLATE)))
+        asyncio.run(_migrate(_url(server.url, _TEMPLATE)))
+        yield server.url
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _url(server: str, name: str) -> str:
+    return server.replace("/postgres?", f"/{name}?")
+
+
+async def _migrate(url: str) -> None:
+    async with await Database.connect(url, size=1):
+        pass
+
+
+@pytest.fixture
+def database_url(database_server: str) -> Iterator[str]:
+    """The URL of a fresh, migrated database, dropped after the test."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    fresh, template = sql.Identifier(name), sql.Identifier(_TEMPLATE)
+    with psycopg.connect(database_server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(fresh, template))
+        yield _url(database_server, name)
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(fresh))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A fresh, migrated database, open."""
+    async with await Database.connect(database_url, size=4) as opened:
+        yield opened

@@ -1,0 +1,169 @@
+"""The pages say what is so: links lead somewhere, commands and flags exist, blocks that can be run are run.
+
+A block marked `console` is run line by line in a folder of its own: `$ ` starts a command, what follows must stand in
+its output, `...` matches anything. A block marked `python` is run as a program. Commands that other blocks name must
+parse. Nothing here reaches the network or the data of the person who runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if "reference/commands" not in path.as_posix()),
+]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
+COMMAND = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?corrobora .*$", re.MULTILINE)
+INLINE = re.compile(r"`((?:\.venv/bin/)?corrobora [^`]+|make [^`]+)`")
+
+
+def blocks(kind: str) -> list[tuple[str, str]]:
+    """Return every block of a kind with the place where it stands."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            if block.group(1) == kind:
+                line = text.count("\n", 0, block.start()) + 1
+                found.append((f"{page.relative_to(ROOT)}:{line}", block.group(2)))
+    return found
+
+
+def commands() -> list[tuple[str, str]]:
+    """Return every command line that a page names, with its page."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        fenced = "\n".join(block.group(2) for block in BLOCK.finditer(text))
+        prose = BLOCK.sub("", text)
+        named = [*COMMAND.findall(fenced), *(one for one in INLINE.findall(prose) if "corrobora " in one)]
+        found += [(str(page.relative_to(ROOT)), " ".join(one.split())) for one in named]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    assert [link for link in LINK.findall(text) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"(?:^|`)make ([a-z][a-z-]*)", text, re.MULTILINE)
+    assert set(named) <= targets
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_and_their_flags_exist(page: str, line: str) -> None:
+    from corrobora.faces.cli.main import cli
+
+    words = shlex.split(line.removeprefix("$ ").split(" > ")[0], comments=True)[1:]
+    command: click.Command = cli
+    context = click.Context(cli, info_name="corrobora")
+    while isinstance(command, click.Group) and words and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+        context = click.Context(command, info_name=command.name, parent=context)
+    if isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        command = cli.commands["research"]  # a question alone
+        assert any(letter in words[0] for letter in " ?.") or words[0].isupper(), f"no command {words[0]!r}"
+    context.resilient_parsing = True  # files that a page names need not exist here
+    parser = command.make_parser(context)
+    parser.parse_args(list(words))  # raises for a flag that does not exist
+
+
+def test_flags_in_prose_exist() -> None:
+    from corrobora.faces.cli.main import cli
+
+    def flags(command: click.Command) -> set[str]:
+        own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        return own.union(*(flags(one) for one in inner), {"--help"})
+
+    pages = [page for page in PAGES if page.parent.name in {"guides", "reference"} or page.name == "README.md"]
+    told = {
+        (page.name, flag)
+        for page in pages
+        for code in re.findall(r"`([^`]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
+        for flag in re.findall(r"(?<!\S)--[a-z-]+", code)
+    }
+    assert len(told) > 10
+    assert sorted(one for one in told if one[1] not in flags(cli)) == []
+
+
+def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
+    from corrobora.faces.cli.failure import Exit
+
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    told = page.split("## Exit codes", 1)[1].split("##", 1)[0]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", told, re.MULTILINE)} == {int(code) for code in Exit}
+
+
+def test_the_readme_names_every_seed_profile_and_the_default() -> None:
+    from corrobora.profiles import load_profile
+
+    told = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [load_profile(name).name for name in told] == told
+    assert set(told) == {"timed", "tree", "angles", "rounds", "triplet"}
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment of a person who has never run the program, with the program on the path."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
+    kept = {name: value for name, value in kept.items() if not name.endswith("_API_KEY")}
+    return {
+        **kept,
+        "HOME": str(home),
+        "CORROBORA_HOME": str(home / "data"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+    }
+
+
+def agrees(expected: list[str], output: str) -> bool:
+    """Tell whether lines stand in an output, in order; a line of three dots stands for anything."""
+    pattern = r"[^\n]*\n(?:.*\n)*?".join(
+        r"[ \t]*" + re.escape(line.strip()).replace(r"\.\.\.", ".*") for line in expected if line.strip() != "..."
+    )
+    return re.search(pattern, output) is not None
+
+
+@pytest.mark.parametrize(("place", "block"), blocks("console"), ids=lambda told: told.partition("\n")[0])
+def test_console_blocks_run(place: str, block: str, tmp_path: Path) -> None:
+    for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, said = step.partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{place}: {command}\n{done.stderr}"
+        assert agrees(said.splitlines(), done.stdout + done.stderr), f"{place}: {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda told: told.partition("\n")[0])
+def test_python_blocks_run(place: str, block: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{place}\n{done.stderr}"

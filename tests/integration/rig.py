@@ -1,0 +1,187 @@
+"""Whole runs through a workspace, over the wire: a database, a library of own documents, a scripted model provider.
+
+Knows the parts and how to take a run's report, row and exit code from them. Does not know faults: tests hand them in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corrobora.assembly import Workspace
+from corrobora.domain.report import Report
+from corrobora.domain.run import Request, RunRow
+from corrobora.engine.codec import decode
+from corrobora.engine.recheck import Found, Recheck
+from corrobora.faces.cli.ended import ended
+from corrobora.settings import load_settings
+from corrobora.testing.server import ModelServer
+
+LIBRARY = "mills"
+QUESTION = "How often must the sluice gates of Orrin mill be greased, and how high may the mill pond stand?"
+DOCUMENTS = {
+    "rules-2014.md": """# Rules of the Orrin tide mill, 2014
+
+## Sluice gates
+
+The sluice gates of Orrin mill should be greased every 30 days with animal fat. A gate that sticks shall be reported to
+the miller on the same day. The gates need not be opened on public holidays.
+
+## Mill pond
+
+The mill pond of Orrin may stand at most 240 centimetres above the sill. Above 240 centimetres the spill way opens by
+itself, and the miller notes the hour in the log.
+""",
+    "rules-2021.md": """# Rules of the Orrin tide mill, 2021
+
+## Sluice gates
+
+The sluice gates of Orrin mill must be greased every 14 days with mineral oil. Animal fat must not be used, because it
+draws rats. A gate that sticks shall be reported to the miller within one hour.
+
+## Mill pond
+
+The mill pond of Orrin may stand at most 210 centimetres above the sill. The lower level protects the cellar of the
+mill house, which was flooded in 2018.
+""",
+    "flood.md": """# The flood of 2018
+
+In March 2018 the mill pond of Orrin stood 251 centimetres above the sill for nine hours. The cellar of the mill house
+was flooded, and 14 sacks of flour were lost. The inspector found that two sluice gates had not been greased for
+61 days.
+
+The inspector of the county asked for a lower mill pond and for shorter intervals of greasing at Orrin mill.
+""",
+    "history.md": """# History of Orrin mill
+
+Orrin mill was built in 1781 and ground barley and oats. Its wheel is 5.4 metres high. The mill stood idle from 1931 to
+1968. The sluice gates of Orrin mill were made of oak until 1972, when gates of larch took their place.
+""",
+    "grease.md": """# Grease for wooden gates
+
+Mineral oil keeps larch gates dry for about three weeks. Sluice gates that are greased every 14 days stick four times
+less often than gates greased every 30 days. The trial at Orrin mill lasted 18 months and looked at 6 gates.
+""",
+    "geese.md": """# Geese on the pond
+
+About 40 geese live on the mill pond of Orrin in winter. They leave the pond in April. Feeding them is not allowed.
+""",
+    "bread.md": """# Bread of the village
+
+The bakery sells rye bread on Tuesdays. A loaf weighs 1.2 kilograms and costs 4 crowns.
+""",
+}  # fmt: skip - the documents as they are
+THREAD = f"""
+round_budget = 4
+
+[thread]
+name = "Sluice gates"
+subjects = ["sluice gates", "mill pond"]
+
+[[thread.sub_questions]]
+question = "How often must the sluice gates of Orrin mill be greased?"
+
+[[thread.sub_questions]]
+question = "How high may the mill pond of Orrin stand?"
+
+[brief]
+question = "{QUESTION}"
+"""
+PROTOCOLS: dict[str, Callable[[ModelServer], str]] = {
+    "openai": lambda server: f"openai-compatible:scripted-large@{server.url}/v1",
+    "anthropic": lambda server: f"anthropic:scripted-large@{server.url}",
+}
+_PASSAGE = re.compile(r"^Passage (C\d+)", re.MULTILINE)
+
+
+@dataclass
+class Ended:
+    """A run that ended: its row, its report (None if there is none), and the exit code of the command."""
+
+    row: RunRow
+    report: Report | None
+    code: int
+
+    @property
+    def markdown(self) -> str:
+        return self.report.markdown if self.report else ""
+
+
+@dataclass
+class Rig:
+    """A workspace with one library."""
+
+    workspace: Workspace
+
+    async def run(
+        self, server: ModelServer | None, profile: str = "timed", *, protocol: str = "openai", **request: Any
+    ):
+        """Research the question through the workspace, as a worker does, and say how it ended."""
+        models = (("worker", PROTOCOLS[protocol](server)),) if server else ()
+        fields: dict[str, Any] = {"libraries": (LIBRARY,), "authorized": "policy", "models": models, **request}
+        if profile == "triplet":
+            fields.setdefault("thread_file", THREAD)
+        run = await self.workspace.submit(Request(QUESTION, profile, **fields), deferred=False)
+        epoch = await self.workspace.runs.claim(run, "test")
+        assert epoch is not None
+        await self.workspace.execute(run, epoch)
+        return await self.ended(run)
+
+    async def ended(self, run: str) -> Ended:
+        row = await self.workspace.runs.get(run)
+        stored = await self.workspace.runs.artifact(run, "report.json")
+        text = "{}" if stored is None else stored.content.decode()
+        report = decode(Report, text, key=run) if stored is not None else None
+        return Ended(row, report, ended(row, json.loads(text), min_score=None, strict=False).code)
+
+    async def recheck(self, markdown: str) -> Recheck:
+        return await self.workspace.recheck(markdown)
+
+
+@asynccontextmanager
+async def rig(
+    url: str, documents: Mapping[str, str] = DOCUMENTS, settings: Mapping[str, str] | None = None, **options: Any
+) -> AsyncGenerator[Rig]:
+    """Open a workspace on a fresh database and fill its library. `settings` are variables of the environment."""
+    with tempfile.TemporaryDirectory(prefix="corrobora-wire-") as folder:
+        home = Path(folder)
+        env = {"CORROBORA_HOME": folder, "CORROBORA_DATABASE_URL": url, **(settings or {})}
+        found = load_settings(env=env, folder=home, user_file=home / "none.toml")
+        texts = home / "documents"
+        texts.mkdir()
+        for name, text in documents.items():
+            (texts / name).write_text(text)
+        async with Workspace.open(found, **options) as workspace:
+            await workspace.ingest(LIBRARY, (texts,), lambda *_: None)
+            yield Rig(workspace)
+
+
+def passages_sent(server: ModelServer) -> Counter[str]:
+    """How often each passage stood in a first request of the role extract."""
+    asked = [each.user for each in server.asked if "# Role: extract\n" in each.system and not each.turns]
+    return Counter(name for user in asked for name in _PASSAGE.findall(user))
+
+
+def bodies(server: ModelServer) -> list[str]:
+    """The requests as sent, sorted."""
+    return sorted(json.dumps(each.body, sort_keys=True) for each in server.asked)
+
+
+async def good(found: Ended, rig: Rig) -> Recheck:
+    """A report with a body, every citation of which holds when it is checked again offline."""
+    assert found.report is not None, found.row
+    assert found.code == 0, found.row
+    assert found.report.outcome in ("complete", "partial", "limit_reached"), found.report.reason
+    assert found.report.citations
+    checked = await rig.recheck(found.markdown)
+    fates = Counter(each for statement in checked.statements for each in statement.found)
+    assert set(fates) == {Found.VERIFIED}, fates
+    assert checked.cited
+    return checked

@@ -1,0 +1,178 @@
+"""Runs through the workspace while something is broken: a good report or an honest outcome, never a false success.
+
+Knows the fault rows that other programs were measured with, shortened to seconds; the long ones are marked slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.integration.rig import DOCUMENTS, Ended, Rig, good, rig
+
+from corrobora.assembly.web import Web
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.report import Outcome
+from corrobora.domain.run import RunStatus
+from corrobora.testing.faults import Fault
+from corrobora.testing.server import Latency, ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
+
+MOST_SECONDS = 60.0  # a run that is not over by then hangs
+QUICK = Latency(0.01)
+ROWS: dict[str, Sequence[Fault]] = {
+    "429 on 20 %": [Fault("429", p=0.2, retry_after=0.1)],
+    "429 above 4 in flight": [Fault("limit", k=4, retry_after=0.1)],
+    "bad JSON 20 %": [Fault("bad-json", p=0.2)],
+    "cut answers 20 %": [Fault("cut-answer", p=0.2)],
+    "connections cut 20 %": [Fault("cut-connection", p=0.2)],
+    "503 for 2 s": [Fault("outage", seconds=2.0, start=0.1)],
+    "500 on 60 %": [Fault("500", p=0.6)],
+    "wrong citations 30 %": [Fault("wrong-citations", p=0.3)],
+    "empty answers 20 %": [Fault("empty", p=0.2)],
+    "refusals 20 %": [Fault("refusal", p=0.2)],
+}
+
+
+SLOW = pytest.mark.slow
+
+
+def quick(*names: str, of: Sequence[str]) -> list[object]:
+    """Parameters of which all but some are marked slow."""
+    return [name if name in names else pytest.param(name, marks=SLOW) for name in of]
+
+
+async def run(lab: Rig, server: ModelServer | None, profile: str = "timed", **request: Any) -> Ended:
+    async with asyncio.timeout(MOST_SECONDS):
+        return await lab.run(server, profile, **request)
+
+
+@pytest.mark.parametrize("profile", quick("timed", of=("timed", "rounds", "angles", "tree", "triplet", "full")))
+@pytest.mark.parametrize("row", ROWS)
+async def test_a_faulty_provider_ends_in_a_good_report(database_url: str, row: str, profile: str):
+    async with ModelServer(faults=ROWS[row], latency=QUICK, seed=7) as server, rig(database_url) as lab:
+        found = await run(lab, server, profile)
+        await good(found, lab)
+    assert any(call.status != 200 for call in server.calls) or ROWS[row][0].kind not in ("429", "500", "outage")
+
+
+async def test_a_provider_that_allows_four_calls_at_once_refuses_few(database_url: str):
+    four = [Fault("limit", k=4, retry_after=0.1)]
+    async with ModelServer(faults=four, latency=Latency(0.03)) as server, rig(database_url) as lab:
+        await good(await run(lab, server, "angles"), lab)
+        await good(await run(lab, server, "tree"), lab)
+    refused = sum(call.status == 429 for call in server.calls)
+    answered = sum(call.status == 200 for call in server.calls)
+    assert refused <= 0.1 * answered + 4, f"{refused} refused, {answered} answered: the first burst finds the limit"
+
+
+@pytest.mark.parametrize("profile", ["timed", "angles"])
+async def test_wrong_addresses_and_numbers_of_a_model_do_not_reach_the_report(database_url: str, profile: str):
+    async with ModelServer(faults=[Fault("wrong-citations", p=0.6)], seed=3) as server, rig(database_url) as lab:
+        found = await run(lab, server, profile)
+        await good(found, lab)
+    assert server.forged
+    known = " ".join(" ".join(text.split()) for text in DOCUMENTS.values())
+    body = found.markdown.partition("\n## Methodology")[0]
+    assert "http" not in body
+    figures = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\[\d+\]|^#+ \d+\.", "", body, flags=re.MULTILINE)))
+    status = set(re.findall(r"\d+(?:\.\d+)?", body.partition("*Status:")[2].partition("\n")[0]))
+    wrong = {number for number in figures - status if number not in known}
+    assert not wrong
+
+
+async def on_time(lab: Rig, server: ModelServer, profile: str, minutes: float) -> Ended:
+    """Run with a time limit and check that the report is on disk by the deadline and two seconds."""
+    began = time.monotonic()
+    found = await run(lab, server, profile, overrides=(("minutes", str(minutes)),))
+    took = time.monotonic() - began
+    assert lab.workspace.folder(found.row.id).path("report.md").exists()
+    assert took <= 60 * minutes + 2.0, took
+    return found
+
+
+@pytest.mark.parametrize(
+    ("profile", "share"),
+    [("timed", 1.0)]
+    + [pytest.param(p, s, marks=SLOW) for p in ("timed", "rounds", "angles", "full") for s in (0.1, 0.5, 1.0)],
+)
+async def test_slow_calls_do_not_move_the_deadline(database_url: str, share: float, profile: str):
+    slow = [Fault("slow", p=share, seconds=120)]
+    async with ModelServer(faults=slow, latency=QUICK, seed=5) as server, rig(database_url) as lab:
+        await good(await on_time(lab, server, profile, 0.1), lab)
+
+
+@pytest.mark.parametrize("fault", quick("html", of=("html", "500", "401", "hang")))
+async def test_with_search_down_there_is_no_report_and_the_exit_code_says_so(database_url: str, fault: str):
+    pages = [WebPage.of_html(f"/{name}", text) for name, text in DOCUMENTS.items()]
+    async with ModelServer() as server, LoopbackWeb(pages, api_faults=[fault] * 500) as web:
+        settings = {"TAVILY_API_KEY": "tvly-test", "CORROBORA_SOURCES_TAVILY_URL": web.url}
+        async with rig(database_url, settings=settings) as lab:
+            limit = (("minutes", "0.1"),)
+            found = await run(lab, server, "timed", libraries=(), providers=("tavily",), overrides=limit)
+    assert found.row.status is RunStatus.FAILED
+    assert found.report is not None
+    assert found.report.outcome is Outcome.PROVIDER_DOWN
+    assert found.report.markdown == ""
+    assert found.code == 7
+    assert web.searches
+
+
+@SLOW
+@pytest.mark.parametrize("profile", ["timed", "angles"])
+async def test_an_outage_of_twenty_seconds_leaves_the_report_whole(database_url: str, profile: str):
+    outage = [Fault("outage", seconds=20.0, start=0.3)]
+    async with ModelServer(faults=outage, latency=Latency(0.05)) as server, rig(database_url) as lab:
+        found = await run(lab, server, profile)
+        await good(found, lab)
+    assert found.report is not None
+    assert "extractive" not in found.report.methodology.analyst
+    assert sum(call.status == 503 for call in server.calls) <= 20 / 2 + 8 + 2, "a first burst, then a probe in 2 s"
+
+
+async def test_without_the_provider_the_extractive_analyst_writes_and_the_report_says_so(database_url: str):
+    async with ModelServer() as server:
+        pass
+    async with rig(database_url) as lab:
+        found = await run(lab, server, "timed", overrides=(("minutes", "0.1"),))
+        await good(found, lab)
+    assert found.report is not None
+    assert "extractive" in found.report.methodology.analyst
+    assert "extractive" in found.markdown.partition("Written by: ")[2].partition("\n")[0]
+
+
+@pytest.mark.parametrize("fault", quick("hang", of=("hang", "drip", "junk", "large", "404")))
+async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_the_report(
+    database_url: str, fault: str
+):
+    pages = [WebPage.of_html(f"/{name}.html", _page(text)) for name, text in DOCUMENTS.items()]
+    faulty = {f"/{name}.html": fault for name in ("history.md", "flood.md")}
+    async with ModelServer() as server, LoopbackWeb(pages, faults=faulty) as web:
+        settings = {
+            "TAVILY_API_KEY": "tvly-test",
+            "CORROBORA_SOURCES_TAVILY_URL": web.url,
+            "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
+        }
+        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=0.4)
+        async with rig(database_url, settings=settings, web=partial(Web, limits=hasty)) as lab:
+            limit = (("minutes", "0.5"),)
+            found = await run(lab, server, "timed", libraries=(), providers=("tavily",), overrides=limit)
+            await good(found, lab)
+    assert found.report is not None
+    outcomes = dict(found.report.methodology.outcomes)
+    assert outcomes["read"] >= 2
+    assert sum(count for name, count in outcomes.items() if name not in ("read", "skipped")) >= 1
+    assert sum(outcomes.values()) == found.report.methodology.hits
+
+
+def _page(markdown: str) -> str:
+    """A page of a text: its headings and paragraphs."""
+    parts = [part.strip() for part in markdown.split("\n\n")]
+    body = "".join(f"<h2>{p.lstrip('# ')}</h2>" if p.startswith("#") else f"<p>{p}</p>" for p in parts)
+    return f"<html><head><title>{parts[0].lstrip('# ')}</title></head><body><article>{body}</article></body></html>"

@@ -1,0 +1,333 @@
+"""S1, requirement by requirement: the lead agent and its sub-agents by angle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
+
+from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.evidence import Query
+from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Node, Plan, leaves
+from corrobora.domain.report import Outcome
+from corrobora.domain.thread import Intent, Proposal
+from corrobora.engine.planning import planning
+from corrobora.policies.angles import CANONICAL, SLUGS, angle_range
+from corrobora.policies.feasibility import feasible
+from corrobora.policies.overlap import duplicate_queries, overlapping_tasks
+from corrobora.profiles import load_profile
+from corrobora.roles.clarify import Asking, Scoping
+from corrobora.roles.extractive.clarify import clarified
+from corrobora.roles.extractive.plan import planned
+from corrobora.storage.database import Database
+
+TOPICS = (
+    "password rotation guidance",
+    "How do zero-knowledge proofs scale, what do they cost, and where do they fail?",
+    "offshore wind turbine maintenance, its cost, accidents, suppliers, and the state of automation in 2025",
+    "CRISPR off-target effects and their detection",
+    "What changed in the EU AI Act between the proposal and the final text?",
+    "solid-state batteries",
+    "Effects of remote work on city centres, rents, transport, tax income, and retail",
+    "history and future of container shipping",
+    "Compare PostgreSQL and SQLite for embedded use",
+    "microplastics in drinking water: sources, measurement, health effects, filters, law, and open debates",
+    "Who audits election software?",
+    "the Antikythera mechanism",
+)
+
+
+def task(number: int, slug: str, **more: Any) -> Node:
+    title = next((a.title for a in CANONICAL if a.slug == slug), slug)
+    asked = (SubQuestion(f"sq-{number}", f"What do sources say on harbour cranes of Brenhaven: {title}?"),)
+    fields = {"sub_questions": asked, "angle": slug, "queries": (f"{title} of Brenhaven cranes",), **more}
+    return Node(f"root/{number}", title, f"Find {title} of the cranes", **fields)
+
+
+def plan_of(*slugs: str, tier: str = "", **more: Any) -> Plan:
+    children = tuple(task(number, slug, **more) for number, slug in enumerate(slugs, 1))
+    return Plan(Node("root", QUESTION, QUESTION, children), tier=tier)
+
+
+def checked(plan: Plan, **more: Any) -> Plan:
+    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": SLUGS, **more}
+    return feasible(plan, **limits)
+
+
+def lead(topic: str, **fields: Any) -> Plan:
+    """The keyless lead agent's plan for a topic, as it would run."""
+    profile = replace(load_profile("angles"), **fields)
+    scoping: Scoping = clarified(Asking("root", Brief(topic)))
+    brief = scoping.queries[0] if scoping.queries else Brief(topic)
+    made = planned(planning(brief, 1, scoping, profile, of=1))
+    return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
+
+
+async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, **more: Any) -> tuple[Desk, Mixed]:
+    analyst = Mixed({**({"plan": plan} if plan else {}), **(lines or {})}, usage=more.pop("usage", None))
+    return await desk("angles", analysts=(analyst,), **more), analyst
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_s1_fr2_fr11_tier_and_number_of_sub_agents_follow_the_scaling_rules(topic: str):
+    made = lead(topic)
+    low, high = angle_range(made.tier)
+    assert low <= len(leaves(made.root)) <= high
+
+
+def test_s1_fr11_the_rules_are_1_and_2_to_4_and_5_to_7():
+    assert [angle_range(tier) for tier in ("simple", "moderate", "complex")] == [(1, 1), (2, 4), (5, 7)]
+
+
+async def test_s1_fr2b_the_heuristic_is_a_hint_and_the_lead_decides():
+    run, analyst = await angles(plan_of(*SLUGS[:6], tier="complex"), question="What is a crane?")
+    await run.research()
+    assert analyst.given("plan")[0].complexity_hint == "simple"
+    assert json.loads(run.files["lead_agent_plan.json"])["tier"] == "complex"
+    assert len([name for name in run.files if name.startswith("subagents/")]) == 6
+
+
+@pytest.mark.parametrize(("tier", "count", "kept"), [("simple", 3, 1), ("moderate", 7, 4), ("complex", 7, 7)])
+def test_s1_fr11_a_lead_that_breaks_its_tier_is_clamped_with_a_note(tier: str, count: int, kept: int):
+    made = checked(plan_of(*SLUGS[:count], tier=tier))
+    assert len(leaves(made.root)) == kept
+    assert (kept < count) is any("over the limit" in note for note in made.notes)
+
+
+def test_s1_fr11_a_tier_larger_than_its_plan_is_corrected_with_a_note():
+    made = checked(plan_of(*SLUGS[:3], tier="complex"))
+    assert made.tier == "moderate"
+    assert any("tier" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_s1_fr2c_tasks_are_structured_and_not_vague(topic: str):
+    tasks = leaves(lead(topic).root)
+    for each in tasks:
+        assert len(each.objective.split()) >= 5
+        assert each.output_format
+        assert each.angle in SLUGS
+        assert each.queries
+        assert len(tasks) == 1 or all(o.title.partition(":")[0] in each.out_of_scope for o in tasks if o is not each)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_s1_simulation_no_two_tasks_share_a_query_or_an_objective(topic: str):
+    tasks = leaves(lead(topic).root)
+    assert duplicate_queries(tasks) == ()
+    assert overlapping_tasks(tasks) == ()
+    assert len({each.angle for each in tasks}) == len(tasks)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+async def test_s1_simulation_holds_for_a_model_that_repeats_itself(topic: str):
+    """A scripted model gives every task the topic as its query: what is run has no duplicate."""
+    made = plan_of(*SLUGS, tier="complex", queries=(topic, f"{topic} overview"))
+    run, _ = await angles(made, question=topic, documents={"fish.md": DOCUMENTS["fish.md"]})
+    await run.research()
+    kept = json.loads(run.files["lead_agent_plan.json"])["root"]["children"]
+    nodes = [Node(each["path"], "", each["objective"], queries=tuple(each["queries"])) for each in kept]
+    assert len(nodes) == 7
+    assert all(node.queries for node in nodes)
+    assert duplicate_queries(nodes) == ()
+
+
+def test_s1_fr5_seven_canonical_angles():
+    titles = [angle.title for angle in CANONICAL]
+    assert len(titles) == 7
+    assert "Background and prior work" in titles
+    assert all(angle.guidance for angle in CANONICAL)
+
+
+async def test_s1_dynamic_angles_are_invented_without_the_cap_of_seven():
+    slugs = tuple(
+        f"part-{n}-{word}" for n, word in enumerate("brakes load law cost crew rust wind noise paint".split())
+    )
+    run, analyst = await angles(plan_of(*slugs), dynamic_angles=True)
+    await run.research()
+    assert analyst.given("plan")[0].dynamic_angles
+    assert analyst.given("plan")[0].max_leaves > 9
+    assert len([name for name in run.files if name.startswith("subagents/")]) == 9
+    invented = lead(TOPICS[6], dynamic_angles=True, max_leaves=12)
+    assert {each.angle for each in leaves(invented.root)} - set(SLUGS)
+    with pytest.raises(UserError):
+        checked(plan_of(*slugs))
+
+
+async def test_s1_fr3b_fr12_wide_first_then_narrow_up_to_max_search_rounds():
+    unsure = Proposal("more", done=False, next_topic="worn brakes of harbour cranes")
+    run, analyst = await angles(plan_of("background", "limitations-risks"), {"reflect": unsure})
+    report = await run.research()
+    for child in report.findings.children:
+        assert [r.phase for r in child.rounds] == ["broad", "narrow", "narrow"]
+        assert all(len(r.intent.queries) == 1 for r in child.rounds)
+        assert len({q.text for r in child.rounds for q in r.intent.queries}) == 3
+    first = next(given for given in analyst.given("scope") if given.path == "root/1/round/1")
+    assert first.suggested == ("Background and prior work of Brenhaven cranes",)
+    later = [given for given in analyst.given("scope") if given.path.startswith("root/1/") and given.round > 1]
+    assert all(given.next_topic == "worn brakes of harbour cranes" for given in later)
+
+
+async def test_s1_fr3b_one_narrow_round_follows_however_content_the_model_is():
+    run, _ = await angles(plan_of("background", "limitations-risks"), {"reflect": Proposal("all clear", done=True)})
+    report = await run.research()
+    assert [len(child.rounds) for child in report.findings.children] == [2, 2]
+
+
+async def test_s1_the_lead_sets_the_rounds_of_a_sub_agent():
+    made = plan_of("background", "limitations-risks")
+    children = (replace(made.root.children[0], max_rounds=1), replace(made.root.children[1], max_rounds=5))
+    made = replace(made, root=replace(made.root, children=children))
+    unsure = Proposal("more", done=False)
+    run, _ = await angles(made, {"reflect": unsure})
+    report = await run.research()
+    assert [len(child.rounds) for child in report.findings.children] == [1, 5]
+
+
+async def test_s1_average_of_search_rounds_is_at_least_two():
+    total = []
+    for topic in (QUESTION, "harbour cranes of Brenhaven and their accidents, rules, history and load"):
+        run = await desk("angles", question=topic)
+        await run.research()
+        total.append(json.loads(run.files["cost_estimate.json"])["average_search_rounds"])
+    assert min(total) >= 2
+
+
+async def test_s1_fr3c_summaries_carry_markers_of_source_and_passage():
+    run, _ = await angles(plan_of("background", "limitations-risks"))
+    await run.research()
+    stored = [json.loads(text) for name, text in run.files.items() if name.startswith("subagents/")]
+    for each in stored:
+        assert re.search(r"\[S\d+:C\d+\]", each["summary"])
+        assert each["citations"]
+
+
+async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
+    working, most = 0, 0
+
+    class Busy(Mixed):
+        async def play(self, role: Any, given: Any) -> Any:
+            nonlocal working, most
+            if role.prompt == "scope":
+                working += 1
+                most = max(most, working)
+                await asyncio.sleep(0.01)
+                working -= 1
+            return await super().play(role, given)
+
+    analyst = Busy({"plan": plan_of(*SLUGS, tier="complex")})
+    run = await desk("angles", analysts=(analyst,))
+    await run.research()
+    assert most == 7
+    for given in analyst.given("reflect"):
+        number = given.path.split("/")[1]
+        assert {q.id for q in given.sub_questions} == {f"sq-{number}"}
+        assert {a for fact in given.facts for a in fact.answers} <= {f"sq-{number}"}
+
+
+async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database):
+    """What the library searches through: parallel statements run on different connections."""
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(database.row("SELECT pg_backend_pid(), pg_sleep(0.2)")) for _ in range(3)]
+    assert len({row[0] for each in asked if (row := each.result()) is not None}) == 3
+
+
+async def test_s1_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
+    def broken(given: Any) -> Any:
+        return ProviderError.failed("search", status=500) if given.path.startswith("root/2/") else None
+
+    run, _ = await angles(plan_of("background", "limitations-risks"), {"scope": broken})
+    report = await run.research()
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)
+    assert report.markdown
+    failed = json.loads(run.files["subagents/limitations-risks.json"])
+    assert failed["failed"]
+    assert failed["task"]["objective"] == "Find Limitations, risks, and failure modes of the cranes"
+    assert "Limitations, risks, and failure modes" in report.markdown
+    assert any("Limitations" in each for each in report.methodology.uncovered)
+
+
+async def test_s1_at_least_one_sub_agent_must_succeed():
+    run, _ = await angles(plan_of("background", "limitations-risks"), {"scope": ProviderError.failed("x", status=500)})
+    report = await run.research()
+    assert report.markdown == ""
+    assert report.outcome is Outcome.NO_EVIDENCE, "exit 6"
+    assert "2 parts failed" in report.reason
+    assert run.files["report.md"].startswith("No report")
+
+
+async def test_s1_fr3d_fr10_the_result_of_a_sub_agent_has_its_full_trajectory():
+    run, _ = await angles(plan_of("background", "limitations-risks"))
+    await run.research()
+    assert {"subagents/background.json", "subagents/limitations-risks.json"} <= set(run.files)
+    stored = json.loads(run.files["subagents/background.json"])
+    assert stored["angle"] == "background"
+    assert stored["chunks"]
+    for number, each in enumerate(stored["search_trajectory"], 1):
+        assert each["round"] == number
+        assert each["queries"]
+        assert "chunks_retrieved" in each
+        assert each["evaluation"]["reasoning"]
+    plan = json.loads(run.files["lead_agent_plan.json"])
+    assert [child["angle"] for child in plan["root"]["children"]] == ["background", "limitations-risks"]
+
+
+async def test_s1_the_synthesis_reads_the_files_of_the_sub_agents_not_memory():
+    class Store(dict[str, str]):
+        def __setitem__(self, name: str, text: str) -> None:
+            changed = (
+                text.replace("every 12 months", "every 99 months") if name == "subagents/background.json" else text
+            )
+            super().__setitem__(name, changed)
+
+    run, analyst = await angles(plan_of("background", "limitations-risks"), files=Store())
+    await run.research()
+    written = next(given for given in analyst.given("synthesize") if given.purpose == "report")
+    background = next(part for part in written.parts if part.angle == "background")
+    assert any("99 months" in fact.quote for fact in background.facts)
+
+
+async def test_s1_fr10_time_tokens_chunks_and_cost_of_each_sub_agent_are_kept():
+    usage = Usage(input_tokens=100, output_tokens=10, dollars=0.01, calls=1)
+    run, analyst = await angles(plan_of("background", "limitations-risks"), usage=usage)
+    await run.research()
+    bill = json.loads(run.files["cost_estimate.json"])
+    assert [each["angle"] for each in bill["subagents"]] == ["background", "limitations-risks"]
+    for each in bill["subagents"]:
+        assert each["tokens"] > 0
+        assert each["tokens"] % 110 == 0
+        assert each["dollars"] == pytest.approx(each["usage"]["calls"] * 0.01)
+        assert each["chunk_count"] > 0
+        assert "seconds" in each
+        assert each["search_trajectory"]
+    assert sum(each["usage"]["calls"] for each in bill["subagents"]) < bill["total"]["calls"]
+    assert bill["total"]["calls"] == len(analyst.played)
+
+
+async def test_s1_fr10_a_resumed_run_shows_the_same_bill():
+    usage = Usage(input_tokens=100, output_tokens=10, dollars=0.01, calls=1)
+    made = plan_of("background", "limitations-risks")
+    run, _ = await angles(made, usage=usage)
+    await run.research()
+    again, analyst = await angles(made, usage=usage, journal=run.journal.again(), library=run.library)
+    await again.research()
+    assert not analyst.played
+    tokens = [[each["tokens"] for each in json.loads(d.files["cost_estimate.json"])["subagents"]] for d in (run, again)]
+    assert tokens[0] == tokens[1]
+
+
+async def test_s1_search_is_hybrid_search_in_the_library_and_one_query_a_round():
+    asked: list[Query] = []
+    run, _ = await angles(plan_of("background", "limitations-risks"))
+    report = await run.research()
+    asked += run.library.asked
+    rounds = [r for child in report.findings.children for r in child.rounds]
+    assert {q.text for q in asked} <= {q.text for r in rounds for q in r.intent.queries}
+    assert all(isinstance(r.intent, Intent) and len(r.intent.queries) == 1 for r in rounds)

@@ -1,0 +1,69 @@
+"""S1, delivery to a webhook: a signed request to an endpoint on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+from typing import Self
+
+import pytest
+
+from corrobora.adapters.delivery.webhook import WebhookDelivery
+from corrobora.domain.errors import ProviderError
+from corrobora.testing import FakeClock
+
+FILES = {"report.md": "# Kräne\n\nTwelve months. [1]\n".encode(), "report.json": b"{}", "report.html": b"<p>x</p>"}
+
+
+class Hook:
+    """A webhook on loopback: keeps requests, answers with a status."""
+
+    def __init__(self, status: int = 204) -> None:
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        self._status = status
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/hook"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+        raw = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+        body = await reader.readexactly(int(headers["content-length"]))
+        self.requests.append(({name.lower(): value for name, value in raw.items()}, body))
+        writer.write(f"HTTP/1.1 {self._status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
+
+
+async def test_s1_delivery_to_a_webhook_is_signed_as_standard_webhooks():
+    async with Hook() as hook:
+        await WebhookDelivery(hook.url, SECRET, clock=FakeClock(5)).send("T", FILES, delivery="r_1-abc")
+    headers, body = hook.requests[0]
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(b"0123456789abcdef" * 2, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{expected}"
+    assert headers["webhook-id"] == "r_1-abc"
+    assert json.loads(body)["data"]["files"]["report.md"] == FILES["report.md"].decode()
+
+
+@pytest.mark.parametrize(("status", "retryable"), [(500, True), (429, True), (400, False), (302, False)])
+async def test_s1_delivery_to_a_webhook_that_refuses_is_an_error(status: int, retryable: bool):
+    async with Hook(status) as hook:
+        with pytest.raises(ProviderError) as refused:
+            await WebhookDelivery(hook.url, SECRET, clock=FakeClock()).send("T", FILES, delivery="d")
+    assert refused.value.retryable is retryable
+    assert len(hook.requests) == 1, "a redirect is not followed"

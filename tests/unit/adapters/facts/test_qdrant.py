@@ -1,0 +1,30 @@
+"""S0, the knowledge base in Qdrant: the client of the extra, in its own in-memory mode."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.profiles.research import DOCUMENTS, desk
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.testing import MemoryLibrary
+
+SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
+
+
+async def test_s0_facts_may_be_kept_in_qdrant():
+    qdrant = pytest.importorskip("qdrant_client", reason="the extra `corrobora[qdrant]` is not installed")
+    from corrobora.adapters.facts.qdrant import QdrantFacts
+
+    store = QdrantFacts(qdrant.AsyncQdrantClient(":memory:"))
+    library = await MemoryLibrary.of(DOCUMENTS)
+    report = await (await desk("tree", library=library, facts=store)).research()
+    kept = await store.recall(SQ.text)
+    assert {fact.id for fact in kept} <= {fact.id for fact in report.findings.facts}
+    assert any("12 months" in fact.quote for fact in kept)
+    assert await store.remember(report.findings.facts, run="again") == 0
+    later = await desk("tree", library=library, facts=store, question=SQ.text)
+    await later.research()
+    assert any(json.loads(later.journal.entries[k].out) for k in later.journal.entries if k.endswith("/recall"))
+    await store.close()

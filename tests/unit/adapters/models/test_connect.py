@@ -1,0 +1,109 @@
+"""Connecting: names of models, tiers, settings of users, local servers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from corrobora.adapters.models.connect import PROVIDERS, find_local_servers, parse_target, targets
+from corrobora.domain.errors import UserError
+from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.server import MODELS, ModelServer
+
+
+@pytest.mark.parametrize(
+    ("text", "env", "id_", "url"),
+    [
+        ("anthropic:claude-x", {"ANTHROPIC_API_KEY": "k"}, "anthropic:claude-x", "https://api.anthropic.com"),
+        ("openai:gpt-x", {"OPENAI_API_KEY": "k"}, "openai:gpt-x", "https://api.openai.com/v1"),
+        ("ollama:llama3:8b", {}, "ollama:llama3:8b", "http://127.0.0.1:11434/v1"),
+        ("ollama:m", {"OLLAMA_HOST": "10.0.0.5:9000"}, "ollama:m", "http://10.0.0.5:9000/v1"),
+        ("lmstudio:m", {}, "lmstudio:m", "http://127.0.0.1:1234/v1"),
+        ("vllm:org/m", {}, "vllm:org/m", "http://127.0.0.1:8000/v1"),
+        ("llamacpp:m", {}, "llamacpp:m", "http://127.0.0.1:8080/v1"),
+        ("openai-compatible:m@http://h:1/v1/", {}, "openai-compatible:m", "http://h:1/v1"),
+        ("openai-compatible:m", {"CORROBORA_MODEL_BASE_URL": "http://h/v1"}, "openai-compatible:m", "http://h/v1"),
+        ("openai:m", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://p/v1"}, "openai:m", "https://p/v1"),
+    ],
+)
+def test_a_model_is_named_by_provider_and_name(text: str, env: dict[str, str], id_: str, url: str):
+    target = parse_target(text, env)
+    assert (target.id, target.base_url) == (id_, url)
+
+
+@pytest.mark.parametrize(
+    ("text", "env", "code"),
+    [
+        ("gpt-4", {}, "model_unknown_provider"),
+        ("nosuch:gpt-4", {}, "model_unknown_provider"),
+        ("openai:", {"OPENAI_API_KEY": "k"}, "model_no_name"),
+        ("openai:gpt-4", {}, "model_no_key"),
+        ("anthropic:claude", {"ANTHROPIC_API_KEY": " "}, "model_no_key"),
+        ("openai-compatible:m", {}, "model_no_address"),
+        ("openai-compatible:m", {"OPENAI_BASE_URL": "ftp://x"}, "model_no_address"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_refused_with_a_next_step(text: str, env: dict[str, str], code: str):
+    with pytest.raises(UserError) as raised:
+        parse_target(text, env)
+    assert raised.value.code == code
+    assert raised.value.next_step
+
+
+def test_a_key_is_never_shown():
+    target = parse_target("openai:m", {"OPENAI_API_KEY": "sk-secret-value"})
+    assert target.key == "sk-secret-value"
+    assert "secret-value" not in repr(target)
+
+
+@pytest.mark.parametrize("case", [str.upper, str.lower])
+def test_s1_names_choose_lead_worker_and_small_models(case):
+    env = {case(f"anthropic_{n}model_id"): m for n, m in (("lead_", "opus"), ("", "sonnet"), ("small_", "haiku"))}
+    chosen = targets({}, {**env, "ANTHROPIC_API_KEY": "k"})
+    assert {tier: target.model for tier, target in chosen.items()} == {
+        "lead": "opus",
+        "worker": "sonnet",
+        "fast": "haiku",
+        "judge": "sonnet",
+    }
+
+
+def test_a_tier_without_a_name_takes_the_workers_and_wishes_go_before_the_environment():
+    env = {"OPENAI_MODEL_ID": "gpt-env", "OPENAI_API_KEY": "k"}
+    assert {target.id for target in targets({}, env).values()} == {"openai:gpt-env"}
+    chosen = targets({"lead": "ollama:big", "judge": "ollama:wise"}, env, lead_thinking=True)
+    assert {tier: target.id for tier, target in chosen.items()} == {
+        "lead": "ollama:big",
+        "worker": "ollama:big",
+        "fast": "ollama:big",
+        "judge": "ollama:wise",
+    }
+    assert [target.thinking for target in chosen.values()] == [True, False, False, False]
+    assert targets({}, {}) == {}
+    assert targets({}, {"OPENAI_MODEL_ID": "ollama:m"})["worker"].id == "ollama:m"
+
+
+async def test_running_local_servers_are_found_and_silence_and_nonsense_are_not():
+    async def nonsense(_request: Request) -> Response:
+        return Response(body=json.dumps(["no", "models"]).encode())
+
+    async def broken(_request: Request) -> Response:
+        return Response(500, b"oops")
+
+    async with ModelServer() as good, HttpServer(nonsense) as odd, HttpServer(broken) as bad:
+        found = await find_local_servers(
+            addresses={
+                "ollama": f"{good.url}/v1",
+                "vllm": f"{odd.url}/v1",
+                "lmstudio": f"{bad.url}/v1",
+                "llamacpp": "http://127.0.0.1:9/v1",
+            }
+        )
+    assert [(server.provider, server.models) for server in found] == [("ollama", MODELS)]
+
+
+def test_every_local_provider_has_a_default_address_on_this_machine():
+    local = [provider for provider in PROVIDERS.values() if provider.local]
+    assert len({provider.base_url for provider in local}) == len(local) == 4
+    assert all(provider.base_url.startswith("http://127.0.0.1:") and not provider.key for provider in local)

@@ -1,0 +1,95 @@
+"""Loading: whatever a model writes becomes an object or a typed failure."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.adapters.models.loading import load_object
+from corrobora.domain.errors import RoleError
+from corrobora.domain.limits import LIMITS
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), VALUES, max_size=5)
+
+
+@given(OBJECTS, st.booleans(), st.sampled_from(["", "Here:\n```json\n", "<think>a { b</think>"]))
+def test_every_object_survives_as_it_is(value: dict, ascii_only: bool, before: str):
+    text = before + json.dumps(value, ensure_ascii=ascii_only) + ("\n```" if "```" in before else "")
+    assert json.loads(load_object(text, role="extract")) == value
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_an_object_or_a_typed_failure(text: str):
+    try:
+        loaded = load_object(text, role="extract")
+    except RoleError as error:
+        code = error.code
+    else:
+        assert isinstance(json.loads(loaded), dict)
+        return
+    assert code in {"empty_output", "json_invalid", "json_too_deep"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "empty_output"),
+        ("<think>never closed", "empty_output"),
+        ("no object", "json_invalid"),
+        ('{"a": 1', "json_invalid"),
+        ('{"a": 1, "a": 2}', "json_invalid"),
+        ('{"a": {"b": 1, "b": 2}}', "json_invalid"),
+        ('{"a": NaN}', "json_invalid"),
+        ('{"a": -Infinity}', "json_invalid"),
+        ('{"a": 1e400}', "json_invalid"),
+        ('{"a": ' + "9" * 5_000 + "}", "json_invalid"),
+        ('{"a": "\\ud800"}', "json_invalid"),
+        ('{"a": ' * 100_000, "json_too_deep"),
+        ('{"a": ' * 40_000 + "1" + "}" * 40_000, "output_too_large"),
+        ('{"a": ' + "[" * 65 + "]" * 65 + "}", "json_too_deep"),
+        ("x" * (LIMITS.model_output_max_chars + 1), "output_too_large"),
+    ],
+)
+def test_what_cannot_be_used_has_a_code(text: str, code: str):
+    with pytest.raises(RoleError) as raised:
+        load_object(text, role="extract")
+    expected = {code, "output_too_large"} if len(text) > LIMITS.model_output_max_chars else {code}
+    assert raised.value.code in expected
+
+
+def test_depth_is_allowed_up_to_the_limit():
+    inside = "[" * (LIMITS.json_max_depth - 1) + "]" * (LIMITS.json_max_depth - 1)
+    assert load_object(f'{{"a": {inside}}}', role="extract")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": [1, 2,],}', {"a": [1, 2]}),
+        ('{"a": 1, // b\n "c": "x//y,}"}', {"a": 1, "c": "x//y,}"}),
+        ('{"a": /* , */ 1}', {"a": 1}),
+        ('{"a": "\\",]", }', {"a": '",]'}),
+    ],
+)
+def test_trailing_commas_and_comments_are_repaired_outside_strings(text: str, value: object):
+    assert json.loads(load_object(text, role="extract")) == value
+
+
+def test_a_long_text_is_not_repaired():
+    with pytest.raises(RoleError, match="not valid JSON"):
+        load_object('{"a": "' + "x" * LIMITS.repair_max_chars + '",}', role="extract")

@@ -1,0 +1,179 @@
+"""Pacing: a provider's limit is learned, an outage is waited for, on a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.unit.adapters.models.conftest import asking, sample
+
+from corrobora.adapters.models.pacing import Gate, Pace
+from corrobora.domain.errors import ProviderError
+from corrobora.testing.clock import FakeClock
+from corrobora.testing.faults import Fault
+from corrobora.testing.server import Latency, ModelServer
+
+
+class Provider:
+    """A provider that allows `allowed` calls at once, on a clock of its own."""
+
+    def __init__(self, allowed: int, clock: FakeClock, *, seconds: float = 1.0) -> None:
+        self.allowed, self.clock, self.seconds = allowed, clock, seconds
+        self.now = self.most = self.good = self.refused = 0
+
+    async def call(self, gate: Gate) -> bool:
+        async with gate.slot() as slot:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            try:
+                if self.now > self.allowed:
+                    await self.clock.sleep(0.001)
+                    self.refused += 1
+                    slot.refused(0.5)
+                    return False
+                await self.clock.sleep(self.seconds)
+                self.good += 1
+                slot.answered()
+                return True
+            finally:
+                self.now -= 1
+
+
+async def run(clock: FakeClock, *work, seconds: float = 1_000.0):
+    tasks = [asyncio.create_task(each) for each in work]
+    for _ in range(int(seconds / 0.5)):
+        if all(task.done() for task in tasks):
+            break
+        await clock.advance(0.5)
+    return await asyncio.gather(*tasks)
+
+
+@pytest.mark.parametrize("allowed", [1, 4, 7, 20])
+async def test_the_limit_of_a_provider_is_learned_with_few_refusals(allowed: int):
+    clock = FakeClock(auto=False)
+    gate = Gate("p", clock=clock)
+    provider = Provider(allowed, clock)
+
+    async def worker() -> None:
+        for _ in range(15):
+            while not await provider.call(gate):
+                await clock.sleep(0.5)
+
+    await run(clock, *(worker() for _ in range(30)))
+    assert provider.good == 450
+    assert provider.refused <= 0.1 * provider.good
+    assert provider.most >= allowed
+
+
+async def test_without_refusals_the_limit_grows_to_what_is_needed():
+    clock = FakeClock(auto=False)
+    gate = Gate("p", clock=clock)
+    provider = Provider(10_000, clock)
+
+    async def worker() -> None:
+        for _ in range(5):
+            await provider.call(gate)
+
+    await run(clock, *(worker() for _ in range(200)))
+    assert provider.most >= 150
+    assert gate.limit > 200
+
+
+async def test_refusals_by_chance_do_not_starve_the_run():
+    clock = FakeClock(auto=False)
+    gate = Gate("p", clock=clock)
+    number = iter(range(10_000))
+
+    async def call() -> None:
+        async with gate.slot() as slot:
+            await clock.sleep(0.3)
+            slot.refused(1.0) if next(number) % 5 == 4 else slot.answered()
+
+    async def worker() -> None:
+        for _ in range(20):
+            await call()
+
+    await run(clock, *(worker() for _ in range(10)))
+    assert gate.limit >= 5
+
+
+async def test_while_down_one_probe_in_two_seconds_goes_out_and_the_others_wait():
+    clock = FakeClock(auto=False)
+    gate = Gate("p", clock=clock)
+    sent: list[float] = []
+
+    async def call() -> str:
+        while True:
+            async with gate.slot() as slot:
+                sent.append(clock.now())
+                await clock.sleep(0.05)
+                if 1.0 <= clock.now() < 21.0:
+                    slot.failed()
+                else:
+                    slot.answered()
+                    return "ok"
+
+    async def later() -> str:
+        await clock.sleep(1.0)
+        return await call()
+
+    assert await run(clock, call(), *(later() for _ in range(20))) == ["ok"] * 21
+    down = [at for at in sent if 1.5 < at < 21.0]
+    assert len(down) <= 11
+    assert clock.now() < 25
+
+
+async def test_a_provider_that_stays_down_is_given_up():
+    clock = FakeClock(auto=False)
+    gate = Gate("p", Pace(first_patience_seconds=6), clock)
+
+    async def call() -> None:
+        while True:
+            async with gate.slot() as slot:
+                slot.failed(reached=False)
+
+    with pytest.raises(ProviderError) as raised:
+        await run(clock, call(), seconds=60)
+    assert (raised.value.code, raised.value.retryable) == ("provider_down", False)
+    assert 5 < clock.now() < 12
+
+
+async def test_a_caller_who_leaves_does_not_take_a_place_with_him():
+    gate = Gate("p", Pace(start=1))
+    entered = asyncio.Event()
+
+    async def hold(seconds: float) -> None:
+        async with gate.slot() as slot:
+            entered.set()
+            await asyncio.sleep(seconds)
+            slot.answered()
+
+    first = asyncio.create_task(hold(0.05))
+    await entered.wait()
+    gone, last = asyncio.create_task(hold(0)), asyncio.create_task(hold(0))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.gather(first, last)
+    assert gate.in_flight == 0
+
+
+async def test_over_the_wire_a_provider_that_allows_four_at_once_is_met_with_few_refusals():
+    server = ModelServer(faults=[Fault("limit", k=4, retry_after=0.05)], latency=Latency(0.02))
+    codes: set[str] = set()
+    async with server, asking(server) as analyst:
+
+        async def one() -> None:
+            while True:
+                try:
+                    await analyst.play(*sample("critique"))
+                except ProviderError as error:
+                    codes.add(error.code)
+                    await asyncio.sleep(error.retry_after_seconds or 0)
+                else:
+                    return
+
+        await asyncio.gather(*(one() for _ in range(150)))
+    assert codes <= {"provider_busy"}
+    good = sum(call.status == 200 for call in server.calls)
+    assert good == 150
+    assert len(server.calls) - good <= 15

@@ -1,0 +1,84 @@
+"""The parser child: limits of time and memory, a fresh process after each misfortune."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from corrobora.adapters.readers.child import ParserChild, revived
+from corrobora.domain.errors import ReadError
+
+
+async def outcome(child, data, name):
+    with pytest.raises(ReadError) as caught:
+        await child.parse(data, name=name)
+    return caught.value.outcome
+
+
+async def test_a_document_is_read_and_the_process_is_used_again():
+    async with ParserChild() as child:
+        one = await child.parse(b"# Title\n\nSome text.", name="a.md")
+        first = child._process
+        two = await child.parse(b"Other text.", name="a.txt")
+        assert (one.title, one.headings[0].title, two.text) == ("Title", "Title", "Other text.")
+        assert child._process is first
+
+
+async def test_a_reader_s_refusal_comes_through():
+    async with ParserChild() as child:
+        assert await outcome(child, b"%PDF-1.4 garbage", "a.pdf") == "broken"
+        assert await outcome(child, b"", "a.md") == "empty"
+
+
+async def test_a_process_that_is_killed_is_replaced():
+    async with ParserChild() as child:
+        await child.parse(b"Text.", name="a.txt")
+        process = child._process
+        assert process is not None
+        process.kill()
+        await process.wait()
+        assert await outcome(child, b"Text.", "a.txt") == "broken"
+        assert (await child.parse(b"Text.", name="a.txt")).text == "Text."
+
+
+async def test_g8_time_and_memory_are_limited():
+    slow = b"<p>Some words of a page.</p>" * 90_000
+    async with ParserChild(seconds=0.01) as child:
+        await child.parse(b"warm", name="a.txt")
+        assert await outcome(child, slow, "a.html") in {"timeout", "too_large"}
+        assert (await child.parse(b"Text.", name="a.txt")).text == "Text."
+    async with ParserChild(memory_bytes=300_000_000) as child:
+        await child.parse(b"warm", name="a.txt")
+        assert await outcome(child, b"a" + b"\n" * 28_000_000, "a.txt") in {"too_large", "broken"}
+        assert (await child.parse(b"Text.", name="a.txt")).text == "Text."
+
+
+async def test_cancelling_kills_the_process():
+    async with ParserChild() as child:
+        await child.parse(b"warm", name="a.txt")
+        process = child._process
+        assert process is not None
+        task = asyncio.create_task(child.parse(b"<i>a</i>" * 90_000, name="a.html"))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert process.returncode is not None
+
+
+async def test_a_process_retires_after_its_documents():
+    async with ParserChild(documents=1) as child:
+        await child.parse(b"One.", name="a.txt")
+        assert child._process is None
+
+
+def test_headings_outside_the_text_are_dropped():
+    raw = {
+        **dict.fromkeys(("title", "published", "version", "publisher", "note"), ""),
+        "text": "ab",
+        "truncated": False,
+        "headings": [{"start": 5, "level": 1, "title": "x"}, {"start": 1, "level": 1, "title": "b"}],
+    }
+    assert [heading.title for heading in revived(raw).headings] == ["b"]

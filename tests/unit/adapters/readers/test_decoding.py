@@ -1,0 +1,47 @@
+"""Decoding: text in its usual clothes, and what is no text."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from corrobora.adapters.readers.decoding import decoded
+from corrobora.domain.errors import ReadError
+
+TEXT = "Größe – „acht“ Zeichen\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "declared"),
+    [
+        (TEXT.encode(), ""),
+        (codecs.BOM_UTF8 + TEXT.encode(), "latin-1"),
+        (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), ""),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), ""),
+        (TEXT.encode("utf-16-le"), ""),
+        (TEXT.encode("cp1252"), ""),
+        (TEXT.encode("cp1252"), "no-such-set"),
+        (TEXT.replace("\n", "\r\n").encode(), ""),
+    ],
+)
+def test_k06_h04_text_is_read_in_its_character_set(data, declared):
+    assert decoded(data, declared) == TEXT
+
+
+def test_a_declared_set_is_used():
+    assert decoded("Ωμέγα".encode("iso-8859-7"), "iso-8859-7") == "Ωμέγα"
+
+
+@pytest.mark.parametrize("declared", ["utf-7", "base64", "rot13", "zip"])
+def test_h04_a_set_that_hides_text_is_refused(declared):
+    assert decoded("caf\xe9 +ADw-".encode("latin-1"), declared) == "café +ADw-"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n", b"PK\x03\x04rest", b"\x7fELF", bytes(range(256)) * 4, b"\x1f\x8b\x08", b"MZ\x90\x00"]
+)
+def test_h02_what_is_no_text_is_unsupported(data):
+    with pytest.raises(ReadError) as caught:
+        decoded(data)
+    assert caught.value.outcome == "unsupported"

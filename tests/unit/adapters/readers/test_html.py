@@ -1,0 +1,80 @@
+"""HTML: the article, and pages that are none (group H)."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.adapters.readers.html import is_wall, read_html, shape_of
+from corrobora.domain.errors import ReadError
+from corrobora.domain.parsed import Parsed
+
+ARTICLE = "<p>" + "</p><p>".join(
+    f"The committee met for the {n}th time and decided on the length of passwords in federal systems." for n in range(9)
+)
+PAGE = f"""<html><head><title>Passwords | Site</title><meta name="date" content="2020-01-02"></head><body>
+<nav><a href="/">Home</a> <a href="/x">Login</a></nav><article><h1>Passwords</h1>{ARTICLE}</p>
+<h2>Numbers</h2><p>The table says what holds for all of them from now on.</p>
+<table><tr><td>minimum</td><td>8</td></tr></table></article><footer>Imprint</footer></body></html>"""
+
+
+def outcome(data):
+    with pytest.raises(ReadError) as caught:
+        read_html(data)
+    return caught.value.outcome
+
+
+def test_the_article_is_read_with_title_headings_and_table():
+    parsed = read_html(PAGE.encode())
+    assert parsed.title.startswith("Passwords")
+    assert "decided on the length of passwords" in parsed.text
+    assert "Imprint" not in parsed.text
+    assert "minimum | 8" in parsed.text
+    for heading in parsed.headings:
+        assert parsed.text.startswith(heading.title, heading.start)
+    assert "Numbers" in [heading.title for heading in parsed.headings]
+
+
+@pytest.mark.parametrize("data", [b"<html></html>", b" \n ", b"<script>x</script>"])
+def test_h01_a_page_without_text_is_empty(data):
+    assert outcome(data) == "empty"
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.4", b"\x89PNG\r\n\x1a\n", b"PK\x03\x04"])
+def test_h02_what_only_claims_to_be_html_is_unsupported(data):
+    assert outcome(data) == "unsupported"
+
+
+def test_h12_deep_nesting_loses_no_text():
+    page = "<html><body>" + "<div>" * 300 + ARTICLE + "</div>" * 300
+    assert "for the 8th time" in read_html(page.encode()).text
+
+
+def test_h13_many_attributes_go_to_the_second_parser():
+    page = "<p " + " ".join(f"a{n}=1" for n in range(40_000)) + ">The text stays.</p>"
+    assert read_html(page.encode()).text == "The text stays."
+    assert not shape_of(page).safe
+
+
+def test_h11_more_tags_than_any_page_needs_are_too_large():
+    assert outcome(b"<i>a</i>" * 150_000) == "too_large"
+
+
+@pytest.mark.parametrize(
+    "text", ["Just a moment... Verify you are human", "404 Not Found", "Subscribe to continue reading this article"]
+)
+def test_h20_walls_are_not_content(text):
+    assert outcome(f"<html><body><p>{text}</p></body></html>".encode()) == "not_content"
+
+
+def test_a_long_page_that_mentions_a_wall_is_content():
+    assert not is_wall(Parsed("", "Just a moment " + "word " * 1_000))
+
+
+def test_h29_data_uris_are_stripped():
+    page = f"<p>Before <img src='data:image/png;base64,{'A' * 50_000}'> after the picture comes text.</p>"
+    assert "AAAA" not in read_html(page.encode()).text
+
+
+@pytest.mark.parametrize("unit", ["<", "<!--", "&", "<a ", "<p", "\0", " ", "</", "<a href='"])
+def test_h15_h16_hostile_pages_are_shaped_in_linear_time(unit):
+    assert shape_of(unit * (400_000 // len(unit))).tags >= 0

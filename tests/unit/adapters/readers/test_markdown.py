@@ -1,0 +1,79 @@
+"""Markdown: markup goes, words stay, headings keep their places."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.adapters.readers.markdown import front_matter, read_markdown
+
+PAGE = b"""---
+title: "Password rules"
+date: 2017-06-22 10:00
+tags: [a]
+---
+# <a name="x"></a> Rules {#rules}
+
+Verifiers **SHALL NOT** require _memorized_
+secrets to [change](http://x/y) `often`.[^1]
+
+## Length {: .big}
+
+| kind | value |
+|------|-------|
+| min  | **8** |
+
+- one
+- two with
+  a wrap
+
+1. first
+
+<table><tr><td>A</td><td>B <i>b</i></td></tr>
+
+    <tr><td>C</td><td>D</td></tr>
+</table>
+
+```python
+x = "<b>"
+```
+"""
+
+
+def test_the_page_reads_as_a_person_would():
+    parsed = read_markdown(PAGE)
+    assert (parsed.title, parsed.published) == ("Password rules", "2017-06-22")
+    assert parsed.text.split("\n\n") == [
+        "Rules",
+        "Verifiers SHALL NOT require memorized secrets to change often.[^1]",
+        "Length",
+        "kind | value\nmin | 8\n- one\n- two with a wrap\n1. first\nA | B b\nC | D",
+        'x = "<b>"',
+    ]
+
+
+def test_headings_stand_where_they_say():
+    parsed = read_markdown(PAGE)
+    assert [(heading.level, heading.title) for heading in parsed.headings] == [(1, "Rules"), (2, "Length")]
+    for heading in parsed.headings:
+        assert parsed.text.startswith(heading.title, heading.start)
+
+
+def test_front_matter_that_never_ends_is_text():
+    assert front_matter("---\ntitle: x") == ({}, "---\ntitle: x")
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=400)
+    | st.lists(st.sampled_from(["# a\n", "* b\n", "> ", "<td>", "```\n", "|a|b|\n|-|-|\n"])).map("".join)
+)
+def test_anything_is_read_and_headings_stay_exact(text):
+    parsed = read_markdown(text.encode("utf-8", "replace"))
+    for heading in parsed.headings:
+        assert parsed.text.startswith(heading.title[:50], heading.start)
+
+
+@pytest.mark.parametrize("unit", ["[", "*a ", "> ", "<", "`", "- ", "{:", "![](", "|a"])
+def test_hostile_markdown_ends(unit):
+    assert read_markdown((unit * (20_000 // len(unit))).encode()) is not None

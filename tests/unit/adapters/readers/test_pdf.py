@@ -1,0 +1,98 @@
+"""PDF: text, and the reasons for none (group D)."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+
+from corrobora.adapters.readers.pdf import blocks, read_pdf
+from corrobora.domain.errors import ReadError
+
+
+def made(*pages: str) -> bytes:
+    """A PDF with one line of Helvetica for each line of each page, written by hand."""
+    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for at, page in enumerate(pages):
+        lines = " ".join(f"({line}) Tj T*" for line in page.split("\n"))
+        stream = f"BT /F1 12 Tf 14 TL 50 700 Td {lines} ET" if page else ""
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {5 + 2 * at} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    out = io.BytesIO(b"")
+    out.write(b"%PDF-1.4\n")
+    places = []
+    for number, body in enumerate(objects, start=1):
+        places.append(out.tell())
+        out.write(f"{number} 0 obj\n{body}\nendobj\n".encode())
+    start = out.tell()
+    rows = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    out.write(f"xref\n0 {size}\n0000000000 65535 f \n{rows}trailer\n<< /Size {size} /Root 1 0 R >>\n".encode())
+    out.write(f"startxref\n{start}\n%%EOF\n".encode())
+    return out.getvalue()
+
+
+def encrypted(user: str) -> bytes:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(made("Secret text."))))
+    writer.encrypt(user_password=user, owner_password="owner", algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+def outcome(data):
+    with pytest.raises(ReadError) as caught:
+        read_pdf(data)
+    return caught.value.outcome
+
+
+def test_d08_words_cut_at_line_ends_are_joined():
+    parsed = read_pdf(made("The rule forbids pass-\nwords that are known, as the\ncommittee said.", "Second page."))
+    assert "forbids passwords that are known, as the committee said." in parsed.text
+    assert "Second page." in parsed.text
+
+
+def test_d02_an_empty_password_is_tried_another_is_told():
+    assert "Secret text." in read_pdf(encrypted("")).text
+    assert outcome(encrypted("unknown")) == "encrypted"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"<html>no</html>", b"%PDF-1.4\n", b"%PDF-1.4\ngarbage" * 9, b"x" * 2048 + b"%PDF-1.4", made("Text.")[:300]],
+)
+def test_d03_damaged_files_are_broken_or_empty(data):
+    assert outcome(data) in {"broken", "empty"}
+
+
+def test_d04_pages_over_the_limit_are_said():
+    parsed = read_pdf(made("One.", "Two.", "Three."), max_pages=2)
+    assert parsed.truncated
+    assert "2 of 3" in parsed.note
+    assert "Three" not in parsed.text
+    assert not read_pdf(made("One.", "Two."), max_pages=2).truncated
+
+
+def test_d05_a_scan_is_empty_never_a_success():
+    assert outcome(made("", "")) == "empty"
+
+
+def test_paragraphs_are_rebuilt():
+    text = (
+        "Heading\nThis is the first line of a paragraph that is long\n"
+        "and goes on here to a length like this one\nto end.\n• item"
+    )
+    assert blocks(text) == [
+        "Heading",
+        "This is the first line of a paragraph that is long and goes on here to a length like this one to end.",
+        "• item",
+    ]

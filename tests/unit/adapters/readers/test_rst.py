@@ -1,0 +1,70 @@
+"""reStructuredText: marks go, words stay."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.adapters.readers.rst import inline, read_rst
+
+PAGE = b"""=====
+Title
+=====
+
+Use :func:`~os.remove` with *care*, see `the page <http://x>`_ and ``code``.
+
+.. note:: It is
+   gone then.
+
+.. comment
+   hidden
+
+Section
+-------
+
+- one
+  more
+- two
+
+.. code-block:: python
+   :linenos:
+
+   x = 1
+
+=====  =====
+k      v
+=====  =====
+"""
+
+
+def test_the_page_reads_as_a_person_would():
+    parsed = read_rst(PAGE)
+    assert parsed.title == "Title"
+    assert [(heading.level, heading.title) for heading in parsed.headings] == [(1, "Title"), (2, "Section")]
+    assert "Use os.remove with care, see the page and code." in parsed.text
+    assert "It is\n\ngone then." in parsed.text
+    assert "hidden" not in parsed.text
+    assert "- one more\n- two" in parsed.text
+    assert "x = 1" in parsed.text
+    assert "linenos" not in parsed.text
+
+
+def test_inline_marks():
+    assert inline(":ref:`words <target>` **bold** 2 * 3 * 4") == "words bold 2 * 3 * 4"
+
+
+@given(
+    st.lists(st.sampled_from(["a\n", "==\n", "..\n", ".. x::\n", "  b\n", "\n", "- c\n", "| d |\n", "+--+\n"])).map(
+        "".join
+    )
+)
+def test_anything_is_read_and_headings_stay_exact(text):
+    parsed = read_rst(text.encode())
+    for heading in parsed.headings:
+        assert parsed.text.startswith(heading.title, heading.start)
+
+
+@pytest.mark.parametrize("unit", ["`", "*a ", ":x:`", "==\n", ".. ", "|", "`a <"])
+def test_hostile_text_ends(unit):
+    assert read_rst((unit * (200_000 // len(unit))).encode()) is not None

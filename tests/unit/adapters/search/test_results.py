@@ -1,0 +1,102 @@
+"""Results: whatever a provider writes into a row, a hit can be stored, sorted and shown."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.adapters.search.results import Row, clean, hits, line, published, score
+from corrobora.adapters.web.urls import canonical
+from corrobora.domain.errors import ProviderError
+from corrobora.domain.evidence import Query
+
+NOW = "2026-01-01T00:00:00Z"
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+KEYS = ("url", "title", "text", "score", "date")
+
+
+def _read(row) -> Row:
+    return Row(*(row.get(key) for key in KEYS))
+
+
+def _hits(rows: object, limit: int = 5):
+    return hits(rows, _read, provider="p", query=Query("q"), limit=limit, now=NOW)
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(KEYS), JSON)
+        | st.fixed_dictionaries({"url": st.just("https://a.example/x")})
+        | JSON,
+        max_size=8,
+    )
+    | JSON
+)
+def test_any_json_gives_usable_hits_or_a_provider_error(rows: object):
+    try:
+        found = _hits(rows)
+    except ProviderError:
+        return
+    assert len(found) <= 5
+    assert len({hit.url for hit in found}) == len(found)
+    for hit in found:
+        assert canonical(hit.url) == hit.url
+        assert math.isfinite(hit.score)
+        assert hit.title
+        f"{hit.title}{hit.snippet}{hit.published}".encode()
+        assert "\x00" not in hit.title + hit.snippet
+        assert not hit.published or published(hit.published, NOW) == hit.published
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    {
+        "2024-02-29": "2024-02-29",
+        "2024-02-29T23:10:00.000Z": "2024-02-29",
+        "2024-02-29 10:00:00": "2024-02-29",
+        "Tue, 05 Nov 2024 10:00:00 GMT": "2024-11-05",
+        "1998": "1998",
+        "2026-01-02": "2026-01-02",
+        "2026-01-03": "",
+        "2027": "",
+        "0001-01-01": "",
+        "1970-01-01T00:00:00Z": "",
+        "0999": "",
+        "2023-02-31": "",
+        "yesterday": "",
+        "": "",
+        "9" * 5_000: "",
+    }.items(),
+)
+def test_s11_h28_dates(value: str, expected: str):
+    assert published(value, NOW) == expected
+
+
+@given(st.text(max_size=80) | JSON)
+def test_s11_any_value_is_a_date_that_sorts_or_nothing(value: object):
+    found = published(value, NOW)
+    assert found == "" or len(found) == 4 or date.fromisoformat(found)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), "high", "0.9", True, None, [], 10**400])
+def test_s12_what_is_no_score_is_zero(value: object):
+    assert score(value) == 0.0
+
+
+def test_s08_texts_lose_control_characters_and_nothing_else():
+    assert clean("a\x00b\tc\nd\x7f\x1b[31m é 中 \ud800") == "a b\tc\nd  [31m é 中 ?"
+    assert line(" a\n\n b ") == "a b"
+    assert clean(None) == clean(5) == ""
+
+
+def test_s05_rows_that_are_dropped_do_not_use_up_the_limit():
+    rows = [{"url": "x"}, *[{"url": f"https://a.example/{n}"} for n in range(9)]]
+    assert [hit.url[-1] for hit in _hits(rows, limit=3)] == ["0", "1", "2"]

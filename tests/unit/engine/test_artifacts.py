@@ -1,0 +1,45 @@
+"""Artifacts: names that stay inside, tables that hold, S4's layouts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import StopReason
+from corrobora.engine.artifacts import cell, completion_report, slug, table
+
+
+@given(st.text(max_size=200))
+def test_g12_a_slug_is_a_plain_file_name(name: str) -> None:
+    made = slug(name)
+    assert made
+    assert set(made) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert len(made) <= 57
+
+
+def test_p07_a_name_that_lost_something_gets_a_hash() -> None:
+    assert slug("mills") == "mills"
+    assert slug("../../etc/passwd") != "etc-passwd"
+    assert slug("a/b") != slug("a b") == "a-b"
+
+
+@given(st.text(max_size=600))
+def test_a_cell_stays_in_its_row(text: str) -> None:
+    made = cell(text)
+    assert "\n" not in made
+    assert "|" not in made.replace("\\|", "")
+
+
+def test_a_table_without_rows_has_a_dash() -> None:
+    assert table(("A", "B"), ()).splitlines()[-1] == "| - | - |"
+    assert table(("A",), (("x|y",),)).splitlines()[-1] == "| x\\|y |"
+
+
+def test_s4_completion_report_names_its_reason() -> None:
+    name, text = completion_report(Findings("root", "Tide Mills", stop=StopReason.PLATEAU), 5)
+    assert name.startswith("thread-completion-tide-mills")
+    assert "**Convergence reason:** PLATEAU_STOPPED" in text
+    assert "**Rounds executed:** 0 of 5" in text
+    for heading in ("Sub-Question Status", "Subject Coverage", "All Sources Consulted", "Open Contradictions"):
+        assert f"### {heading}" in text

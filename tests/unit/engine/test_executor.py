@@ -1,0 +1,83 @@
+"""Executor: a failed leaf is a recorded sentinel, iterations change questions and never depth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.profiles.research import QUESTION, Mixed, desk
+
+from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.domain.errors import JournalError, NeedsHuman, RoleError
+from corrobora.domain.events import EventType
+from corrobora.domain.plan import Criteria, Gate, Node, walk
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import StopReason
+from corrobora.engine.executor import investigate, isolated, refined, sentinel, shortfall
+from corrobora.engine.session import Session
+from corrobora.roles.plan import Refinement
+
+ASKED = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
+LEAF = Node("root/1", "Inspection", ASKED.text, sub_questions=(ASKED,))
+DUG = SubQuestion("sq-2", "When was the harbour of Brenhaven dug?")
+OTHER = Node("root/2", "History", DUG.text, sub_questions=(DUG,))
+TREE = Node("root", "Cranes", QUESTION, (LEAF, OTHER))
+
+
+@pytest.mark.parametrize("error", [RoleError("refusal", "no answer"), ValueError("a bug")])
+async def test_s1_a_failed_leaf_is_a_sentinel_that_keeps_its_questions(error: Exception) -> None:
+    async def failing(_node: Node, _run: Session) -> Findings:
+        raise error
+
+    made = await desk("tree")
+    found = await isolated(failing, LEAF, made.session)
+    assert found.failed in ("no answer", "ValueError: a bug")
+    assert (found.stop, found.sub_questions) == (StopReason.ERROR, (ASKED,))
+    assert [event.path for event in made.journal.events if event.type is EventType.LEAF_FAILED] == ["root/1"]
+
+
+@pytest.mark.parametrize("error", [JournalError("disk", "full"), NeedsHuman("paused", "asked")])
+async def test_what_concerns_the_whole_run_is_no_failure_of_a_leaf(error: Exception) -> None:
+    async def failing(_node: Node, _run: Session) -> Findings:
+        raise error
+
+    with pytest.raises(type(error)):
+        await isolated(failing, LEAF, (await desk("tree")).session)
+
+
+async def test_s1_siblings_of_a_failed_leaf_go_on() -> None:
+    def scope(given: Any) -> RoleError | None:
+        return RoleError("refusal", "no") if given.path.startswith("root/1/") else None
+
+    made = await desk("tree", analysts=(Mixed({"scope": scope}),))
+    made.session.brief, made.session.questions = Brief(QUESTION), (ASKED, DUG)
+    found = await investigate(TREE, made.session)
+    assert [bool(child.failed) for child in found.children] == [True, False]
+    assert found.failed == ""
+    assert any("1874" in fact.quote for fact in found.facts)
+
+
+async def test_s0_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None:
+    analyst = Mixed({"refine": Refinement((("root/1", ("crane inspection record",)),), why="one source is missing")})
+    made = await desk("tree", analysts=(analyst,))
+    made.session.brief = Brief(QUESTION)
+    gate = Gate("gather", Criteria(corroboration=9), max_iterations=2)
+    found = await investigate(Node("root", "Cranes", QUESTION, (LEAF,), gates=(gate,)), made.session)
+    assert len(analyst.given("refine")) == 1
+    assert len(found.delta) == 1
+    assert "Why: one source is missing" in found.delta[0]
+
+
+def test_s0_an_iteration_has_new_paths_and_questions_and_the_same_shape() -> None:
+    change = Refinement((("root/1", ("new words",)),), (("root/1", ("new.md",)),))
+    second = refined(TREE, change, 2)
+    assert [each.path for each in walk(second)] == ["root", "root/1~2", "root/2~2"]
+    assert (second.children[0].queries, second.children[0].sources) == (("new words",), ("new.md",))
+    third = refined(second, Refinement(()), 3)
+    assert [each.path for each in walk(third)] == ["root", "root/1~3", "root/2~3"]
+
+
+def test_a_shortfall_names_what_is_missing_and_a_sentinel_its_reason() -> None:
+    given = shortfall(TREE, 1, ("sq-1 has 0 of 1 sources",), Findings("root", "t"))
+    assert (given.unmet, given.asked, given.iteration) == (("sq-1 has 0 of 1 sources",), (), 1)
+    assert sentinel(LEAF, "why").failed == "why"

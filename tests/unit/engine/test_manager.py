@@ -1,0 +1,65 @@
+"""Manager: the stages in their order, a refusal before anything is planned, a given thread without a planner."""
+
+from __future__ import annotations
+
+import pytest
+from tests.profiles.research import QUESTION, Mixed, desk
+
+from corrobora.domain.brief import Brief
+from corrobora.domain.errors import Infeasible
+from corrobora.domain.events import EventType
+from corrobora.domain.report import Outcome
+from corrobora.domain.run import Request, Stage
+from corrobora.engine.manager import accepted
+from corrobora.roles.clarify import Scoping
+
+BROAD = Scoping(feasible=False, queries=(), reasons=("It spans all of history.",), narrower=("Cranes in 2019?",))
+
+
+async def test_a_question_becomes_a_cited_report_stage_by_stage() -> None:
+    made = await desk("timed")
+    report = await made.research()
+    stages = [event.data["stage"] for event in made.journal.events if event.type is EventType.STAGE]
+    assert stages == list(Stage)
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)
+    assert "every 12 months" in report.markdown
+    assert report.citations
+    assert report.supported_share > 0
+
+
+async def test_s0_an_infeasible_question_is_refused_before_it_is_planned() -> None:
+    analyst = Mixed({"clarify": BROAD})
+    with pytest.raises(Infeasible) as refused:
+        await (await desk("tree", analysts=(analyst,))).research()
+    assert refused.value.code == "question_infeasible"
+    assert "Cranes in 2019?" in refused.value.next_step
+    assert [prompt for prompt, _ in analyst.played] == ["clarify"]
+
+
+def test_s0_a_feasible_scoping_without_a_query_is_refused_too() -> None:
+    good = Scoping(feasible=True, queries=(Brief(QUESTION),))
+    assert accepted(good) is good
+    with pytest.raises(Infeasible):
+        accepted(Scoping(feasible=True, queries=()))
+
+
+async def test_s0_two_queries_have_two_planners_and_one_report() -> None:
+    two = (Brief("How often must harbour cranes be inspected?"), Brief("When was the harbour of Brenhaven dug?"))
+    analyst = Mixed({"clarify": Scoping(feasible=True, queries=two)})
+    report = await (await desk("tree", analysts=(analyst,))).research()
+    assert sorted(given.path for given in analyst.given("plan")) == ["root/1", "root/2"]
+    assert {child.path for child in report.findings.children} == {"root/1", "root/2"}
+
+
+async def test_s4_a_given_thread_needs_no_manager_and_no_planner() -> None:
+    text = (
+        'round_budget = 2\n[thread]\nname = "Cranes"\nsubjects = ["Brenhaven"]\n'
+        'sub_questions = ["How often must the harbour cranes of Brenhaven be inspected?"]\n'
+        f'[brief]\nquestion = "{QUESTION}"\n'
+    )
+    analyst = Mixed({})
+    made = await desk("triplet", analysts=(analyst,), request=Request(QUESTION, "triplet", thread_file=text))
+    report = await made.research()
+    played = {prompt for prompt, _ in analyst.played}
+    assert played.isdisjoint({"clarify", "plan"})
+    assert report.findings.title == "Cranes"

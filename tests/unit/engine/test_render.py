@@ -1,0 +1,91 @@
+"""Render: numbers by first appearance, sections from evidence alone, honest outcomes, a page without active content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.profiles.research import desk
+from tests.unit.policies.threads import fact, one_round
+
+from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.report import Findings, Outcome
+from corrobora.domain.thread import Intent
+from corrobora.engine.render import citations, clean, html, numbered, outcome, renumbered, sources_section
+
+ONE = fact("The harbour of Ardal was opened in 1874.", passage="C1")
+TWO = fact("The mill of Ardal has two wheels.", source="S2", passage="C2")
+
+
+def test_markers_are_numbered_by_first_appearance_and_invented_ones_vanish() -> None:
+    text, numbers = numbered(f"A {TWO.marker} b {ONE.marker} c {TWO.marker} d [S99:C9].", (ONE, TWO))
+    assert "A [1] b [2] c [1] d" in text
+    assert "S99" not in text
+    assert numbers == {TWO.marker: 1, ONE.marker: 2}
+
+
+def test_facts_that_only_a_table_cites_are_numbered_after_the_body() -> None:
+    assert numbered(f"A {TWO.marker}", (ONE, TWO), (ONE, TWO))[1] == {TWO.marker: 1, ONE.marker: 2}
+
+
+def test_headings_are_numbered_anew_where_checks_removed_a_section() -> None:
+    assert renumbered("## 1. A\n\nx\n\n---\n\n---\n\n## 4. B\n") == "## 1. A\n\nx\n\n---\n\n## 2. B\n"
+
+
+def test_a_source_is_listed_with_its_address_its_hash_and_its_literal_quote() -> None:
+    named = replace(ONE, title="Ardal\u202e, a port", url="ardal.md", published="1990")
+    cited = citations({named.marker: 1}, (named,), {"S1": "ab" * 32})
+    section = sources_section(cited)
+    assert "[1] **Ardal, a port** (1990). ardal.md `S1:C1` `sha256:" + "ab" * 32 + "`" in section
+    assert "> The harbour of Ardal was opened in 1874." in section
+    assert sources_section(()) == ""
+    assert clean("a\u2066b\x00c") == "abc"
+
+
+async def test_g9_the_page_runs_nothing_and_loads_nothing() -> None:
+    report = await (await desk("timed")).research()
+    bad = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) ![x](https://evil.example/p.png)\n"
+    page = html(replace(report, title="<b>A & B", markdown=report.markdown + bad))
+    assert "<script" not in page
+    assert "<img" not in page
+    assert 'href="javascript:' not in page
+    assert "<title>&lt;b>A &amp; B</title>" in page
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize(
+    ("found", "cited", "failed", "expected"),
+    [
+        (Findings("root", "t", sub_questions=(SubQuestion("q", "?", Standing.ANSWERED),)), 1, 0, Outcome.COMPLETE),
+        (Findings("root", "t", sub_questions=(SubQuestion("q", "?"),)), 1, 0, Outcome.PARTIAL),
+        (Findings("root", "t"), 1, 2, Outcome.PARTIAL),
+        (Findings("root", "t", rounds=(one_round(1),)), 0, 2, Outcome.PROVIDER_DOWN),
+        (Findings("root", "t", rounds=(one_round(1, "a b"),)), 0, 0, Outcome.NO_EVIDENCE),
+    ],
+)
+def test_an_outcome_says_honestly_how_a_run_ended(found: Findings, cited: int, failed: int, expected: Outcome) -> None:
+    assert outcome(found, cited, failed_searches=failed, searches=3)[0] is expected
+
+
+def test_not_found_is_told_apart_from_could_not_be_read() -> None:
+    done = one_round(1, "a b")
+    locked = replace(done, readings=tuple(replace(r, outcome=ReadOutcome.ENCRYPTED) for r in done.readings))
+    assert outcome(Findings("root", "t", rounds=(locked,)), 0, failed_searches=0, searches=1) == (
+        Outcome.INACCESSIBLE,
+        "none of 2 results could be read",
+    )
+
+
+def test_a_search_that_never_answered_is_not_told_as_nothing_found() -> None:
+    asked = replace(one_round(1), hits=(), readings=(), cut=True)
+    assert asked.intent.queries
+    found = outcome(Findings("root", "t", rounds=(asked,)), 0, failed_searches=0, searches=0)
+    assert found == (Outcome.PROVIDER_DOWN, "no search was answered before the time was over")
+
+
+def test_a_run_whose_time_was_over_before_any_search_found_neither_something_nor_nothing() -> None:
+    unasked = replace(one_round(1), intent=Intent("cut before it was scoped", ()), hits=(), readings=(), cut=True)
+    for rounds in ((unasked,), ()):
+        found = outcome(Findings("root", "t", rounds=rounds), 0, failed_searches=0, searches=0)
+        assert found == (Outcome.LIMIT_REACHED, "the time was over before anything was searched")

@@ -1,0 +1,61 @@
+"""Scouting: a discovery leaf runs first, within its budget, and its siblings get the shortlist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.profiles.research import Mixed, desk
+
+from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.domain.plan import Gate, Node
+from corrobora.engine.scouting import SCAN_TOKENS, discovered, sweep
+from corrobora.roles.scout import Shortlist, Shortlisted
+
+BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
+SCOUT = Node(
+    "root/1",
+    "Sweep",
+    "Find sources on crane inspection at Brenhaven",
+    sub_questions=(SubQuestion("sq-1", "How often must harbour cranes be inspected?"),),
+    discovery=True,
+)
+OTHER = Node("root/2", "Rules", "Read the rules", sources=("given.md",))
+
+
+def shortlisted(given: Any) -> Shortlist:
+    chosen = tuple(Shortlisted(c.reference, c.title, 0.5, 0.5, 0.75, 0.5, "fits") for c in given.candidates[:1])
+    return Shortlist(chosen, excluded=(("fish.md", "speaks of fish"),))
+
+
+async def test_s0_without_a_discovery_leaf_nothing_is_swept() -> None:
+    analyst = Mixed({})
+    made = await desk("tree", analysts=(analyst,))
+    assert await discovered(Node("root", "t", "o", (OTHER,)), made.session) == ((), (OTHER,))
+    assert analyst.played == []
+
+
+async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
+    made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
+    made.session.brief = BRIEF
+    found, others = await discovered(Node("root", "t", "o", (SCOUT, OTHER)), made.session)
+    assert len(found) == 1
+    [link] = found[0].linked
+    assert link.priority == 0.75
+    assert [each.sources for each in others] == [("given.md", link.reference)]
+    assert "The scout left out fish.md: speaks of fish" in found[0].notes
+    assert found[0].summary.startswith("1. ")
+
+
+async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
+    async def scans(tokens: int | None) -> int:
+        analyst = Mixed({"scout": shortlisted})
+        made = await desk("tree", analysts=(analyst,))
+        made.session.brief = BRIEF
+        gates = () if tokens is None else (Gate(budget_tokens=tokens),)
+        await sweep(replace(SCOUT, gates=gates), made.session)
+        return len(analyst.given("extract"))
+
+    assert await scans(0) == 0
+    assert await scans(SCAN_TOKENS) == 1
+    assert await scans(None) > 1

@@ -1,0 +1,163 @@
+"""A shell for tests: the command line run in this process, or as a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from corrobora.assembly import Workspace
+from corrobora.domain.evidence import Source, SourceId
+from corrobora.faces.cli.main import run
+from corrobora.settings import load_settings
+
+DOCUMENTS = {
+    "bridge.md": (
+        "# The bridge at Arnholm\n\nThe bridge at Arnholm was opened in 1931 and carries two lanes of traffic. "
+        "The bridge at Arnholm is 412 metres long and was built of riveted steel by the Varde company.\n"
+    ),
+    "ferry.md": (
+        "# The ferry of Arnholm\n\nBefore the bridge was opened, a ferry carried carts across the Arnholm strait. "
+        "The ferry of Arnholm made its last crossing in 1931, after ninety years of service.\n"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def complaint(self) -> str:
+        """The last line on stderr, which must be one line of ours."""
+        lines = self.err.strip().splitlines()
+        assert lines, "nothing was said"
+        assert lines[-1].startswith("corrobora: ")
+        assert "Traceback" not in self.err
+        return lines[-1]
+
+
+class Shell:
+    """Runs command lines. `env` is all of the environment that they see beside what a process needs."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self._capture = capture
+        self._patch = patch
+        for name in list(os.environ):
+            if name.startswith("CORROBORA_") or name.endswith(("_API_KEY", "_MODEL_ID")):
+                patch.delenv(name)
+        patch.setenv("CORROBORA_HOME", str(self.home))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "user"))
+        patch.setenv("HOME", str(folder))
+        patch.chdir(folder)
+
+    def setenv(self, **values: str) -> None:
+        for name, value in values.items():
+            self._patch.setenv(name, value)
+
+    def __call__(self, *args: str) -> Result:
+        """Run in this process; a bug raises."""
+        self._capture.readouterr()
+        code = run(args)
+        captured = self._capture.readouterr()
+        return Result(int(code), captured.out, captured.err)
+
+    def start(self, *args: str | bytes, **more: object) -> subprocess.Popen[bytes]:
+        command: Sequence[str | bytes] = (sys.executable, "-m", "corrobora", *args)
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, **(pipes | more))  # type: ignore[call-overload]
+
+    def process(self, *args: str | bytes, stdin: bytes = b"", **more: object) -> Result:
+        """Run as a process of its own."""
+        with self.start(*args, stdin=subprocess.PIPE, **more) as process:
+            out, err = process.communicate(stdin, timeout=120)
+        return Result(process.returncode, out.decode(), err.decode())
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A shell in an empty folder, without a database."""
+    hook = sys.excepthook
+    yield Shell(tmp_path, capsys, monkeypatch)
+    sys.excepthook = hook
+
+
+@pytest.fixture
+def served(shell: Shell, database_url: str) -> Shell:
+    """A shell with a fresh database."""
+    shell.setenv(CORROBORA_DATABASE_URL=database_url)
+    return shell
+
+
+async def _fill(name: str, documents: dict[str, str], url: str) -> None:
+    settings = load_settings(env={"CORROBORA_DATABASE_URL": url}, user_file=Path("/nonexistent"))
+    async with Workspace.open(settings) as workspace:
+        library = workspace.library([name])
+        for address, text in documents.items():
+            sha = hashlib.sha256(text.encode()).hexdigest()
+            title = text.splitlines()[0].strip("# ")
+            await library.store(Source(SourceId(""), title, address, sha, origin=sha), text, space=name)
+        await library.close()
+
+
+@pytest.fixture(scope="session")
+def filled_url(database_server: str) -> Iterator[str]:
+    """The URL of one database for the whole session, with a library `docs`: runs in it do not see each other."""
+    url = database_server.replace("/postgres?", "/cli_filled?")
+    with psycopg.connect(database_server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE cli_filled TEMPLATE corrobora_template")
+        asyncio.run(_fill("docs", DOCUMENTS, url))
+        yield url
+        connection.execute("DROP DATABASE cli_filled WITH (FORCE)")
+
+
+@pytest.fixture
+def filled(shell: Shell, filled_url: str) -> Shell:
+    """A shell with a database and a library `docs` of two documents."""
+    shell.setenv(CORROBORA_DATABASE_URL=filled_url)
+    return shell
+
+
+QUESTION = "When was the bridge at Arnholm opened?"
+
+
+@pytest.fixture
+def finished(filled: Shell) -> tuple[Shell, str]:
+    """A shell and the id of a run that has ended."""
+    return filled, json.loads(filled(QUESTION, "-l", "docs", "--json", "-q").out)["run_id"]
+
+
+@pytest.fixture
+def waiting(filled: Shell) -> tuple[Shell, str]:
+    """A shell and the id of a run whose plan waits."""
+    result = filled(QUESTION, "-l", "docs", "-p", "tree", "--no-input", "--display", "jsonl")
+    return filled, json.loads(result.out.splitlines()[0])["run_id"]
+
+
+LAKES = "# Lakes of the north\n\nThe lakes of the north hold perch and pike, and freeze over every winter.\n"
+
+
+@pytest.fixture
+def folder(served: Shell) -> Shell:
+    """A folder with one good document and two that cannot be read."""
+    docs = served.folder / "papers"
+    docs.mkdir()
+    (docs / "lakes.md").write_text(LAKES)
+    (docs / "broken.pdf").write_bytes(b"\x00\x01\x02" * 500)
+    (docs / ".env").write_text("SECRET=planted")
+    return served

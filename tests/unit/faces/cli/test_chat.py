@@ -1,0 +1,113 @@
+"""`corrobora chat`, `--plan`, `--deliver` and `--until-stage`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corrobora
+
+BROAD = "Tell me everything about bridges"
+
+
+QUESTION = "When was the bridge at Arnholm opened and how long is it?"
+
+
+PHRASE = "Authorized to execute"
+
+
+def lines(*said: str) -> bytes:
+    return "".join(f"{line}\n" for line in said).encode()
+
+
+def test_s0_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> None:
+    result = filled.process("chat", "-l", "docs", stdin=lines(BROAD, PHRASE, "please", QUESTION, PHRASE))
+    assert result.code == 0
+    assert result.err.count("cannot take this question as it stands") == 3
+    assert "This can be researched." in result.err
+    assert "412 metres" in result.out
+
+
+@pytest.mark.parametrize("said", [(), (BROAD,), (PHRASE,), (BROAD, PHRASE), (QUESTION,), (QUESTION, f"{PHRASE}!")])
+def test_s0_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any, said: tuple[str, ...]) -> None:
+    before = filled("runs", "list", "--json").out
+    result = filled.process("chat", "-l", "docs", stdin=lines(*said))
+    assert (result.code, result.out) == (3, "")
+    assert "authorized" in result.complaint
+    assert filled("runs", "list", "--json").out == before
+
+
+def test_s0_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: Any) -> None:
+    deep: dict[str, Any] = {"title": "leaf"}
+    for level in range(5):
+        deep = {"title": f"level {level}", "children": [deep]}
+    (filled.folder / "plan.json").write_text(json.dumps(deep))
+    result = filled("research", QUESTION, "-l", "docs", "-p", "tree", "--plan", "plan.json", "-y")
+    assert result.code == 2
+    assert "deeper than 3" in result.complaint
+
+
+def test_s0_a_suggested_plan_is_used(filled: Any) -> None:
+    (filled.folder / "plan.json").write_text(json.dumps({"title": "Mine", "children": [{"title": QUESTION}]}))
+    result = filled("research", QUESTION, "-l", "docs", "-p", "tree", "--plan", "plan.json", "--plan-only", "--json")
+    assert json.loads(result.out)["root"]["title"] == "Mine"
+
+
+def test_s1_deliver_hands_the_report_on_once(filled: Any) -> None:
+    out = filled.folder / "delivered"
+    result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{out}", "--json", "-q")
+    assert result.code == 0
+    assert "412 metres" in (out / "report.md").read_text()
+    run = json.loads(result.out)["run_id"]
+    (out / "report.md").unlink()
+    assert filled("resume", run, "-q").code == 0
+    assert not (out / "report.md").exists(), "what was delivered is not delivered again"
+    assert filled("resume", run, "--from-stage", "delivery", "-q").code == 0
+    assert (out / "report.md").exists()
+
+
+def test_s1_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any) -> None:
+    (filled.folder / "file").write_text("no folder")
+    result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{filled.folder / 'file' / 'x'}")
+    assert result.code == 7
+    assert "412 metres" in result.out
+    assert "cannot be written" in result.complaint
+
+
+@pytest.mark.parametrize("target", ["pigeon:x", "email:a@b.org", "webhook", "webhook:https://example.org", "email:no"])
+def test_s1_a_delivery_that_cannot_work_is_exit_2_before_a_run(filled: Any, target: str) -> None:
+    assert filled("research", QUESTION, "-l", "docs", "--deliver", target).code == 2
+
+
+@pytest.mark.parametrize(("stage", "last"), [("init", "plan"), ("generation", "review"), ("verify", "verify")])
+def test_s1_until_stage_pauses_and_resume_goes_on(filled: Any, stage: str, last: str) -> None:
+    result = filled("research", QUESTION, "-l", "docs", "--until-stage", stage, "--json", "-q")
+    assert result.code == 0
+    assert f"pauses after the stage {last}" in result.err
+    made = json.loads(result.out)
+    assert made["outcome"] is None
+    assert "412 metres" in filled("resume", made["run_id"], "-q").out
+
+
+def test_a_delivery_folder_is_stored_by_its_absolute_path(filled: Any) -> None:
+    result = filled("research", QUESTION, "-l", "docs", "--deliver", "folder:here", "--json", "-q")
+    assert result.code == 0
+    assert (Path(filled.folder) / "here" / "report.md").exists()
+
+
+async def test_s0_a_program_talks_to_the_manager_and_gets_the_report(filled: Any) -> None:
+    async with corrobora.chat(library="docs") as manager:
+        assert "cannot take" in await manager.say(BROAD)
+        assert not manager.agreed
+        with pytest.raises(corrobora.NeedsHuman):
+            await manager.report()
+        await manager.say(PHRASE)
+        assert not manager.authorized
+        await manager.say(QUESTION)
+        assert manager.agreed
+        await manager.say(PHRASE)
+        assert manager.authorized
+        assert "412 metres" in (await manager.report()).markdown

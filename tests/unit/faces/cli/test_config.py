@@ -1,0 +1,54 @@
+"""`corrobora config`, `profiles`, `doctor`, `db`, `completion`: what is said about this installation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from corrobora.settings.keys import KEYS
+
+
+def test_config_show_names_every_origin_and_no_secret(shell: Any) -> None:
+    shell.setenv(
+        OPENAI_API_KEY="planted-secret", CORROBORA_TIME="7", CORROBORA_DATABASE_URL="postgresql://u:planted-secret@h/d"
+    )
+    (shell.folder / "corrobora.toml").write_text(
+        'profile = "rounds"\n[models.endpoints.lan]\nbase_url = "http://10.0.0.5/v1"\n'
+    )
+    result = shell("config", "show", "--origin")
+    assert "profile = rounds    # project file (" in result.out
+    assert "time = 7.0    # environment (CORROBORA_TIME)" in result.out
+    assert "keys.openai = env:OPENAI_API_KEY (set)    # vendor environment (OPENAI_API_KEY)" in result.out
+    assert "models.endpoints.lan.base_url = http://10.0.0.5/v1" in result.out
+    assert "planted-secret" not in result.out + result.err
+    rows = json.loads(shell("config", "show", "--json").out)
+    assert "planted-secret" not in json.dumps(rows)
+    assert {"name": "deep", "value": "False", "origin": "default"} in rows
+
+
+def test_config_path(shell: Any) -> None:
+    assert shell("config", "path").out.strip().endswith("config.toml")
+
+
+def test_c01_c02_a_bad_configuration_is_one_line_for_every_command(shell: Any) -> None:
+    (shell.folder / "corrobora.toml").write_text("profile = \n")
+    for args in (("config", "show"), ("doctor",), ("runs", "list"), ("a question", "-l", "x"), ("db", "status")):
+        result = shell(*args)
+        assert (result.code, "line 1, column 11" in result.complaint) == (2, True)
+
+
+def test_every_setting_that_is_set_is_shown_with_its_value(shell: Any) -> None:
+    """Also the ones that are added later: each is set by its variable and must come back."""
+    values = {"angles": "2", "time": "7", "display": "plain", "deep": "true", "strict": "true", "offline": "true"}
+    values |= {"sources.reader": "firecrawl"}
+    for key in KEYS:
+        text = (
+            "http://127.0.0.1:9/x"
+            if key.name.endswith("_url") or key.name.endswith(".url")
+            else values.get(key.name, "1")
+        )
+        shell.setenv(**{key.variable: "a:b" if key.name.startswith("models.") else text})
+    shown = {row["name"]: row for row in json.loads(shell("config", "show", "--json").out)}
+    for key in KEYS:
+        assert shown[key.name]["value"] not in ("-", ""), key.name
+        assert key.variable in shown[key.name]["origin"]

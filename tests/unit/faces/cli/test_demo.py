@@ -1,0 +1,14 @@
+"""`corrobora demo`: the main job on the shipped documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_the_demo_prints_a_cited_report_without_key_or_network(served: Any) -> None:
+    result = served("demo")
+    assert result.code == 0
+    assert result.out.startswith("# ")
+    assert "sha256:" in result.out
+    assert "extractive" in result.out
+    assert "report   " in result.err

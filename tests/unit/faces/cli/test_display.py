@@ -1,0 +1,38 @@
+"""Displays: chosen by flag and terminal, silent when nobody listens."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from corrobora.domain.events import Event, EventType
+from corrobora.faces.cli.display import Jsonl, Plain, Rich, Silent, choose
+
+EVENT = Event(EventType.SEARCH, "k", "root/round/1", 1, {"query": "why", "provider": "library", "hits": 2}, 5, "2026")
+
+
+def test_choice() -> None:
+    assert isinstance(choose("none", as_json=False), Silent)
+    assert isinstance(choose("plain", as_json=False), Plain)
+    assert isinstance(choose("jsonl", as_json=False), Jsonl)
+    assert isinstance(choose("auto", as_json=False), Plain)  # stderr of a test is no terminal
+    assert not isinstance(choose("rich", as_json=False, env={"TERM": "dumb"}), Rich)
+
+
+def test_jsonl_envelope() -> None:
+    out = io.StringIO()
+    display = Jsonl(out)
+    display.launch("r_1", "/x")
+    display.show(EVENT)
+    display.close(0)
+    launch, search, done = map(json.loads, out.getvalue().splitlines())
+    assert launch == {"event": "launch", "run_id": "r_1", "artifacts": "/x"}
+    assert (search["seq"], search["type"], search["node"], search["round"]) == (5, "search", "root/round/1", 1)
+    assert search["data"] == dict(EVENT.data)
+    assert done == {"event": "done", "run_id": "r_1", "exit": 0}
+
+
+def test_a_closed_stream_is_silence() -> None:
+    out = io.StringIO()
+    out.close()
+    Jsonl(out).show(EVENT)

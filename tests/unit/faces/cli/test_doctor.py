@@ -1,0 +1,22 @@
+"""`corrobora doctor`: what is there, what is missing, no secret."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def test_doctor_says_what_is_there_and_what_is_missing(served: Any) -> None:
+    served.setenv(TAVILY_API_KEY="planted-secret")
+    result = served("doctor")
+    assert result.code == 0
+    assert "database" in result.out
+    assert "key tavily     set (vendor environment (TAVILY_API_KEY))" in result.out
+    assert "planted-secret" not in result.out
+    assert {row["what"] for row in json.loads(served("doctor", "--json").out)} >= {"python", "disk", "local models"}
+
+
+def test_doctor_of_a_database_that_is_down_is_exit_1_with_the_next_step(shell: Any) -> None:
+    shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
+    result = shell("doctor")
+    assert (result.code, "!!  database" in result.out, "CORROBORA_DATABASE_URL" in result.out) == (1, True, True)

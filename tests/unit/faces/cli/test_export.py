@@ -1,0 +1,14 @@
+"""`corrobora export`: the report of a run as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def test_export(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("export", run, "-o", "out").code == 0
+    assert sorted(path.name for path in (shell.folder / "out").iterdir()) == ["report.html", "report.json", "report.md"]
+    assert shell("export", run, "-f", "md", "-o", "one.md").out == "one.md\n"
+    assert shell("export", run, "-f", "pdf", "-o", "x").code == 2
+    assert "--force" in shell("export", run, "-o", "out").complaint

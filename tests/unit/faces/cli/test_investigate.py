@@ -1,0 +1,71 @@
+"""`corrobora investigate` and `steer`: S4's given thread and S3's interrupt, from the command line to the files."""
+
+from __future__ import annotations
+
+import json
+
+THREAD = """
+round_budget = 4
+artifact_dir = "reports"
+[thread]
+name = "Arnholm Bridge"
+sub_questions = ["When was the bridge at Arnholm opened?", "How long is the bridge at Arnholm?"]
+subjects = ["bridge", "ferry"]
+[brief]
+question = "What is known of the bridge at Arnholm?"
+known_facts = ["The bridge at Arnholm is 400 metres long and was built of riveted steel by the Varde company."]
+"""
+QUESTION = "When was the bridge at Arnholm opened?"
+
+
+def test_s4_investigate_writes_its_reports_to_the_folder_of_the_thread(filled):
+    (filled.folder / "thread.toml").write_text(THREAD)
+    result = filled("investigate", "thread.toml", "-l", "docs", "-q")
+    assert result.code == 0
+    assert "1931" in result.out
+    names = sorted(path.name for path in (filled.folder / "reports").iterdir())
+    assert names[-1] == "thread-completion-arnholm-bridge.md"
+    assert names[0] == "micro-report-arnholm-bridge-round-1.md"
+    report = (filled.folder / "reports" / names[-1]).read_text()
+    assert f"**Micro-reports generated:** {len(names) - 1}" in report
+    assert "known fact of the brief" in report
+
+
+def test_s4_investigate_names_what_is_wrong_with_a_thread_before_anything_runs(filled):
+    (filled.folder / "thread.toml").write_text(THREAD.replace("round_budget = 4", "round_budget = 0"))
+    result = filled("investigate", "thread.toml", "-l", "docs")
+    assert result.code == 2
+    assert "round_budget" in result.complaint
+    assert filled("investigate", "nowhere.toml", "-l", "docs").code == 2
+
+
+def test_s4_investigate_needs_something_to_search(filled):
+    (filled.folder / "thread.toml").write_text(THREAD)
+    result = filled("investigate", "thread.toml")
+    assert result.code == 2
+    assert "nothing to search" in result.complaint
+
+
+def test_s3_a_run_pauses_between_rounds_is_steered_and_goes_on(filled):
+    args = ("-l", "docs", "-p", "rounds", "-s", "pause_between_rounds=true", "--no-input", "--display", "jsonl")
+    result = filled(QUESTION, *args)
+    assert result.code == 3
+    run = json.loads(result.out.splitlines()[0])["run_id"]
+    assert json.loads(filled("runs", "show", run, "--json").out)["status"] == "paused"
+    assert filled("steer", run, "the last crossing of the ferry").code == 0
+    assert filled("resume", run, "-q").code == 3
+    assert filled("steer", run, "").code == 0
+    ended = filled("resume", run, "-q", "--json")
+    assert ended.code == 0
+    rounds = json.loads(ended.out)["findings"]["rounds"]
+    asked = [[query["text"] for query in each["intent"]["queries"]] for each in rounds]
+    assert len(asked) == 3
+    assert "the last crossing of the ferry" in asked[1]
+    assert "the last crossing of the ferry" not in asked[2]
+
+
+def test_s3_a_run_that_does_not_pause_cannot_be_steered(finished):
+    shell, run = finished
+    result = shell("steer", run, "anything")
+    assert result.code == 2
+    assert "does not pause" in result.complaint

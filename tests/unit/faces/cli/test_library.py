@@ -1,0 +1,47 @@
+"""`corrobora library`: documents in, listed, searched, removed; group K as far as the command line goes."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+
+def test_add_list_show_search_and_rm(folder: Any) -> None:
+    added = folder("library", "add", "lakes", "papers")
+    assert added.code == 0
+    assert "1 read, 0 unchanged" in added.err
+    assert "skipped  broken.pdf: " in added.err
+    assert "1 unchanged" in folder("library", "add", "lakes", "papers").err
+    assert [row["name"] for row in json.loads(folder("library", "list", "--json").out)] == ["lakes"]
+    assert folder("library", "list").out.startswith("lakes 1 documents")
+    assert "lakes.md" in folder("library", "show", "lakes").out
+    assert "perch and pike" in folder("library", "search", "lakes", "which fish: perch?").out
+    assert folder("library", "rm", "lakes").out == "removed lakes\n"
+    assert folder("library", "list").out == ""
+    assert (folder.folder / "papers" / "lakes.md").exists()
+
+
+def test_bad_input(folder: Any) -> None:
+    (folder.folder / "empty").mkdir()
+    os.mkfifo(folder.folder / "pipe")
+    for args, part in (
+        (("library", "add", "../x", "papers"), "not a name for a library"),
+        (("library", "add", "x", "nowhere"), "does not exist"),
+        (("library", "add", "x", "empty"), "eadable"),
+        (("library", "add", "x", "pipe"), "pipe"),
+        (("library", "add", "x"), "PATH"),
+        (("library", "show", "lake"), "no library"),
+        (("library", "search", "lake", "a text"), "no library"),
+        (("library", "search", "lake", ""), "empty"),
+        (("library", "rm", "lake"), "no library lake"),
+    ):
+        result = folder(*args)
+        assert (args, result.code) == (args, 2)
+        assert part in result.complaint
+
+
+def test_k13_a_query_with_operators_is_text(folder: Any) -> None:
+    folder("library", "add", "lakes", "papers", "-q")
+    for text in ("perch & pike | !x", "'; drop table runs; --", 'ab:* <-> "cd"', "%perch%"):
+        assert folder("library", "search", "lakes", text).code == 0

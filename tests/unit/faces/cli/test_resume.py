@@ -1,0 +1,75 @@
+"""`corrobora resume` and `authorize`: going on with a stored run (group R as far as the command line goes)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def test_r11_resume_of_a_finished_run_prints_its_report_and_asks_nothing(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    before = json.loads(shell("runs", "show", run, "--json").out)
+    result = shell("resume", run)
+    assert result.code == 0
+    assert "1931" in result.out
+    assert "nothing was asked again" in result.err
+    assert json.loads(shell("runs", "show", run, "--json").out)["epoch"] == before["epoch"]
+
+
+def test_from_stage_redoes_the_run_from_there(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    lines = shell("resume", run, "--from-stage", "synthesize", "--display", "jsonl").out.splitlines()
+    assert lines[-1].endswith('"exit": 0}')
+    again = shell("--run-id", run, "--from-stage", "verification", "-q")
+    assert (again.code, "1931" in again.out) == (0, True)
+
+
+def test_authorize_takes_only_the_exact_phrase(waiting: tuple[Any, str]) -> None:
+    shell, run = waiting
+    wrong = shell("authorize", run, "--words", "yes please")
+    assert (wrong.code, "Authorized to execute" in wrong.complaint) == (2, True)
+    right = shell("authorize", run, "--words", "Authorized to execute", "-q")
+    assert (right.code, "1931" in right.out) == (0, True)
+
+
+def test_authorize_reads_the_phrase_from_stdin(waiting: tuple[Any, str]) -> None:
+    shell, run = waiting
+    result = shell.process("authorize", run, "-q", stdin=b"Authorized to execute\n")
+    assert (result.code, "1931" in result.out) == (0, True)
+
+
+def test_a_waiting_plan_is_saved_as_a_file(waiting: tuple[Any, str]) -> None:
+    shell, run = waiting
+    assert json.loads((shell.home / "runs" / run / "plan.json").read_text())["root"]["path"] == "root"
+
+
+def test_cancel_and_then_resume_goes_on(waiting: tuple[Any, str]) -> None:
+    shell, run = waiting
+    assert shell("cancel", run).out == f"cancelled {run}\n"
+    assert json.loads(shell("runs", "show", run, "--json").out)["status"] == "cancelled"
+    assert shell("resume", run, "--no-input").code == 3
+
+
+def test_r15_a_run_that_another_process_works_on_is_refused(filled: Any) -> None:
+    flags = ("-l", "docs", "-p", "rounds", "-s", "pause_seconds=20", "--display", "jsonl")
+    with filled.start("When was the bridge at Arnholm opened?", *flags) as process:
+        run = json.loads(process.stdout.readline())["run_id"]
+        while json.loads(process.stdout.readline()).get("type") != "search":
+            pass
+        result = filled("resume", run)
+        process.terminate()
+        process.communicate()
+    assert (result.code, "another process has it" in result.complaint) == (2, True)
+    assert f"corrobora cancel {run}" in result.complaint
+
+
+def test_sigkill_and_resume_deliver_the_report_without_asking_again(filled: Any) -> None:
+    flags = ("-l", "docs", "-p", "rounds", "-s", "pause_seconds=1", "--display", "jsonl")
+    with filled.start("When was the bridge at Arnholm opened?", *flags) as process:
+        run = json.loads(process.stdout.readline())["run_id"]
+        while json.loads(process.stdout.readline()).get("type") != "search":
+            pass
+        process.kill()
+        process.communicate()
+    result = filled.process("resume", run, "-q")
+    assert (result.code, "1931" in result.out) == (0, True)

@@ -1,0 +1,36 @@
+"""Drafts: the cited sentences of any Markdown draft."""
+
+from __future__ import annotations
+
+from corrobora.policies import phrases
+from corrobora.roles.extractive.drafts import heading, read
+
+BODY = f"""# Title
+
+## One
+
+First sentence [S1:C1]. Second one is here [S2:C2][S3:C3]!
+
+- A point without a marker.
+- Marker after the stop. [S4:C4]
+
+| Difference | Earlier | Later |
+|---|---|---|
+| a -> b | Old words [S1:C1]. | New words [S2:C2]. |
+
+---
+
+{phrases.NO_EVIDENCE} for this.
+"""
+
+
+def test_sentences_keep_their_markers_wherever_they_stand():
+    markers = [one.markers for one in read(BODY)]
+    assert markers == [("S1:C1",), ("S2:C2", "S3:C3"), (), ("S4:C4",), ("S1:C1",), ("S2:C2",)]
+    assert {one.section for one in read(BODY)} == {"One"}
+
+
+def test_headings_rules_and_wordings_of_code_are_no_sentences():
+    assert heading("## One") == "One"
+    assert heading("text") == ""
+    assert not any(phrases.NO_EVIDENCE in one.text for one in read(BODY))

@@ -1,0 +1,102 @@
+"""Extract without a model (S0, extractor)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.roles.extractive.samples import (
+    BIRD_DOCUMENT,
+    NEW_DOCUMENT,
+    OLD_DOCUMENT,
+    PARTS,
+    document,
+    excerpt,
+    play,
+)
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.domain.limits import LIMITS
+from corrobora.roles.extract import extract
+
+
+def test_quotes_are_literal_whole_sentences_and_answer_sub_questions():
+    found = play(extract, excerpt(OLD_DOCUMENT))
+    text = OLD_DOCUMENT.passages[0].text
+    assert found.relevant
+    assert {"sq-1", "sq-2"} <= {sq for quote in found.quotes for sq in quote.answers}
+    for quote in found.quotes:
+        assert quote.quote in text
+        assert LIMITS.quote_min_chars <= len(quote.quote) <= LIMITS.quote_max_chars
+        assert 0.0 <= quote.confidence <= 1.0
+
+
+def test_the_words_of_the_source_are_learned():
+    assert "thermal chamber (kiln)" in play(extract, excerpt(OLD_DOCUMENT)).terms
+
+
+def test_learned_words_find_what_the_question_says_otherwise():
+    text = "Safety\n\nOperators SHALL NOT open a thermal chamber above 200 degrees. Brooms are kept in the cellar."
+    of = document(7, "Safety", text)
+    asked = (SubQuestion("sq-1", "What are the rules on kiln safety doors?"),)
+    found = play(extract, excerpt(of, asked[0].text, asked, terms=("thermal chamber (kiln)",)))
+    assert any("thermal chamber" in quote.quote for quote in found.quotes)
+
+
+def test_a_source_that_speaks_of_something_else_is_not_relevant():
+    found = play(extract, excerpt(BIRD_DOCUMENT))
+    assert not found.relevant
+    assert found.quotes == ()
+
+
+def test_a_sentence_that_points_back_brings_the_one_before_it():
+    text = "Kilns\n\nThe kiln of the guild was built by Marta Lindqvist. It was opened for its inspection in 2019."
+    found = play(extract, excerpt(document(8, "Kilns", text)))
+    assert any(q.quote.startswith("The kiln of the guild") and q.quote.endswith("2019.") for q in found.quotes)
+
+
+def test_a_sentence_brings_the_one_that_limits_it():
+    text = "Kilns\n\nThe kiln rules allow no opening at night. However, a fitter may open it if there is smoke."
+    found = play(extract, excerpt(document(8, "Kilns", text)))
+    assert any(q.quote.endswith("if there is smoke.") and "no opening" in q.quote for q in found.quotes)
+
+
+def test_insights_come_under_the_triggers_only():
+    quiet = play(
+        extract,
+        excerpt(OLD_DOCUMENT, "What is a thermal chamber?", (SubQuestion("sq-1", "What is a thermal chamber?"),)),
+    )
+    assert (quiet.follow_ups, quiet.gaps, quiet.linked) == ((), (), ())
+    of = document(6, "Kilns", OLD_DOCUMENT.text + "\n\nA limitation of these kiln rules is that glaze is not covered.")
+    stated = play(extract, excerpt(of))
+    assert any("limitation" in gap for gap in stated.gaps)
+    against = play(
+        extract, excerpt(NEW_DOCUMENT, known_facts=("Operators SHOULD NOT open a thermal chamber above 200 degrees.",))
+    )
+    assert any("SHOULD NOT -> SHALL NOT" in text for text in against.contradicts_known)
+
+
+def test_linked_sources_are_listed_for_discovery():
+    of = document(
+        5, "Kilns", "Kilns\n\nThe kiln rules on opening stand in [the guild's book](https://guild.example/book)."
+    )
+    found = play(extract, excerpt(of, discovery_intense=True))
+    assert [link.reference for link in found.linked] == ["https://guild.example/book"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["The kiln rules changed in opening.", "**It** burns", "\n\n", "# Kiln", "| a | kiln |", "e.g. x"]
+        )
+    )
+)
+def test_any_text_gives_literal_quotes(pieces):
+    of = document(4, "T", " ".join(pieces))
+    for quote in play(extract, excerpt(of, parts=PARTS)).quotes:
+        assert quote.quote in of.text
+
+
+@pytest.mark.parametrize("hostile", ["kiln rules " * 3_000, "kiln. " * 3_000, "(kiln, " * 3_000, "[kiln](" * 3_000])
+def test_hostile_text_is_read_to_the_end(hostile):
+    play(extract, excerpt(document(4, "T", hostile)))

@@ -1,0 +1,58 @@
+"""Reflect without a model: coverage, gaps, contradictions, what is next."""
+
+from __future__ import annotations
+
+from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, document, facts_of, play
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.roles.reflect import Learned, reflect
+
+
+def learned(facts=(), question=QUESTION, parts=PARTS, **more):
+    values = {"path": "root", "question": question, "objective": "", "round": 1, "sub_questions": parts, "subjects": (),
+              "facts": tuple(facts), "contradictions": (), "past_queries": (), "terms": (),
+              "new_facts": len(facts)}  # fmt: skip
+    return Learned(**{**values, **more})
+
+
+def test_without_facts_every_sub_question_is_a_gap():
+    proposal = play(reflect, learned())
+    assert {gap.target for gap in proposal.gaps} >= {"sq-1", "sq-2"}
+    assert not proposal.done
+    assert proposal.next_topic
+
+
+def test_one_edition_lacks_the_other_side():
+    proposal = play(reflect, learned(facts_of(OLD_DOCUMENT)))
+    assert any("comparison" in gap.text or "side" in gap.text for gap in proposal.gaps)
+
+
+def test_both_editions_answer_and_differ():
+    proposal = play(reflect, learned(facts_of(OLD_DOCUMENT, NEW_DOCUMENT)))
+    assert "SHOULD NOT -> SHALL NOT" in {one.difference for one in proposal.contradictions}
+    assert set(proposal.answered) == {"sq-1", "sq-2"}
+
+
+def test_a_name_that_no_source_holds_is_a_gap():
+    asked = (SubQuestion("sq-1", "What did Oskar Brandt say of thermal chambers?"),)
+    facts = facts_of(
+        OLD_DOCUMENT, question="What is a thermal chamber?", parts=(SubQuestion("sq-1", "What is a thermal chamber?"),)
+    )
+    proposal = play(reflect, learned(facts, asked[0].text, asked))
+    assert any("Oskar Brandt" in gap.text for gap in proposal.gaps)
+
+
+def test_names_lead_on_and_names_nearest_to_the_relation_come_first():
+    question = "Where was the director of The Long Kiln born?"
+    parts = (SubQuestion("sq-1", question),)
+    of = document(
+        21, "The Long Kiln", "The Long Kiln is a British film of 1951 with Ann Castle, directed by Robert Marlow."
+    )
+    proposal = play(reflect, learned(facts_of(of, question=question, parts=parts), question, parts))
+    assert proposal.next_topic == "Robert Marlow"
+    assert not proposal.done
+
+
+def test_the_order_of_facts_does_not_change_contradictions():
+    facts = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
+    assert play(reflect, learned(facts)).contradictions == play(reflect, learned(facts[::-1])).contradictions

@@ -1,0 +1,35 @@
+"""Select: best facts first, repetitions out, editions apart."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, facts_of
+
+from corrobora.roles.extractive.select import diverse, ranked, said
+
+FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
+
+
+@given(st.permutations(FACTS))
+def test_the_order_of_facts_does_not_matter(facts):
+    assert ranked(PARTS[0].text, facts) == ranked(PARTS[0].text, FACTS)
+
+
+def test_what_speaks_to_the_question_comes_first():
+    assert "open" in said(ranked("How is a kiln opened?", FACTS)[0].fact)
+
+
+def test_both_editions_of_one_statement_stay():
+    chosen = diverse(ranked("How is a kiln opened?", FACTS), len(FACTS))
+    assert {one.fact.version for one in chosen} == {"2015 edition", "2021 edition"}
+    assert len({one.fact.id for one in chosen}) == len(chosen)
+
+
+def test_what_differs_answers_a_question_for_change():
+    by = {one.fact.id: one.worth for one in ranked("How did kiln rules change?", FACTS)}
+    first = next(iter(by))
+    boosted = {
+        one.fact.id: one.worth for one in ranked("How did kiln rules change?", FACTS, compared=frozenset({first}))
+    }
+    assert boosted[first] > by[first]

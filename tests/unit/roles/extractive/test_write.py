@@ -1,0 +1,114 @@
+"""Write without a model: only sentences of the sources, and an honest "not found"."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.unit.roles.extractive.samples import (
+    BIRD_DOCUMENT,
+    NEW_DOCUMENT,
+    OLD_DOCUMENT,
+    PARTS,
+    QUESTION,
+    facts_of,
+    play,
+)
+
+from corrobora.domain.brief import SubQuestion
+from corrobora.domain.thread import Gap
+from corrobora.policies import phrases
+from corrobora.policies.markup import plain
+from corrobora.roles.extractive.compare import contradictions
+from corrobora.roles.extractive.drafts import read
+from corrobora.roles.synthesize import Material, Part, summarize, synthesize
+
+FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
+LAYOUTS = ("questions", "angles", "words", "completion")
+
+
+def material(facts=FACTS, question=QUESTION, asked=PARTS, **more):
+    values = {"path": "root", "purpose": "report", "question": question, "title": "", "sub_questions": asked,
+              "parts": (Part("root", "Kilns", "", tuple(facts)),), "gaps": (),
+              "contradictions": contradictions(facts)}  # fmt: skip
+    return Material(**{**values, **more})
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("purpose", ["report", "gathering", "summary"])
+def test_every_sentence_stands_in_a_source_and_cites_it(layout, purpose):
+    draft = play(synthesize, material(layout=layout, purpose=purpose))
+    sources = plain(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
+    labels = ("2015 edition", "2021 edition")
+    assert read(draft.body)
+    for sentence in read(draft.body):
+        text = sentence.text
+        for label in labels:
+            text = text.removeprefix(f"{label}: ")
+        assert sentence.markers, sentence
+        assert text.rstrip(".!? ") in sources, sentence
+
+
+@pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "angles"])
+def test_differences_stand_side_by_side_with_their_editions(layout):
+    printed = "SHOULD NOT →" in play(synthesize, material(layout=layout)).body
+    assert printed is (layout == "completion")  # in the other reports the engine alone prints it
+    lines = play(synthesize, material(layout=layout, purpose="gathering")).body.splitlines()
+    at = lines.index("### SHOULD NOT → SHALL NOT (2015 edition → 2021 edition)")
+    assert "[S1:C1]" in lines[at + 2]
+    assert "[S2:C2]" in lines[at + 3]
+
+
+def test_a_report_by_angles_compares_in_a_table():
+    body = play(synthesize, material(layout="angles")).body
+    row = next(line for line in body.splitlines() if "SHALL NOT |" in line)
+    assert row.index("2015 edition") < row.index("[S1:C1]") < row.index("2021 edition") < row.index("[S2:C2]")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_without_evidence_the_report_says_so_plainly(layout):
+    body = play(synthesize, material(facts=(), layout=layout)).body
+    assert phrases.NO_EVIDENCE in body
+    assert read(body) == ()
+
+
+def test_evidence_about_something_else_is_no_evidence():
+    asked = (SubQuestion("sq-1", "How many nests did Oskar Brandt count for the Kestrel Institute?"),)
+    facts = facts_of(
+        BIRD_DOCUMENT, question="How many nests?", parts=(SubQuestion("sq-1", "How many nests were counted?"),)
+    )
+    body = play(synthesize, material(facts, asked[0].text, asked, contradictions=())).body
+    assert f"{phrases.NO_EVIDENCE} to answer the question" in body
+    assert "Oskar Brandt" in body
+
+
+def test_a_sub_question_without_facts_is_named():
+    parts = (*PARTS, SubQuestion("sq-9", "Who paints the harbour gates?"))
+    body = play(
+        synthesize, material(asked=parts, gaps=(Gap("No evidence for: Who paints the harbour gates?", "sq-9"),))
+    ).body
+    assert f"{phrases.NO_EVIDENCE} for: Who paints the harbour gates" in body
+
+
+def test_the_angle_layout_has_its_form():
+    parts = (Part("root/1", "Opening", "", FACTS[:3], angle="opening"), Part("root/2", "Inspection", "", FACTS[3:]))
+    body = play(synthesize, material(layout="angles", parts=parts, uncovered=("Fuel",))).body
+    lines = body.splitlines()
+    assert lines[0].startswith("# ")
+    assert [line for line in lines if line.startswith("## ")][:2] == ["## 1. Opening", "## 2. Inspection"]
+    assert "## Conclusion" in lines
+    assert lines.count("---") >= 2
+    assert re.search(r"\*\*\d+ months\*\*", body)
+    assert f"{phrases.NO_COVERAGE}: Fuel" in body
+
+
+def test_words_stay_within_the_limit_and_a_summary_is_short():
+    long = play(synthesize, material(words_max=2_000)).body
+    short = play(synthesize, material(words_max=120)).body
+    assert len(short.split()) <= len(long.split())
+    assert "#" not in play(summarize, material(purpose="summary")).body
+
+
+def test_the_order_of_facts_does_not_matter():
+    turned = material(parts=(Part("root", "Kilns", "", FACTS[::-1]),))
+    assert play(synthesize, turned) == play(synthesize, material())

@@ -1,0 +1,57 @@
+"""Blobs: what is written as a stream of rows is read back, and rows are as PostgreSQL lays them out."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.storage import blobs
+from corrobora.storage.tokens import unpack
+
+_POSTINGS = st.dictionaries(st.integers(0, 999_999_999), st.sets(st.integers(1, 2**31 - 1), min_size=1, max_size=5))
+
+
+def arrays(postings):
+    terms = [term for term in sorted(postings) for _ in postings[term]]
+    docs = [doc for term in sorted(postings) for doc in sorted(postings[term])]
+    docs = np.array(docs, np.int32)
+    return np.array(terms, np.int32), docs, (docs % 60_000).astype(np.uint16)
+
+
+def rows_of(stream):
+    """Read a binary COPY by its documentation: five fields a row, each with its length."""
+    assert stream.startswith(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+    at = 19
+    while (fields := struct.unpack_from(">h", stream, at)[0]) != -1:
+        at += 2
+        row = []
+        for _ in range(fields):
+            (size,) = struct.unpack_from(">i", stream, at)
+            row.append(stream[at + 4 : at + 4 + size])
+            at += 4 + size
+        yield [int.from_bytes(field, "big") for field in row[:4]], row[4]
+    assert at + 2 == len(stream)
+
+
+@given(_POSTINGS)
+def test_a_stream_holds_each_term_once_with_its_blob(postings):
+    terms, docs, codes = arrays(postings)
+    found = {}
+    for (space, term, seg, n), post in rows_of(blobs.copy_stream(3, 70_000, blobs.grouped(terms, docs, codes))):
+        assert (space, seg) == (3, 70_000)
+        found[term] = [part.tolist() for part in unpack(post, n)]
+    assert found == {
+        term: [sorted(ids), [doc % 60_000 for doc in sorted(ids)]] for term, ids in sorted(postings.items())
+    }
+
+
+@given(_POSTINGS)
+def test_blobs_written_one_after_the_other_are_split_again(postings):
+    terms, docs, codes = arrays(postings)
+    lists = blobs.grouped(terms, docs, codes)
+    stream = [post for _, post in rows_of(blobs.copy_stream(1, 1, lists))]
+    again = blobs.split(lists.sizes, b"".join(stream))
+    assert [part.tolist() for part in again] == [docs.tolist(), codes.tolist()]

@@ -1,0 +1,90 @@
+"""The catalog: stored once, replaced, retired; a snapshot outlives its passages."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.evidence import SourceId
+from corrobora.storage.catalog import Catalog, clean
+from corrobora.storage.library import PostgresLibrary
+
+_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
+assert _spec is not None
+assert _spec.loader is not None
+shelves = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(shelves)
+
+
+async def test_the_same_text_under_the_same_address_is_stored_once(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    (one,) = await catalog.store(space, [shelves.item(1, "Title", "Some text.")])
+    (two,) = await catalog.store(space, [shelves.item(1, "Title", "Some text.")])
+    assert (one.new, two.new) == (True, False)
+    assert (one.source, one.passages) == (two.source, two.passages)
+    (info,) = await catalog.spaces()
+    assert (info.name, info.sources, info.passages) == ("lib", 1, 1)
+
+
+async def test_k09_copies_under_other_addresses_share_one_origin(database):
+    catalog = Catalog(database)
+    found = await catalog.store(
+        await catalog.open("lib"), [shelves.item(1, "A", "Same text."), shelves.item(2, "B", "Same text.")]
+    )
+    assert found[0].source.id != found[1].source.id
+    assert found[0].source.origin == found[1].source.origin
+
+
+async def test_a_changed_file_replaces_its_passages_and_keeps_the_old_snapshot(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    (old,) = await catalog.store(space, [shelves.item(1, "A", "The length is eight.", path="/a")])
+    (new,) = await catalog.store(space, [shelves.item(1, "A", "The length is twelve.", path="/a")])
+    library = PostgresLibrary(database, ["lib"])
+    assert [hit.source for hit in await library.hybrid_search("length")] == [new.source.id]
+    _, text = await library.document(old.source.id)
+    assert text == "The length is eight."
+    assert await library.passages([old.passages[0].id]) == []
+
+
+async def test_what_a_database_cannot_hold_is_dropped_and_spans_stay_exact(database):
+    catalog = Catalog(database)
+    (stored,) = await catalog.store(
+        await catalog.open("lib"), [shelves.item(1, "A\0B", "One\0 two. \ud800 Three.", url="x\udcff")]
+    )
+    source, text = await PostgresLibrary(database, ["lib"]).document(stored.source.id)
+    assert source.title == "AB"
+    for passage in stored.passages:
+        assert text[passage.start : passage.end] == passage.text
+    assert clean("a\0") == "a"
+
+
+async def test_an_empty_text_is_refused(database):
+    catalog = Catalog(database)
+    with pytest.raises(UserError, match="no text"):
+        await catalog.store(await catalog.open("lib"), [shelves.item(1, "A", " ")])
+
+
+async def test_a_removed_space_leaves_nothing_behind(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    assert await catalog.remove("lib")
+    assert not await catalog.remove("lib")
+    for table in ("source", "snapshot", "passage", "lex_post", "lex_new", "lex_seg", "alias", "mention"):
+        row = await database.row(f"select count(*) from {table}")
+        assert row[0] == 0, table
+
+
+async def test_k12_an_index_of_another_tokenizer_is_refused(database):
+    await database.run("insert into library_setting values ('tokenizer', 'porter-0-other')")
+    with pytest.raises(JournalError, match="indexed as porter-0-other"):
+        await Catalog(database).open("lib")
+
+
+async def test_numbers_are_those_of_the_library(database):
+    (stored,) = await Catalog(database).store(await Catalog(database).open("lib"), [shelves.item(1, "A", "Text.")])
+    assert stored.source.id == SourceId(f"S{int(stored.source.id[1:])}")
+    assert stored.passages[0].id.startswith("C")

@@ -1,0 +1,114 @@
+"""The event log: replay from any number, live following, lost notifications, the end of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from corrobora.domain.events import Event, EventType
+from corrobora.domain.run import Request, RunStatus, Stage
+from corrobora.storage.database import Database
+from corrobora.storage.events import EventLog, read_events
+from corrobora.storage.journal import RunJournal
+from corrobora.storage.rewind import rewind
+from corrobora.storage.runs import Runs
+from corrobora.storage.writer import JournalWriter
+
+
+async def attempt(database: Database, writer: JournalWriter) -> RunJournal:
+    runs = Runs(database)
+    run = await runs.create(Request("Which?"))
+    epoch = await runs.claim(run, "test")
+    assert epoch is not None
+    return await RunJournal.open(database, writer, run, epoch)
+
+
+def event(key: str, kind: EventType = EventType.THOUGHT) -> Event:
+    return Event(kind, key, "root", None, {"n": key})
+
+
+async def numbers(log: EventLog, run: str, after: int = 0) -> Sequence[int]:
+    return [each.seq async for each in log.follow(run, after)]
+
+
+async def test_a_follower_gets_past_and_live_events_and_ends_with_the_run(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        for number in range(5):
+            journal.tell(event(str(number)))
+        await journal.flush()
+        followers = [asyncio.create_task(numbers(log, journal.run, after)) for after in (0, 3, 7)]
+        for number in range(5, 1200):
+            journal.tell(event(str(number)))
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        journal.tell(event("end", EventType.RUN_FINISHED))
+        for after, follower in zip((0, 3, 7), followers, strict=True):
+            assert await follower == list(range(after + 1, 1202))
+
+
+@pytest.mark.parametrize("status", [RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED])
+async def test_a_follower_ends_when_the_run_is_final_without_a_last_event(
+    database: Database, status: RunStatus
+) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        journal.tell(event("a"))
+        await journal.flush()
+        await Runs(database).finish(journal.run, journal.epoch, status)
+        assert await follower == [1]
+        assert await numbers(log, journal.run, 1) == []
+
+
+async def test_a_follower_outlives_its_listening_connection(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database, poll_seconds=0.05) as log:
+        journal = await attempt(database, writer)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        for number in range(4):
+            journal.tell(event(str(number)))
+            await journal.flush()
+            await database.run(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            )
+        journal.tell(event("end", EventType.RUN_FINISHED))
+        assert await follower == [1, 2, 3, 4, 5]
+
+
+async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:
+    async with EventLog(database) as log:
+        assert await numbers(log, "r_unknown") == []
+
+
+async def test_the_end_of_a_run_that_was_rewound_is_not_its_end(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        journal.tell(event("finished", EventType.RUN_FINISHED))
+        await journal.flush()
+        await rewind(database, await ended(database, journal), Stage.SYNTHESIZE)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        epoch = await Runs(database).claim(journal.run, "again")
+        assert epoch is not None
+        again = await RunJournal.open(database, writer, journal.run, epoch)
+        again.tell(event("finished", EventType.RUN_FINISHED))
+        await again.flush()
+        assert await follower == [1, 2]
+
+
+async def ended(database: Database, journal: RunJournal) -> str:
+    await Runs(database).finish(journal.run, journal.epoch, RunStatus.DONE)
+    return journal.run
+
+
+async def test_events_are_read_in_pages(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer:
+        journal = await attempt(database, writer)
+        for number in range(10):
+            journal.tell(event(str(number)))
+        await journal.flush()
+    page = await read_events(database, journal.run, after=4, limit=3)
+    assert [each.seq for each in page] == [5, 6, 7]
+    assert page[0].data == {"n": "4"}

@@ -1,0 +1,86 @@
+"""Segments: tiers, tombstones, and readers who see every passage once."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+from corrobora.storage import segments
+from corrobora.storage.library import PostgresLibrary
+from corrobora.storage.segments import FAN, FOLD_AT, Segment, full_tier
+
+_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
+assert _spec is not None
+assert _spec.loader is not None
+shelves = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(shelves)
+
+
+async def counts(database):
+    return await database.row(
+        "select (select count(*) from lex_new), (select count(*) from lex_seg), (select coalesce(sum(docs), 0) from"
+        " lex_seg), (select count(*) from passage)"
+    )
+
+
+def test_the_lowest_tier_with_eight_is_merged():
+    small = [Segment(at, FOLD_AT) for at in range(9)]
+    large = [Segment(100 + at, FOLD_AT * FAN) for at in range(8)]
+    assert [each.seg for each in full_tier(large + small)] == list(range(8))
+    assert [each.seg for each in full_tier(large + small[:7])] == [100 + at for at in range(8)]
+    assert full_tier(small[:7]) == ()
+
+
+async def test_upkeep_folds_at_256_and_merges_eight(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(255)], batch=51)
+    space = await catalog.open("lib")
+    await catalog.upkeep(space)
+    assert (await counts(database))[:2] == (255, 0)
+    await shelves.fill(database, [shelves.made(255)])
+    await catalog.upkeep(space)
+    assert (await counts(database))[:3] == (0, 1, 256)
+    await shelves.fill(database, [shelves.made(at) for at in range(256, 256 * 8)], batch=256)
+    assert (await counts(database))[1] == 8
+    await catalog.upkeep(space)
+    assert (await counts(database))[:3] == (0, 1, 2048)
+
+
+async def test_deleted_passages_are_never_found_and_leave_the_index_at_the_forced_merge(database):
+    items = [shelves.item(at, "", f"{shelves.WORDS[at % 16]} n{at}.", path=f"/f/{at}") for at in range(400)]
+    catalog = await shelves.fill(database, items)
+    space = await catalog.open("lib")
+    library = PostgresLibrary(database, ["lib"])
+    await catalog.retire(space, [f"/f/{at}" for at in range(150)])
+    assert await library.hybrid_search("n17") == []
+    assert (await library.hybrid_search("n317"))[0].url == "doc:317"
+    await catalog.upkeep(space, deleted=True)
+    assert (await counts(database))[1:] == (1, 250, 250)
+    assert await library.hybrid_search("n17") == []
+    assert (await library.hybrid_search("n317"))[0].url == "doc:317"
+
+
+async def test_readers_beside_writer_fold_and_merge_see_every_old_passage_once(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    space = await catalog.open("lib")
+    done = asyncio.Event()
+
+    async def write():
+        for start in range(300, 1_500, 100):
+            await shelves.fill(database, [shelves.made(at) for at in range(start, start + 100)])
+            async with database.connection() as connection:
+                await segments.fold(connection, space)
+                await segments.merge(connection, space, everything=True)
+        done.set()
+
+    async def read():
+        library = PostgresLibrary(database, ["lib"])
+        asked = 0
+        while not done.is_set() or asked < 20:
+            hits = await library.hybrid_search(f"n{asked % 300}", limit=50)
+            assert [hit.url for hit in hits] == [f"doc:{asked % 300}"]
+            asked += 1
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write())
+        group.create_task(read())

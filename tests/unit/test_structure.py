@@ -1,0 +1,308 @@
+"""The habits of the tree, checked: what lies where, how long it is, what it may not say.
+
+Knows the files that git knows. A rule with exceptions lists each of them with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src" / "corrobora"
+UNIT = ROOT / "tests" / "unit"
+
+MAX_LINES = 400
+# One acceptance file for each seed (STYLE, tests): these two hold a test for every section of their seed.
+LONGER = frozenset({"tests/profiles/test_timed.py", "tests/profiles/test_triplet.py"})
+MAX_FUNCTION_LINES = 60  # 40 is the habit; a table of cases may be longer
+
+# Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
+TESTED_ELSEWHERE: dict[str, str] = {
+    "__init__.py": "unit/faces/test_python.py",  # the public names
+    "engine/delivery.py": "profiles/test_angles.py",  # the files and outcomes of whole runs
+    "engine/knowledge.py": "profiles/test_tree.py",  # recall and sharing over runs with a real store
+    "engine/reading.py": "wire/test_loopback_web.py",  # every document in one outcome
+    "engine/thread.py": "journal/test_engine_kill.py",  # the loop, killed and resumed at fifty points
+}
+
+# Test files in tests/unit without a source module of the same name, and what they are about.
+ABOUT_SOMETHING_ELSE = {
+    "test_structure.py": "the tree itself",
+    "faces/cli/test_flags.py": "every flag of `research` whose effect is outside the request",
+    "plugins/test_sockets.py": "the plugin that keeps tests on this machine",
+}
+
+# The places that may catch everything. Anything else hides bugs as "no evidence".
+MAY_CATCH_EVERYTHING = {
+    "engine/executor.py": "the leaf boundary: a bug in one leaf becomes recorded findings, its siblings go on (S1)",
+}
+
+# Tests that may be skipped, because the machine can not do what they are about.
+MAY_BE_SKIPPED = {
+    "tests/unit/storage/test_embedded.py": "only root can become somebody else",
+    "tests/unit/adapters/facts/test_qdrant.py": "the client of Qdrant is an extra",
+}
+
+BINARY = {".gz", ".pdf", ".docx", ".png", ".ico", ".bin", ".npy", ".onnx", ".zip"}
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """Return every file of the project: those git tracks or would, and that exist now."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        found = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    else:  # an unpacked archive without its history
+        made_here = {
+            ".venv",
+            "site",
+            "dist",
+            "build",
+            "__pycache__",
+            ".pytest_cache",
+            ".ruff_cache",
+            ".hypothesis",
+            ".git",
+        }
+        found = [path for path in ROOT.rglob("*") if not made_here & set(path.relative_to(ROOT).parts)]
+    return tuple(sorted(path for path in found if path.is_file()))
+
+
+def python_files(*folders: str) -> list[Path]:
+    """Return the Python files below some folders of the project."""
+    roots = [ROOT / folder for folder in folders]
+    return [path for path in tracked() if path.suffix == ".py" and any(path.is_relative_to(root) for root in roots)]
+
+
+def text_files() -> list[Path]:
+    return [path for path in tracked() if path.suffix not in BINARY and "recorded" not in path.parts]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def has_something_to_run(path: Path) -> bool:
+    """Tell whether a module has a function with a body: values and protocols alone have nothing to test."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not all(
+            isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) for line in node.body
+        ):
+            return True
+    return False
+
+
+def imported_by_tests_of(layer: str) -> set[str]:
+    """Return the dotted names that the tests of a layer import, as written; `testing` is what all tests are made of."""
+    names: set[str] = set()
+    for path in python_files("tests" if layer == "testing" else f"tests/unit/{layer}"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def test_every_source_module_is_tested_in_the_folder_of_its_layer() -> None:
+    """By a file of its name; a module that others only use may be imported by a test of its layer instead."""
+    imported = {layer.name: imported_by_tests_of(layer.name) for layer in SRC.iterdir() if layer.is_dir()}
+    missing = []
+    for path in python_files("src/corrobora"):
+        inside = path.relative_to(SRC)
+        if not has_something_to_run(path) or str(inside) in TESTED_ELSEWHERE:
+            continue
+        home = inside.parent.parent if path.name == "__init__.py" else inside.parent
+        stem = inside.parent.name if path.name == "__init__.py" else inside.stem.strip("_")
+        dotted = ".".join(("corrobora", *inside.with_suffix("").parts)).removesuffix(".__init__")
+        if not (UNIT / home / f"test_{stem}.py").exists() and dotted not in imported.get(inside.parts[0], set()):
+            missing.append(f"{inside}: expected {named(UNIT / home / f'test_{stem}.py')}")
+    assert not missing, "\n".join(missing)
+
+
+def test_every_unit_test_file_names_a_source_module() -> None:
+    stray = []
+    for path in python_files("tests/unit"):
+        inside = path.relative_to(UNIT)
+        if not path.name.startswith("test_") or str(inside) in ABOUT_SOMETHING_ELSE:
+            continue
+        stem = path.stem.removeprefix("test_")
+        home = SRC / inside.parent
+        if not any(((home / f"{stem}.py").exists(), (home / f"__{stem}__.py").exists(), (home / stem).is_dir())):
+            stray.append(str(inside))
+    assert not stray, "no source module for: " + ", ".join(stray)
+
+
+def test_exceptions_from_the_mirror_still_exist() -> None:
+    assert [name for name in TESTED_ELSEWHERE if not (SRC / name).exists()] == []
+    assert [test for test in TESTED_ELSEWHERE.values() if not (ROOT / "tests" / test).exists()] == []
+    assert [name for name in ABOUT_SOMETHING_ELSE if not (UNIT / name).exists()] == []
+    assert [name for name in MAY_BE_SKIPPED if not (ROOT / name).exists()] == []
+    assert [name for name in MAY_CATCH_EVERYTHING if not (SRC / name).exists()] == []
+
+
+def test_no_file_is_longer_than_its_limit() -> None:
+    long = {
+        named(path): lines
+        for path in python_files("src", "tests", "bench", "docs")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MAX_LINES and named(path) not in LONGER
+    }
+    assert not long
+
+
+def test_no_function_is_longer_than_its_limit() -> None:
+    long = {}
+    for path in python_files("src"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > MAX_FUNCTION_LINES:
+                    long[f"{named(path)}:{node.name}"] = lines
+    assert not long
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [
+        named(path)
+        for path in python_files("src", "tests", "bench", "docs")
+        if path.read_text(encoding="utf-8").strip()
+        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not silent
+
+
+def test_no_module_is_a_drawer() -> None:
+    drawers = re.compile(r"^(utils?|helpers?|common|misc|base_.*|shared|core)$")
+    assert [named(path) for path in python_files("src", "tests", "bench") if drawers.match(path.stem)] == []
+
+
+def test_everything_is_caught_only_where_the_list_says_so() -> None:
+    broad = []
+    for path in python_files("src"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            names = (
+                {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"Exception"}
+            )
+            reraises = any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
+            if names & {"Exception", "BaseException"} and not reraises:
+                broad.append((str(path.relative_to(SRC)), f"{named(path)}:{node.lineno}"))
+    assert [where for file, where in broad if file not in MAY_CATCH_EVERYTHING] == []
+
+
+def test_values_and_policies_never_ask_what_time_it_is() -> None:
+    asks = re.compile(r"\b(?:datetime\.now|datetime\.utcnow|datetime\.today|date\.today)\b")
+    asking = [
+        named(path)
+        for path in python_files("src/corrobora/domain", "src/corrobora/policies", "src/corrobora/roles")
+        if asks.search(path.read_text(encoding="utf-8"))
+    ]
+    assert not asking
+
+
+# Built by concatenation, so that this file does not contain what it looks for.
+BANNED = {
+    "to-do mark": re.compile(r"\b(?:" + "|".join(("TO" + "DO", "FIX" + "ME", "HA" + "CK", "XX" + "X")) + r")\b"),
+    "stub": re.compile("raise NotImplemented" + "Error"),
+    "registry host": re.compile(
+        "|".join(("pypi" + r"\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/opt/" + "pypi"))
+    ),
+    "path of one machine": re.compile(
+        "|".join((r"(?<![\w/.])/wo" + r"rk/", r"(?<![\w/.])/ro" + r"ot/", r"/ho" + r"me/\w+/", r"/Us" + r"ers/\w+/"))
+    ),
+    "secret": re.compile(
+        r"sk-(?:ant-|proj-)?[A-Za-z0-9]{24,}|tvly-[A-Za-z0-9]{24,}|gh[pousr]_[A-Za-z0-9]{30,}|AKIA[0-9A-Z]{16}"
+    ),
+    "private key": re.compile("-----BEGIN [A-Z ]*PRIV" + "ATE KEY-----"),
+}
+BANNED_IN_TESTS = {
+    "skipped test": re.compile(r"pytest\.(?:mark\.)?" + "skip" + r"(?:if)?\b|importor" + "skip"),
+    "mock": re.compile(
+        r"unittest\." + r"mock|from un" + r"ittest import mock|\bMagic" + r"Mock\b|monkey" + r"patch\.setattr"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BANNED)
+def test_no_file_contains(what: str) -> None:
+    found = [
+        f"{named(path)}:{number}"
+        for path in text_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if BANNED[what].search(line)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("what", BANNED_IN_TESTS)
+def test_no_test_contains(what: str) -> None:
+    allowed = MAY_BE_SKIPPED if what == "skipped test" else {}
+    found = [
+        named(path) for path in python_files("tests") if BANNED_IN_TESTS[what].search(path.read_text(encoding="utf-8"))
+    ]
+    assert [name for name in found if name not in allowed] == []
+
+
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
+
+
+def pins(name: str) -> dict[str, set[Version]]:
+    """Return the versions a lock file pins, by canonical name; markers may pin several."""
+    found: dict[str, set[Version]] = {}
+    for package, version in PIN.findall((ROOT / name).read_text(encoding="utf-8")):
+        found.setdefault(canonicalize_name(package), set()).add(Version(version))
+    return found
+
+
+def declared() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    return [Requirement(line) for line in (*project["dependencies"], *extras["dev"], *extras["dense"])]
+
+
+def test_the_locks_pin_what_the_project_declares() -> None:
+    runtime, dev = pins("requirements.txt"), pins("requirements-dev.txt")
+    for requirement in declared():
+        versions = dev.get(canonicalize_name(requirement.name))
+        assert versions, f"{requirement.name} is declared, but not locked; run: make lock"
+        assert all(version in requirement.specifier for version in versions), f"{requirement}: locked at {versions}"
+    assert {name: dev.get(name) for name in runtime} == runtime, "the two locks disagree; run: make lock"
+
+
+def test_the_locks_name_no_place_to_download_from() -> None:
+    for name in ("requirements.txt", "requirements-dev.txt", "requirements-build.txt"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "://" not in text
+        assert not re.search(r"^\s*--(?:index-url|extra-index-url|find-links|trusted-host)", text, re.MULTILINE)
+        blocks = re.split(r"\n(?=\S)", text.strip())
+        assert [block.split(" ")[0] for block in blocks if "--hash=sha256:" not in block] == []
+
+
+def test_pypdf_is_new_enough_to_survive_hostile_files() -> None:
+    floor = Version("6.16.1")  # the versions below it loop or run out of memory on published crafted files
+    (requirement,) = [requirement for requirement in declared() if requirement.name == "pypdf"]
+    assert Version("6.16.0") not in requirement.specifier
+    assert all(version >= floor for version in pins("requirements.txt")["pypdf"])
+
+
+def test_this_environment_is_the_locked_one() -> None:
+    locked = pins("requirements-dev.txt")
+    other = {
+        name: f"{found.version}, locked {sorted(map(str, locked[name]))}"
+        for found in metadata.distributions()
+        if (name := canonicalize_name(found.metadata["Name"])) in locked and Version(found.version) not in locked[name]
+    }
+    assert not other, "run: make test"

@@ -1,0 +1,235 @@
+"""The scripted provider: protocols, streams, latency, faults that repeat, and the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import httpx2
+import pytest
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from corrobora.adapters.models.building import build
+from corrobora.adapters.models.connect import parse_target
+from corrobora.testing.faults import KINDS, Fault, Faults
+from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.protocols import Asked, Said
+from corrobora.testing.server import MODELS, Latency, ModelServer, main
+
+TARGETS = {
+    "chat": "openai-chat:gpt-4.1@{url}/v1",
+    "responses": "openai:gpt-4.1@{url}/v1",
+    "anthropic": "anthropic:claude-sonnet-5@{url}",
+}
+TOOL = ToolDefinition(name="answer", parameters_json_schema={"type": "object", "properties": {}}, kind="output")
+
+
+async def told(server: ModelServer, kind: str, *, stream: bool, tool: bool = False) -> ModelResponse:
+    built = build(parse_target(TARGETS[kind].format(url=server.url), {}))
+    parameters = ModelRequestParameters()
+    if tool:
+        parameters = ModelRequestParameters(output_mode="tool", output_tools=[TOOL], allow_text_output=False)
+    asked = {"model_settings": ModelSettings(max_tokens=99), "model_request_parameters": parameters}
+    messages = [ModelRequest.user_text_prompt("hello", instructions="be brief")]
+    try:
+        if not stream:
+            return await model_request(built.model, messages, **asked)
+        async with model_request_stream(built.model, messages, **asked) as events:
+            received = [event async for event in events]
+            response = events.get()
+            assert received or not response.parts
+            return response
+    finally:
+        await built.client.aclose()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", TARGETS)
+async def test_text_usage_and_ending_arrive_in_every_protocol(kind: str, stream: bool):
+    said = Said("A text of some words, long enough for several events.", input_tokens=12, output_tokens=7)
+    async with ModelServer(lambda _: said) as server:
+        response = await told(server, kind, stream=stream)
+        asked = server.asked[0]
+    assert "".join(part.content for part in response.parts if isinstance(part, TextPart)) == said.text
+    assert (response.usage.input_tokens, response.usage.output_tokens) == (12, 7)
+    assert response.finish_reason == "stop"
+    assert (asked.system, asked.user, asked.max_tokens, asked.stream) == ("be brief", "hello", 99, stream)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", TARGETS)
+async def test_tool_calls_arrive_in_every_protocol(kind: str, stream: bool):
+    async with ModelServer(lambda _: '{"a": [1, "two"]}') as server:
+        response = await told(server, kind, stream=stream, tool=True)
+        assert server.asked[0].tool == "answer"
+    calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    assert [(call.tool_name, call.args_as_dict()) for call in calls] == [("answer", {"a": [1, "two"]})]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize(("ended", "reason"), [("length", "length"), ("refusal", "content_filter")])
+async def test_cut_answers_and_refusals_arrive_as_such(kind: str, stream: bool, ended, reason: str):
+    async with ModelServer(lambda _: Said("I", ended)) as server:
+        response = await told(server, kind, stream=stream)
+    refused = (response.provider_details or {}).get("refusal")
+    assert response.finish_reason == reason or refused
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", TARGETS)
+async def test_a_cut_connection_is_an_error_in_every_protocol(kind: str, stream: bool):
+    async with ModelServer(lambda _: "word " * 100, faults=[Fault("cut-connection")]) as server:
+        with pytest.raises(ModelAPIError):
+            await told(server, kind, stream=stream)
+
+
+async def post(server: ModelServer, *bodies: dict, path: str = "/v1/chat/completions") -> list[httpx2.Response]:
+    async with httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+        return list(await asyncio.gather(*(client.post(server.url + path, json=body) for body in bodies)))
+
+
+def asking(text: str) -> dict:
+    return {"model": "m", "messages": [{"role": "user", "content": text}]}
+
+
+async def statuses(faults: Sequence[Fault], seed: int, order: Sequence[int]) -> dict[int, list[int]]:
+    async with ModelServer(lambda _: "x", faults=faults, seed=seed) as server:
+        found: dict[int, list[int]] = {number: [] for number in order}
+        for number in (*order, *order):
+            found[number] += [reply.status_code for reply in await post(server, asking(str(number)))]
+        return dict(sorted(found.items()))
+
+
+async def test_faults_strike_the_same_calls_whatever_the_order():
+    faults = [Fault("429", p=0.3), Fault("500", p=0.2)]
+    once = await statuses(faults, 7, range(30))
+    assert once == await statuses(faults, 7, range(29, -1, -1))
+    assert once != await statuses(faults, 8, range(30))
+    flat = [status for pair in once.values() for status in pair]
+    assert 8 <= flat.count(429) <= 30
+    assert {200, 429, 500} == set(flat)
+
+
+async def test_a_limit_counts_calls_in_flight_and_says_when_to_come_back():
+    async with ModelServer(lambda _: "x", faults=[Fault("limit", k=3, retry_after=2)], latency=Latency(0.2)) as server:
+        replies = await post(server, *(asking(str(number)) for number in range(8)))
+    codes = [reply.status_code for reply in replies]
+    assert codes.count(200) == 3
+    assert {reply.headers["retry-after"] for reply in replies if reply.status_code == 429} == {"2"}
+    assert server.most_at_once >= 4
+
+
+async def test_an_outage_begins_and_ends():
+    async with ModelServer(lambda _: "x", faults=[Fault("outage", start=0.0, seconds=0.3)]) as server:
+        first = await post(server, asking("a"))
+        await asyncio.sleep(0.35)
+        second = await post(server, asking("a"))
+    assert [first[0].status_code, second[0].status_code] == [503, 200]
+
+
+async def test_latency_grows_with_the_answer():
+    async with ModelServer(lambda _: "x" * 400, latency=Latency(0.05, 0.001)) as server:
+        began = asyncio.get_running_loop().time()
+        await post(server, asking("a"))
+        assert asyncio.get_running_loop().time() - began >= 0.15
+
+
+async def test_models_are_listed_and_nonsense_is_refused():
+    async with ModelServer() as server, httpx2.AsyncClient(trust_env=False) as client:
+        listed = (await client.get(f"{server.url}/v1/models")).json()
+        assert [row["id"] for row in listed["data"]] == list(MODELS)
+        assert (await client.get(f"{server.url}/nosuch")).status_code == 404
+        assert (await client.post(f"{server.url}/v1/messages", content=b"{")).status_code == 400
+        assert (await client.post(f"{server.url}/v1/responses", json={"model": "m"})).status_code == 400
+
+
+def test_every_kind_of_fault_can_be_written_and_wrong_ones_are_told():
+    for kind in KINDS:
+        assert Fault.parse(f"{kind}:p=0.5,seconds=2").p == 0.5
+    assert Fault.parse("limit:k=9").k == 9
+    for wrong in ("nosuch", "429:q=1", "429:p=often"):
+        with pytest.raises(ValueError, match=r"unknown|often"):
+            Fault.parse(wrong)
+
+
+def test_forging_changes_markers_numbers_quotes_and_addresses_and_lists_them():
+    faults = Faults(seed=1)
+    body = " ".join(f"It moves {20 + n} litres [S{n}:C{n}]." for n in range(30))
+    answer = json.dumps({"body": body, "quotes": [{"quote": "It moves 25 litres", "passage": "C1"}], "n": 1})
+    forged = json.loads(faults.forge(answer, "call"))
+    assert forged["body"] != body
+    assert forged["quotes"][0]["quote"] != "It moves 25 litres"
+    assert forged["quotes"][0]["passage"] == "C1"
+    assert all(each in forged["body"] for each in faults.forged)
+    assert any(each.startswith("[S9") for each in faults.forged)
+    assert faults.forge("no json", "call") == "no json"
+    assert Faults(seed=1).forge(answer, "call") == json.dumps(forged, ensure_ascii=False)
+
+
+def test_the_command_serves_until_it_is_stopped():
+    command = [sys.executable, "-W", "error", "-m", "corrobora.testing.server", "--fault", "429:p=1", "--latency", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[2]
+            reply = httpx2.post(f"{url}/v1/chat/completions", json=asking("x"), trust_env=False)
+            assert reply.status_code == 429
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def test_the_command_refuses_an_unknown_fault(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as raised:
+        main(["--fault", "nosuch"])
+    assert raised.value.code == 2
+    assert "unknown fault 'nosuch'" in capsys.readouterr().err
+
+
+async def test_a_closed_server_leaves_no_talk_behind():
+    started = asyncio.Event()
+
+    async def respond(_request: Request) -> Response:
+        started.set()
+        await asyncio.sleep(60)
+        return Response()
+
+    began = time.monotonic()
+    async with HttpServer(respond) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await started.wait()
+    assert await reader.read() == b""
+    writer.close()
+    assert time.monotonic() - began < 30
+
+
+async def test_the_script_sees_what_was_asked():
+    seen: list[Asked] = []
+
+    def answers(asked: Asked) -> str:
+        seen.append(asked)
+        return "ok"
+
+    async with ModelServer(answers) as server:
+        body = {
+            "model": "m",
+            "max_tokens": 5,
+            "system": [{"type": "text", "text": "S"}],
+            "messages": [{"role": "user", "content": "U"}],
+        }
+        await post(server, body, path="/v1/messages?beta=true")
+    assert [(a.protocol, a.model, a.system, a.user, a.turns) for a in seen] == [("anthropic", "m", "S", "U", 0)]

@@ -1,0 +1,168 @@
+"""Whole runs over the wire: engine, analyst and a scripted provider with faults, without database and web.
+
+Knows an imaginary harbour. Every run checks that each citation stands literally in its source.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from corrobora.adapters.models.analyst import LanguageModelAnalyst
+from corrobora.adapters.models.connect import parse_target
+from corrobora.adapters.models.connection import Connection
+from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
+from corrobora.domain.brief import Brief
+from corrobora.domain.evidence import locate
+from corrobora.domain.plan import Plan
+from corrobora.domain.report import Outcome, Report
+from corrobora.domain.run import Request, RunId
+from corrobora.engine.budget import Budget
+from corrobora.engine.manager import research
+from corrobora.engine.session import Outside, Session
+from corrobora.profiles import load_profile
+from corrobora.profiles.resolve import allowance_of, resolve_advance, resolve_rules
+from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.testing import MemoryJournal, MemoryLibrary
+from corrobora.testing.faults import Fault
+from corrobora.testing.server import Latency, ModelServer
+
+QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"
+DOCUMENTS = {
+    "rules-2011.md": """# Crane rules of Brenhaven, 2011
+
+Harbour cranes of Brenhaven shall be inspected every 24 months.
+
+A crane of class B may lift a load of at most 40 tonnes in calm weather.""",
+    "rules-2019.md": """# Crane rules of Brenhaven, 2019
+
+Harbour cranes of Brenhaven must be inspected every 12 months, and the record must be kept for 10 years.
+
+The load that a crane of class B may lift was lowered to 35 tonnes.""",
+    "history.md": """# The harbour of Brenhaven
+
+The harbour of Brenhaven was dug in 1874.
+
+Its cranes were steam cranes until 1931, and each could lift a load of 5 tonnes.""",
+    "fish.md": "# Fish market\n\nThe market opens at 5 in the morning and sells herring and cod.",
+}
+
+
+class Nobody:
+    """A person who agrees to everything."""
+
+    async def authorize(self, plan: Plan) -> bool:
+        return bool(plan.root.path)
+
+    async def between_rounds(self, path: str, number: int) -> str:
+        return ""
+
+
+async def nowhere(_name: str, _text: str) -> None:
+    """Artifacts are files of the real engine; this run keeps none."""
+
+
+async def run(server: ModelServer, profile: str = "timed", *, pace: Pace | None = None) -> Report:
+    connection = Connection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), Gate("p", pace))
+    library, clock = await MemoryLibrary.of(DOCUMENTS), LoopClock()
+    chosen = replace(load_profile(profile), authorize="auto")
+    session = Session(
+        run=RunId("r_test"),
+        request=Request(QUESTION, profile),
+        profile=chosen,
+        stop=resolve_rules(chosen),
+        advance=resolve_advance(chosen),
+        outside=Outside(
+            analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
+            searches={"library": library},
+            readers=(library,),
+            library=library,
+            journal=MemoryJournal(),
+            clock=clock,
+            human=Nobody(),
+            write=nowhere,
+        ),
+        budget=Budget(allowance_of(chosen), clock),
+    )
+    try:
+        async with asyncio.timeout(120):
+            report = await research(Brief(QUESTION), session)
+    finally:
+        await connection.aclose()
+    for citation in report.citations:
+        _, text = await library.document(citation.source)  # type: ignore[arg-type] - the id of a stored source
+        assert citation.quotes
+        assert all(locate(quote, text) is not None for quote in citation.quotes)
+    return report
+
+
+def good(report: Report) -> None:
+    """A report that says something, and whose citations (checked above) carry it."""
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED)
+    assert "months" in report.markdown or "tonnes" in report.markdown
+    assert report.citations
+
+
+@pytest.mark.parametrize("profile", ["tree", "angles", "timed", "rounds", "triplet", "full"])
+async def test_every_profile_runs_over_the_wire_to_a_report_whose_citations_hold(profile: str):
+    async with ModelServer() as server:
+        report = await run(server, profile)
+    good(report)
+    assert {call.role for call in server.calls} >= {"scope", "extract", "reflect"}
+    assert "extractive" not in report.methodology.analyst
+    prompts = [asked.user for asked in server.asked]
+    assert len(set(prompts)) == len(prompts), "no prompt is sent twice"
+
+
+FAULTS: dict[str, Sequence[Fault]] = {
+    "429 on 20 %": [Fault("429", p=0.2, retry_after=0.05)],
+    "4 at once": [Fault("limit", k=4, retry_after=0.05)],
+    "bad JSON 20 %": [Fault("bad-json", p=0.2)],
+    "bad JSON always": [Fault("bad-json")],
+    "cut answers 20 %": [Fault("cut-answer", p=0.2)],
+    "empty answers 30 %": [Fault("empty", p=0.3)],
+    "cut connections 20 %": [Fault("cut-connection", p=0.2)],
+    "outage": [Fault("outage", start=0.05, seconds=1.5)],
+    "slow calls": [Fault("slow", p=0.1, seconds=0.5)],
+    "500 on 60 %": [Fault("500", p=0.6)],
+    "refusals": [Fault("refusal", p=0.5)],
+    "lying usage": [Fault("usage")],
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_every_fault_of_the_provider_ends_in_a_good_report(name: str):
+    pace = Pace(probe_seconds=0.2)
+    async with ModelServer(faults=FAULTS[name], latency=Latency(0.005), seed=3) as server:
+        report = await run(server, pace=pace)
+    good(report)
+
+
+async def test_wrong_citations_of_the_model_do_not_reach_the_report():
+    async with ModelServer(faults=[Fault("wrong-citations", p=0.6)], seed=1) as server:
+        report = await run(server)
+    good(report)
+    assert server.forged
+    wrong = [each for each in server.forged if not each.isdigit()]
+    assert not [each for each in wrong if each in report.markdown]
+
+
+async def test_an_outage_of_twenty_seconds_is_waited_for_with_one_probe_in_two_seconds():
+    """On a scale of one to twenty, so that the test takes a second and not twenty."""
+    pace = Pace(probe_seconds=0.1, patience_seconds=2.25)
+    async with ModelServer(faults=[Fault("outage", start=0.02, seconds=1.0)], latency=Latency(0.005)) as server:
+        report = await run(server, pace=pace)
+    good(report)
+    assert "extractive" not in report.methodology.analyst
+    assert sum(call.status == 503 for call in server.calls) <= 10 + pace.down_after + 3
+
+
+async def test_without_a_provider_the_extractive_analyst_writes_and_the_report_says_so():
+    async with ModelServer() as server:
+        pass
+    report = await run(server, pace=Pace(probe_seconds=0.2, first_patience_seconds=0.5))
+    good(report)
+    assert "extractive" in report.methodology.analyst

@@ -1,0 +1,186 @@
+"""The workflow `report.yml`, executed: the scripts of its jobs in order, each on a clean folder, artifacts between."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "report.yml").read_text("utf-8"))
+ORDER = ("init", "generation", "verification", "delivery")
+EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+QUESTION = "How long is the bridge at Arnholm, and when did the ferry of Arnholm make its last crossing?"
+DOCUMENTS = {
+    "bridge.md": "# The bridge at Arnholm\n\nThe bridge at Arnholm was opened in 1931. The bridge at Arnholm is "
+    "412 metres long and was built of riveted steel by the Varde company.\n",
+    "ferry.md": "# The ferry of Arnholm\n\nThe ferry of Arnholm made its last crossing in 1931, after ninety years.\n",
+}
+
+
+class Names(dict[str, Any]):
+    """A context of expressions: what is not there is empty, as at GitHub."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name, "")
+
+
+@dataclass
+class Hub:
+    """Runs of the workflow on this machine. `artifacts` holds what each run uploaded."""
+
+    base: Path
+    artifacts: dict[tuple[str, str], Path] = field(default_factory=dict)
+    runs: int = 0
+    last: str = ""
+
+    def run(self, stop_after: str = "", **inputs: str) -> dict[str, str]:
+        """Run the jobs whose condition holds; return the result of each."""
+        self.runs += 1
+        number = str(self.runs)
+        whole = Names({name: row.get("default", "") for name, row in WORKFLOW[True]["workflow_call"]["inputs"].items()})
+        whole.update(inputs)
+        results = Names({name: Names(result="skipped") for name in ORDER})
+        for name in ORDER:
+            job = WORKFLOW["jobs"][name]
+            place = self.base / number / name
+            context = {"inputs": whole, "needs": results, "secrets": Names(), "job": Names(), "env": Names()}
+            context["github"] = Names(run_id=number, workspace=str(place), token="none")
+            if evaluated(job["if"], context):
+                results[name] = Names(result=self._job(job, place, context))
+            if name == stop_after:
+                break
+        return {name: results[name].result for name in ORDER}
+
+    def _job(self, job: Mapping[str, Any], place: Path, context: dict[str, Any]) -> str:
+        place.mkdir(parents=True)
+        for file, text in DOCUMENTS.items():  # what a checkout brings
+            (place / "notes").mkdir(exist_ok=True)
+            (place / "notes" / file).write_text(text, "utf-8")
+        good = True
+        for step in job["steps"]:
+            always = "always()" in str(step.get("if", ""))
+            if (good or always) and step.get("name") != "install":  # the package under test is installed already
+                env = {**WORKFLOW["env"], **job.get("env", {}), **step.get("env", {})}
+                done = self._step(step, place, {k: filled(v, context) for k, v in env.items()}, context)
+                good = good and done
+        return "success" if good else "failure"
+
+    def _step(self, step: Mapping[str, Any], place: Path, env: dict[str, str], context: dict[str, Any]) -> bool:
+        if "run" in step:
+            return self._script(step["run"], place, env)
+        given = {name: filled(value, context) for name, value in step.get("with", {}).items()}
+        match step["uses"].partition("@")[0]:
+            case "actions/upload-artifact":
+                if (place / given["path"]).exists():
+                    self.artifacts[context["github"].run_id, given["name"]] = place / given["path"]
+                return True
+            case "actions/download-artifact":
+                source = self.artifacts.get((given["run-id"], given["name"]))
+                if source is not None:
+                    shutil.copy(source, place / source.name)
+                return source is not None
+            case "actions/checkout" | "actions/setup-python":
+                return True
+            case other:
+                raise AssertionError(other)
+
+    def _script(self, text: str, place: Path, env: dict[str, str]) -> bool:
+        scratch = place / "tmp"
+        scratch.mkdir(exist_ok=True)
+        base = {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(place),
+            "GITHUB_WORKSPACE": str(place),
+            "RUNNER_TEMP": str(scratch),
+            "LANG": "C.UTF-8",
+        }
+        done = subprocess.run(
+            ["bash", "-c", text], cwd=place, env=base | env, capture_output=True, text=True, timeout=300, check=False
+        )
+        self.last += done.stdout + done.stderr
+        return done.returncode == 0
+
+    def file(self, run: str, name: str) -> str:
+        """Text of a file that a run uploaded below `report-files`."""
+        found = list(self.artifacts[run, "report-files"].rglob("*.*"))
+        assert [p for p in found if p.name == name], (found, self.last)
+        return next(p for p in found if p.name == name).read_text("utf-8")
+
+
+def evaluated(text: str, context: Mapping[str, Any]) -> Any:
+    """Evaluate one expression: the few operators that the workflow uses."""
+    inner = EXPRESSION.sub(lambda m: m.group(1), str(text)).strip()
+    inner = re.sub(r"!(?!=)", " not ", inner).replace("&&", " and ").replace("||", " or ")
+    return eval(inner, {"cancelled": lambda: False, "always": lambda: True}, dict(context))
+
+
+def filled(value: object, context: Mapping[str, Any]) -> str:
+    return EXPRESSION.sub(lambda m: str(evaluated(m.group(1), context)), str(value))
+
+
+@pytest.fixture
+def hub(scratch: Path) -> Iterator[Hub]:
+    """A hub in a short folder; every server that a job left is stopped with its folder."""
+    base = Path(tempfile.mkdtemp(prefix="hub-", dir=scratch))
+    base.chmod(0o755)  # where a job runs as root, the database belongs to an account that must reach it
+    yield Hub(base)
+    for home in base.glob("*/*/.corrobora/database"):
+        env = {**os.environ, "CORROBORA_HOME": str(home.parent)}
+        subprocess.run([sys.executable, "-m", "corrobora", "db", "stop"], env=env, capture_output=True, check=False)
+    shutil.rmtree(base, ignore_errors=True)
+
+
+def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(hub: Hub) -> None:
+    results = hub.run(question=QUESTION, library="notes")
+    assert results == dict.fromkeys(ORDER, "success"), hub.last
+    report = (hub.artifacts["1", "report"] / "report.md").read_text("utf-8")
+    assert "412 metres" in report
+    assert json.loads(hub.file("1", "verification.json"))["passed"] is True
+    assert json.loads(hub.file("1", "lead_agent_plan.json"))["tier"]
+    assert json.loads(hub.file("1", "cost_estimate.json"))["subagents"]
+    folder = hub.artifacts["1", "report-files"]
+    assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept at the seed's path"
+
+
+def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(hub: Hub) -> None:
+    """The first run is stopped after generation; others go on from its artifact, without a plan or a search anew."""
+    assert hub.run("generation", question=QUESTION, library="notes")["generation"] == "success", hub.last
+    for number, stage in enumerate(("verification", "delivery", "generation"), 2):
+        results = hub.run(from_stage=stage, run_id=str(number - 1))
+        at = ORDER.index(stage)
+        assert results == dict(zip(ORDER, ["skipped"] * at + ["success"] * (4 - at), strict=True)), hub.last
+        assert "412 metres" in (hub.artifacts[str(number), "report"] / "report.md").read_text("utf-8")
+
+
+def test_s1_fr1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(hub: Hub) -> None:
+    results = hub.run(question=QUESTION, library="nowhere/at/all")
+    assert results == {"init": "failure", **dict.fromkeys(ORDER[1:], "skipped")}
+    assert hub.run(from_stage="delivery", run_id="77")["delivery"] == "failure"
+
+
+def test_s1_fr1_stage_names_triggers_and_resume_are_the_seeds() -> None:
+    assert tuple(WORKFLOW["jobs"]) == ORDER
+    assert set(WORKFLOW[True]) == {"workflow_dispatch", "workflow_call"}
+    dispatched, called = (WORKFLOW[True][name]["inputs"] for name in ("workflow_dispatch", "workflow_call"))
+    assert dispatched == called
+    assert {"from_stage", "run_id"} <= set(called)
+    assert WORKFLOW["permissions"] == {"contents": "read", "actions": "read"}
+
+
+def test_no_expression_stands_inside_a_script() -> None:
+    """What a caller writes reaches scripts through the environment only, or it could be code."""
+    scripts = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
+    assert scripts
+    assert not [text for text in scripts if "${{" in text]
