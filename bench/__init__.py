@@ -1,0 +1,1 @@
+"""Benches and evaluations: each prints the figures that docs/evidence.md states."""

@@ -1,0 +1,154 @@
+"""Seven sub-agents in parallel against the same work in sequence, on an analyst of fixed latency (S1, wall-clock).
+
+Prints both times and their ratio, for the stage `generation` that the seed names and for the whole run. The target of
+the seed is 0.5, ours 0.25. Documents, library and journal are in memory, so that what is measured is the latency of the
+analyst. Exit code 1 if the ratio of the generation is above ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from corrobora.assembly.people import SystemClock
+from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.domain.plan import Node, Plan
+from corrobora.domain.run import Request, RunId
+from corrobora.engine.budget import Budget
+from corrobora.engine.manager import research
+from corrobora.engine.session import Outside, Session
+from corrobora.policies.angles import CANONICAL
+from corrobora.ports import Answer, Role
+from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
+from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.testing import MemoryJournal, MemoryLibrary
+
+TARGET = 0.25
+QUESTION = "What is known about the harbour cranes of Brenhaven?"
+
+
+@dataclass
+class SlowAnalyst:
+    """The extractive analyst, every answer delayed by a fixed time, as a model's would be."""
+
+    seconds: float
+    name: str = "slow"
+    calls: int = 0
+    began: float = 0.0  # when the first sub-agent did
+    ended: float = 0.0  # when the revised report was handed to the judge
+    rest: ExtractiveAnalyst = field(default_factory=ExtractiveAnalyst)
+
+    def identity(self, role: Role[Any, Any]) -> str:
+        """Name the role."""
+        return f"{self.name}/{role.prompt}"
+
+    async def play(self, role: Role[Any, Any], given: Any) -> Answer[Any]:
+        """Play the role after the delay."""
+        self.calls += 1
+        if role.prompt == "scope":
+            self.began = self.began or time.perf_counter()
+        if role.prompt == "judge":
+            self.ended = time.perf_counter()
+        await asyncio.sleep(self.seconds)
+        if role.prompt == "plan":
+            return Answer(_plan())
+        return await self.rest.play(role, given)
+
+
+class Agreeing:
+    """Nobody is asked: the profile authorizes by policy."""
+
+    async def authorize(self, plan: Plan) -> bool:
+        """Agree."""
+        return bool(plan.root.path)
+
+    async def between_rounds(self, path: str, number: int) -> str:  # noqa: ARG002 - the signature of the port
+        """Add nothing."""
+        return ""
+
+
+def _plan() -> Plan:
+    """Seven angles, each with a subject of its own, so that no angle waits for what another one reads."""
+    children = tuple(
+        Node(
+            f"root/{number}",
+            angle.title,
+            f"Find {angle.title} of the cranes",
+            sub_questions=(SubQuestion(f"sq-{number}", f"What does report {number} say about {_part(number)}?"),),
+            angle=angle.slug,
+            queries=(f"report {number} {_part(number)}",),
+        )
+        for number, angle in enumerate(CANONICAL, 1)
+    )
+    return Plan(Node("root", QUESTION, QUESTION, children), tier="complex")
+
+
+def _part(number: int) -> str:
+    return ("brakes", "rails", "cables", "motors", "cabins", "hooks", "lamps")[number - 1]
+
+
+def _documents() -> dict[str, str]:
+    return {
+        f"report-{n}-{k}.md": f"# Report {n} on {_part(n)}\n\nReport {n}, part {k}: the {_part(n)} of the cranes "
+        f"of Brenhaven were renewed in {1980 + n + k} after {10 * n + k} complaints."
+        for n in range(1, 8)
+        for k in range(1, 4)
+    }
+
+
+async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
+    async def nowhere(_name: str, _text: str) -> None:
+        return
+
+    profile = replace(load_profile("angles"), leaves_in_turn=in_turn)
+    library, clock = await MemoryLibrary.of(_documents()), SystemClock()
+    analyst = SlowAnalyst(latency)
+    session = Session(
+        run=RunId("r_bench"),
+        request=Request(QUESTION, "angles"),
+        profile=profile,
+        stop=resolve_rules(profile),
+        advance=resolve_advance(profile),
+        outside=Outside(
+            analysts=(analyst,),
+            searches={"library": library},
+            readers=(library,),
+            library=library,
+            journal=MemoryJournal(),
+            clock=clock,
+            human=Agreeing(),
+            write=nowhere,
+        ),
+        budget=Budget(allowance_of(profile), clock),
+    )
+    began = time.perf_counter()
+    report = await research(Brief(QUESTION), session)
+    seconds = time.perf_counter() - began
+    assert len(report.findings.children) == len(CANONICAL)
+    assert all(not child.failed and len(child.rounds) > 1 for child in report.findings.children)
+    return analyst.ended - analyst.began, seconds, analyst.calls
+
+
+async def measure(latency: float) -> float:
+    """Measure both ways, print them, return the ratio."""
+    sequence, whole, calls = await _timed(latency, in_turn=True)
+    parallel, shorter, same = await _timed(latency, in_turn=False)
+    print(f"analyst latency  {latency:7.2f} s;  generation  whole run")
+    print(f"in sequence      {sequence:18.2f} s {whole:9.2f} s   {calls} calls")
+    print(f"in parallel      {parallel:18.2f} s {shorter:9.2f} s   {same} calls")
+    print(f"ratio            {parallel / sequence:18.3f}   {shorter / whole:9.3f}     seed: 0.5; ours: {TARGET}")
+    return parallel / sequence
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--latency", type=float, default=0.5, help="seconds of each answer")
+    return int(asyncio.run(measure(parser.parse_args().latency)) > TARGET)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

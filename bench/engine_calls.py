@@ -1,0 +1,243 @@
+"""What the whole engine costs per model call, how long it waits beyond its data flow, and what starting it costs.
+
+Runs over a library of synthetic documents with the scripted provider in another process, every answer after a fixed
+time, at N = 1 and N = 50 runs at once in this process. CPU is this process's alone, database server and provider apart;
+pydantic-ai is loaded and one run is made before counting. Run: python -m bench.engine_calls [--profile angles]
+
+The critical path is the longest chain of calls that had to wait for each other, each a fixed latency long; it is taken
+from the journal of the N = 1 run by what each role is given: plan the answer of clarify; the scope of a round what the
+thread before it decided; an extraction the last queries asked before it; reflect its scope and all readings before it;
+a summary its thread; the report and its review everything. No scheduler that feeds the roles the same way is faster.
+Searches, reads, journal and rendering are no part of it, so the ratio charges them to the engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.synthetic import Texts
+from corrobora.assembly import Workspace
+from corrobora.domain.run import Request, RunId
+from corrobora.settings import Settings, load_settings
+
+LIBRARY = "synthetic"
+DOCUMENTS = 60
+SUBJECTS = ("harbour crane", "sluice gate", "signal lamp", "tide mill", "rope ferry", "salt pan")
+GOALS = {1: 8.0, 50: 4.0}  # CPU milliseconds per model call
+SLACK_GOAL = 1.10
+VERSION_GOAL = 0.25  # CPU seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One journaled call of a model: where in the tree, which role, when it was answered (seconds of working time)."""
+
+    path: str
+    role: str
+    answered: float
+
+
+def main() -> int:
+    """Print all figures; return 1 if one misses its goal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", default="angles")
+    parser.add_argument("--latency", type=float, default=0.3)
+    parser.add_argument("--runs", type=int, nargs="*", default=[1, 50])
+    parser.add_argument("--no-start", action="store_true", help="leave out the figures of start-up")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="corrobora-bench-") as folder, server(options.latency) as url:
+        home = Path(folder)
+        write_documents(home / "documents")
+        good = True if options.no_start else start_up(home, url)
+        measured = engine(load(home), home, url, options.profile, options.latency, options.runs)
+        good = asyncio.run(measured) and good
+        subprocess.run([*COMMAND, "db", "stop"], env=environment(home), check=False, capture_output=True)
+    return 0 if good else 1
+
+
+@contextmanager
+def server(latency: float) -> Iterator[str]:
+    """Run the scripted provider in its own process."""
+    command = [sys.executable, "-m", "corrobora.testing.server", "--latency", str(latency)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[2]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def write_documents(into: Path) -> None:
+    """Write documents about a few subjects, each with statements that a question can be answered from."""
+    into.mkdir()
+    texts = Texts()
+    for number in range(DOCUMENTS):
+        subject = SUBJECTS[number % len(SUBJECTS)]
+        place, year = texts.title(), 1960 + number
+        statements = [
+            f"Every {subject} of {place} must be inspected every {2 + number % 17} months since {year}.",
+            f"A {subject} of {place} may carry a load of at most {10 + 3 * number} tonnes.",
+        ]
+        parts = [f"# The {subject} of {place}", texts.passage(), *statements, texts.passage()]
+        (into / f"{number:02}.md").write_text("\n\n".join(parts) + "\n")
+
+
+def question(number: int) -> str:
+    """Return one question of many about the subjects."""
+    subject = SUBJECTS[number % len(SUBJECTS)]
+    return f"How often must each {subject} be inspected, and what load may a {subject} carry in case {number}?"
+
+
+async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
+    settings: Settings, home: Path, url: str, profile: str, latency: float, counts: Sequence[int]
+) -> bool:
+    """Measure runs at once: CPU for each call of a model, and at N = 1 the wall clock over the critical path."""
+    good = True
+    async with Workspace.open(settings) as workspace:
+        await workspace.ingest(LIBRARY, (home / "documents",), lambda *_: None)
+        await research(workspace, url, profile, [10_000])  # loads what is loaded once
+        for count in counts:
+            wall, cpu, runs = await research(workspace, url, profile, range(count))
+            calls = [await played(workspace, run) for run in runs]
+            total = sum(map(len, calls))
+            cost = 1e3 * cpu / total
+            good = good and cost <= GOALS.get(count, cost)
+            goal = GOALS.get(count, 0)
+            rate = f"{wall:.1f} s, {60 * count / wall:.0f} questions a minute, {rss():.0f} MB"
+            print(
+                f"engine    {profile} N={count:<3} {total} model calls, {cost:.2f} CPU ms each (goal {goal:g}), {rate}"
+            )
+            if count == 1:
+                chain = critical_path(calls[0], latency)
+                ratio = wall / (chain * latency)
+                good = good and ratio <= SLACK_GOAL
+                print(
+                    f"engine    {profile} N=1   critical path {chain} calls of {latency:g} s "
+                    f"= {chain * latency:.1f} s, wall {wall:.2f} s: {ratio:.3f} (goal {SLACK_GOAL:.2f})"
+                )
+    return good
+
+
+async def research(
+    workspace: Workspace, url: str, profile: str, numbers: Sequence[int]
+) -> tuple[float, float, list[str]]:
+    """Work on one run for each number at once; return wall seconds, CPU seconds of this process, and the runs."""
+    model = (("worker", f"openai-compatible:scripted-large@{url}/v1"),)
+    claimed: list[tuple[str, int]] = []
+    for number in numbers:
+        request = Request(question(number), profile, libraries=(LIBRARY,), models=model, authorized="policy")
+        run = await workspace.submit(request, deferred=False)
+        epoch = await workspace.runs.claim(run, "bench")
+        assert epoch is not None
+        claimed.append((run, epoch))
+    began, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(workspace.execute(RunId(run), epoch) for run, epoch in claimed))
+    wall, spent = time.perf_counter() - began, time.process_time() - cpu
+    for run, _ in claimed:
+        row = await workspace.runs.get(run)
+        assert row.status == "done", row
+    return wall, spent, [run for run, _ in claimed]
+
+
+async def played(workspace: Workspace, run: str) -> list[Played]:
+    """Return the calls of a run that a model answered, in the order of their answers."""
+    rows = await workspace.database.rows("SELECT key, meta FROM journal WHERE run = %s", [run])
+    found: list[Played] = []
+    for key, meta in rows:
+        told = meta if isinstance(meta, dict) else json.loads(meta)
+        if told.get("model"):
+            path, _, role = str(key).partition("#")[0].rpartition("/")
+            found.append(Played(path, role, float(told["elapsed"])))
+    return sorted(found, key=lambda call: call.answered)
+
+
+def critical_path(calls: Sequence[Played], latency: float) -> int:
+    """Return how many calls of the longest chain had to wait for each other, by what each role is given."""
+    depth: dict[int, int] = {}
+    for at, call in enumerate(calls):
+        before = [depth[i] for i in range(at) if needs(call, calls[i], began=call.answered - latency)]
+        depth[at] = 1 + max(before, default=0)
+    return max(depth.values(), default=0)
+
+
+def needs(call: Played, earlier: Played, *, began: float) -> bool:
+    """Say whether a call is given what an earlier one answered."""
+    if earlier.answered > began + 0.01:
+        return False
+    thread = call.path.partition("/round/")[0]
+    match call.role:
+        case "clarify":
+            return False
+        case "plan":
+            return earlier.role == "clarify"
+        case "scope":
+            return earlier.role in ("clarify", "plan") or (
+                earlier.role == "reflect" and earlier.path.partition("/round/")[0] == thread
+            )
+        case "extract":  # of what a search found: of the round that asked last, or of its first round
+            return earlier.role == "scope"
+        case "reflect":
+            return earlier.role == "extract" or (earlier.role == "scope" and earlier.path == call.path)
+        case "summarize":
+            return earlier.role == "reflect" and earlier.path.startswith(call.path)
+        case _:  # the report and its review are made of everything before
+            return True
+
+
+def start_up(home: Path, url: str) -> bool:
+    """Measure the command: its version, and one whole run with a model; CPU of the process, not of the database."""
+    subprocess.run([*COMMAND, "--version"], env=environment(home), check=True, capture_output=True)
+    version, _, _ = command(home, "--version")
+    best = min([version, *(command(home, "--version")[0] for _ in range(4))])
+    print(f"start     corrobora --version: {best:.3f} CPU-s (goal {VERSION_GOAL})")
+    run = ("research", question(1), "--library", str(home / "documents"), "--display", "none", "--yes")
+    command(home, *run)  # starts the database and fills the library
+    for name, more in (("no model", ()), ("a model", ("--model", f"openai-compatible:scripted-large@{url}/v1"))):
+        cpu, wall, memory = command(home, *run, *more)
+        print(f"start     corrobora research, {name}: {cpu:.2f} CPU-s, {wall:.1f} s, {memory:.0f} MB")
+    return best <= VERSION_GOAL
+
+
+def command(home: Path, *arguments: str) -> tuple[float, float, float]:
+    """Run the command; return its CPU seconds, wall seconds, and the most memory it had (MB)."""
+    began = time.perf_counter()
+    process = subprocess.Popen([*COMMAND, *arguments], env=environment(home), stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, arguments
+    return used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024
+
+
+def rss() -> float:
+    """The most memory that this process had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+COMMAND = (sys.executable, "-m", "corrobora")
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of the command: its data in a folder of its own."""
+    return {**os.environ, "CORROBORA_HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+
+
+def load(home: Path) -> Settings:
+    """The settings of the same folder."""
+    return load_settings(env={"CORROBORA_HOME": str(home)}, folder=home, user_file=home / "none.toml")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
