@@ -1,0 +1,183 @@
+"""Write the generated parts of the documentation: what the program itself says about its commands, data and modules.
+
+A page asks for a part with `<!-- generated: NAME ARGUMENT -->` and ends it with `<!-- end -->`; what stands between is
+replaced. `--check` writes nothing and fails if anything would change, so that the pages can not drift from the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+PACKAGE = ROOT / "src" / "corrobora"
+PART = re.compile(
+    r"(<!-- generated: (?P<name>\w+)(?: (?P<argument>[\w./]+))? -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL
+)
+
+
+class CannotTell(Exception):
+    """The code that knows can not be asked: it does not import, or the name is unknown."""
+
+
+def table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
+    """Return a Markdown table; pipes inside cells are escaped."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def shown(value: object) -> str:
+    """Write a value the way a person would."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        case tuple():
+            return ", ".join(shown(part) for part in value) or "none"
+        case _ if dataclasses.is_dataclass(value):
+            named = getattr(value, "name", None)
+            on = [field.name for field in dataclasses.fields(value) if getattr(value, field.name) is True]
+            return str(named or ", ".join(on) or "none")
+        case _:
+            return str(value) or "none"
+
+
+def commands(_: str) -> str:
+    """The help of every command, as the terminal shows it."""
+    import click  # noqa: PLC0415 - a section that fails to import must not take the others with it
+
+    from corrobora.faces.cli.main import cli  # noqa: PLC0415
+
+    def walk(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
+        with click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=100) as context:
+            yield f"## {path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+            for name, inner in sorted(getattr(command, "commands", {}).items()):
+                if not inner.hidden:
+                    yield from walk(inner, f"{path} {name}", context)
+
+    return "\n".join(walk(cli, "corrobora", None))
+
+
+def errors(_: str) -> str:
+    """The tree of errors with exit code, HTTP status and meaning."""
+    from corrobora.domain import errors as module  # noqa: PLC0415
+
+    found = [
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, module.CorroboraError) and kind.__module__ == module.__name__
+    ]
+    rows = [(f"`{kind.__name__}`", str(kind.exit_code), str(kind.http_status), first(kind.__doc__)) for kind in found]
+    return table(("error", "exit code", "HTTP status", "meaning"), rows)
+
+
+def limits(_: str) -> str:
+    """Every fixed limit."""
+    from corrobora.domain.limits import LIMITS  # noqa: PLC0415
+
+    rows = [(field.name.replace("_", " "), shown(getattr(LIMITS, field.name))) for field in dataclasses.fields(LIMITS)]
+    return table(("limit", "value"), rows)
+
+
+def settings(_: str) -> str:
+    """Every setting with its variable, default and meaning."""
+    from corrobora.settings.keys import DATABASE_URL, KEYS, SECRETS  # noqa: PLC0415
+
+    rows = [(f"`{key.name}`", f"`{key.variable}`", shown(key.default), key.about) for key in KEYS]
+    rows += [(f"`{DATABASE_URL}`", "`CORROBORA_DATABASE_URL`", "embedded", "a PostgreSQL server of your own")]
+    rows += [(f"`keys.{name}`", f"`{variable}`", "none", f"key of {name}") for name, variable in SECRETS.items()]
+    return table(("setting", "environment variable", "default", "meaning"), rows)
+
+
+def profiles(_: str) -> str:
+    """Every field of every preset, one column a preset."""
+    from corrobora.profiles import Profile, load_profile, profile_names  # noqa: PLC0415
+
+    presets = [load_profile(name) for name in profile_names()]
+    names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary"}]
+    summary = "".join(f"- **{preset.name}**: {preset.summary}\n" for preset in presets)
+    rows = [(f"`{name}`", *(shown(getattr(preset, name)) for preset in presets)) for name in names]
+    return summary + "\n" + table(("field", *(f"`{preset.name}`" for preset in presets)), rows)
+
+
+def modules(argument: str) -> str:
+    """The modules of a part of the package with the first line of their docstrings, read without importing them."""
+    home = PACKAGE / argument
+    paths = [path for path in (*sorted(home.rglob("*.py")), home.with_suffix(".py")) if path.is_file()]
+    if not paths:
+        raise CannotTell(f"there is no {argument} in the package")
+    rows: list[tuple[str, ...]] = []
+    for path in paths:
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        if said:
+            rows.append((f"`{name}`", first(said)))
+    return table(("module", "what it is"), rows)
+
+
+def first(docstring: str | None) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return " ".join((docstring or "").strip().split("\n\n")[0].split())
+
+
+SECTIONS: dict[str, Callable[[str], str]] = {
+    section.__name__: section for section in (commands, errors, limits, settings, profiles, modules)
+}
+
+
+def section(name: str, argument: str) -> str:
+    """Return the text of one part.
+
+    Raises:
+        CannotTell: the part is unknown, or the code behind it does not import.
+    """
+    if name not in SECTIONS:
+        raise CannotTell(f"unknown part {name!r}; known: {', '.join(SECTIONS)}")
+    try:
+        return SECTIONS[name](argument)
+    except (ImportError, SyntaxError) as error:
+        raise CannotTell(f"{type(error).__name__}: {error}") from error
+
+
+def renewed(page: Path, complaints: list[str]) -> str:
+    """Return a page with its generated parts written anew; a part that can not be told stays as it was."""
+
+    def replaced(found: re.Match[str]) -> str:
+        try:
+            body = section(found["name"], found["argument"] or "")
+        except CannotTell as error:
+            complaints.append(f"{page.relative_to(ROOT)}: {found['name']}: {error}")
+            return found.group()
+        return f"{found.group(1)}\n{body}\n<!-- end -->"
+
+    return PART.sub(replaced, page.read_text(encoding="utf-8"))
+
+
+def main(arguments: list[str]) -> int:
+    """Renew all pages, or with `--check` name those that are out of date."""
+    complaints: list[str] = []
+    for page in sorted(DOCS.rglob("*.md")):
+        text = renewed(page, complaints)
+        if text == page.read_text(encoding="utf-8"):
+            continue
+        if "--check" in arguments:
+            complaints.append(f"{page.relative_to(ROOT)} is out of date; run: make docs-reference")
+        else:
+            page.write_text(text, encoding="utf-8")
+            print(f"wrote {page.relative_to(ROOT)}")
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
