@@ -175,6 +175,22 @@ def test_subject_coverage_is_forced_past_half_the_budget():
     assert "Forcing coverage" in str([event.data for event in run.told(EventType.THOUGHT)])
 
 
+def test_subject_coverage_leaves_no_subject_without_a_round_where_the_budget_has_one_for_each():
+    given = thread(4).replace(
+        'subjects = ["lighthouse", "fog horn"]', 'subjects = ["lighthouse", "fog horn", "keeper"]'
+    )
+    engine = Growing({})
+    run = lab(
+        "triplet",
+        engine.pages,
+        engines=[engine],
+        analysts=[Mixed({"reflect": Proposal("", ()), "scope": asks})],
+        thread_file=given,
+        stop=("max_rounds",),
+    )
+    assert [subject.rounds > 0 for subject in done(run).findings.subjects] == [True, True, True]
+
+
 # Phase 2, step 2: search
 
 

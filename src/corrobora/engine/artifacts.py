@@ -12,10 +12,9 @@ from hashlib import sha256
 from corrobora.domain.brief import Coverage
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
 from corrobora.domain.report import Findings
-from corrobora.domain.thread import Round, Saturation, StopReason, ThreadState
+from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
+from corrobora.policies.convergence import reason
 from corrobora.policies.plateau import saturation_of
-
-_REASONS = {StopReason.CRITERIA_MET: "CRITERIA_MET", StopReason.PLATEAU: "PLATEAU_STOPPED"}
 
 
 def slug(name: str, *, limit: int = 48) -> str:
@@ -24,6 +23,19 @@ def slug(name: str, *, limit: int = 48) -> str:
     if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
         return plain
     return f"{plain[:limit].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def thread_name(title: str, path: str) -> str:
+    """The name of a thread in its files: its title (S4); of one thread among several, with its place.
+
+    Two threads of one title, or one thread in two iterations of a gate, never write the same file.
+
+    Example:
+        >>> thread_name("Tide Mills", "root"), thread_name("Tide Mills", "root/2~3")
+        ('tide-mills', 'tide-mills-2.3')
+    """
+    place = path.removeprefix("root").strip("/").replace("/", "-").replace("~", ".")
+    return f"{slug(title)}-{place}" if place else slug(title)
 
 
 def cell(text: str, limit: int = 300) -> str:
@@ -90,7 +102,7 @@ saturation: {level}
 
 {_assessment(thread, level)}
 """
-    return f"micro-report-{slug(thread.title)}-round-{last.number}.md", text
+    return f"micro-report-{thread_name(thread.title, thread.path)}-round-{last.number}.md", text
 
 
 def _assessment(thread: ThreadState, level: Saturation) -> str:
@@ -197,7 +209,7 @@ def _why(thread: ThreadState, level: Saturation) -> str:
 
 def completion_report(found: Findings, budget: int) -> tuple[str, str]:
     """Name and text of the thread completion report, in S4's layout."""
-    reason = _REASONS.get(found.stop, "BUDGET_EXHAUSTED") if found.stop is not None else "BUDGET_EXHAUSTED"
+    ended = reason(found.stop) if found.stop is not None else "NOT_BEGUN"
     phases = list(dict.fromkeys(r.phase for r in found.rounds))
     questions = [
         (q.id, q.text, q.standing, q.grade or Grade.UNVERIFIED, q.finding or "no sufficient evidence")
@@ -205,7 +217,7 @@ def completion_report(found: Findings, budget: int) -> tuple[str, str]:
     ]
     subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
     conflicts = _open_conflicts(found)
-    gaps = [(g.text, _gap_reason(found), len(found.rounds), _next_step(found)) for g in found.gaps]
+    gaps = [(g.text, _gap_reason(found), _attempted(g, found), _next_step(found)) for g in found.gaps]
     history = [
         (r.number, r.new_facts, r.confirming_facts, saturation_of(r.new_facts), r.phase, r.escape or "N/A")
         for r in found.rounds
@@ -213,7 +225,7 @@ def completion_report(found: Findings, budget: int) -> tuple[str, str]:
     text = f"""## Thread Completion Report: {found.title}
 
 **Rounds executed:** {len(found.rounds)} of {budget}
-**Convergence reason:** {reason}
+**Convergence reason:** {ended}
 **Micro-reports generated:** {len(found.rounds)}
 **Strategy phases traversed:** {", ".join(phases)}
 
@@ -241,7 +253,7 @@ def completion_report(found: Findings, budget: int) -> tuple[str, str]:
 
 {table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
 """
-    return f"thread-completion-{slug(found.title)}.md", text
+    return f"thread-completion-{thread_name(found.title, found.path)}.md", text
 
 
 def _open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
@@ -280,6 +292,13 @@ def _gap_reason(found: Findings) -> str:
     if failures:
         return f"{failures} searches failed"
     return f"not stated in what was read; {unread} results were not read" if unread else "not stated in what was read"
+
+
+def _attempted(gap: Gap, found: Findings) -> int:
+    """Rounds that looked for a gap: those that aimed at its question or subject; all, if it belongs to none."""
+    if not gap.target:
+        return len(found.rounds)
+    return sum(gap.target in (*done.intent.targets, *done.intent.subjects) for done in found.rounds)
 
 
 def _next_step(found: Findings) -> str:

@@ -19,10 +19,15 @@ from corrobora.policies.words import fold, stems
 
 
 def forced_subject(thread: ThreadState) -> Subject | None:
-    """Return the first subject without a round of its own once half the rounds are used (S4, coverage enforcement)."""
-    if not 2 * thread.number > thread.course.max_rounds:
-        return None
-    return next((subject for subject in thread.subjects if subject.rounds == 0), None)
+    """Return the subject that the next round must target: the first one without a round of its own, or None.
+
+    It is forced past half the budget (S4, coverage enforcement), and earlier where the rounds that are left would not
+    be enough for one each: three subjects of a budget of three get the first, the second and the third round.
+    """
+    waiting = [subject for subject in thread.subjects if subject.rounds == 0]
+    left = thread.course.max_rounds - thread.number
+    due = 2 * thread.number > thread.course.max_rounds or len(waiting) >= left
+    return waiting[0] if waiting and due else None
 
 
 def standings(thread: ThreadState, done: Round, *, contradictions: Iterable[Contradiction] = ()) -> Standings:

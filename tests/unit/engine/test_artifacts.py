@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.report import Findings
-from corrobora.domain.thread import StopReason
-from corrobora.engine.artifacts import cell, completion_report, slug, table
+from corrobora.domain.thread import Gap, Intent, Round, StopReason
+from corrobora.engine.artifacts import cell, completion_report, slug, table, thread_name
 
 
 @given(st.text(max_size=200))
@@ -43,3 +43,25 @@ def test_s4_completion_report_names_its_reason() -> None:
     assert "**Rounds executed:** 0 of 5" in text
     for heading in ("Sub-Question Status", "Subject Coverage", "All Sources Consulted", "Open Contradictions"):
         assert f"### {heading}" in text
+
+
+def test_s4_two_threads_of_one_title_never_write_the_same_file() -> None:
+    places = ("root", "root/1", "root/2", "root/2~2", "root/1/2")
+    names = {thread_name("Tide Mills", place) for place in places}
+    assert len(names) == len(places)
+    assert thread_name("Tide Mills", "root") == "tide-mills", "one given thread is named as the seed names it"
+    reports = {completion_report(Findings(place, "Tide Mills"), 5)[0] for place in places}
+    assert len(reports) == len(places)
+
+
+def test_s4_a_thread_that_failed_is_not_said_to_have_spent_its_budget() -> None:
+    _, text = completion_report(Findings("root", "Tide Mills", failed="broken", stop=StopReason.ERROR), 5)
+    assert "**Convergence reason:** ERROR" in text
+
+
+def test_s4_a_gap_tells_how_many_rounds_looked_for_it() -> None:
+    rounds = tuple(Round(n, "SURVEY", Intent("", (), (("SQ-1",) if n < 3 else ("SQ-2",)))) for n in (1, 2, 3))
+    gaps = (Gap("Who built it?", "SQ-1"), Gap("What else?"))
+    _, text = completion_report(Findings("root", "Tide Mills", gaps=gaps, rounds=rounds), 5)
+    assert "| Who built it? | not stated in what was read | 2 |" in text
+    assert "| What else? | not stated in what was read | 3 |" in text

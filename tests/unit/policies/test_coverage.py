@@ -24,6 +24,15 @@ def test_s4_subject_coverage_is_enforced_past_half_the_budget(done: int, budget:
     assert forced_subject(state) == (subject("Ardal", 0) if forced else None)
 
 
+@pytest.mark.parametrize(("done", "budget", "waiting"), [(0, 3, 3), (0, 2, 3), (4, 7, 3), (6, 7, 1)])
+def test_s4_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, budget: int, waiting: int) -> None:
+    subjects = tuple(subject(f"Ardal {n}", 0) for n in range(waiting))
+    state = thread(*[one_round()] * done, max_rounds=budget, subjects=subjects)
+    assert forced_subject(state) == subjects[0]
+    roomy = thread(*[one_round()] * done, max_rounds=2 * (done + waiting) + 2, subjects=subjects)
+    assert forced_subject(roomy) is None
+
+
 def test_s4_no_subject_is_forced_once_each_had_a_round() -> None:
     assert forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
 
