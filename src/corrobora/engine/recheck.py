@@ -15,6 +15,7 @@ from corrobora.domain.evidence import locate
 from corrobora.domain.report import Support
 from corrobora.engine.inert import spoken
 from corrobora.engine.rows import is_row, is_rule, stated, statement
+from corrobora.policies.phrases import written_by_code
 from corrobora.policies.sentences import sentences
 from corrobora.policies.support import overlap_share, support
 
@@ -25,6 +26,7 @@ _LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\[\^?(\d{1,5})\]:?|(\d{1,5})[.
 _URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
 _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\](?!\(|:)")
+_LEADING = re.compile(rf"(?:\s{{0,4}}{_MARK.pattern})+")
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _WINDOW = 3  # sentences of a page taken together as what a statement may rest on
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography")
@@ -52,6 +54,7 @@ class Reference:
     snapshot: str = ""
     quotes: tuple[str, ...] = ()
     label: str = ""  # title, version, date and heading as listed
+    passage: str = ""  # of our own reports: several passages of one document are several references
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,8 @@ async def recheck(text: str, *, by_hash: Lookup, by_url: Lookup) -> Recheck:
     """Check every citation of a Markdown text against what is stored."""
     body, references = parsed(text)
     statements: list[Statement] = []
-    for said in _statements(body):
+    ours = any(reference.snapshot for reference in references.values())
+    for said in _statements(body, ours=ours):
         fates: list[Found] = []
         evidence: list[str] = []
         cited_sources = [*(references.get(n) for n in said.numbers), *(Reference(0, "", url) for url in said.urls)]
@@ -133,7 +137,7 @@ async def recheck(text: str, *, by_hash: Lookup, by_url: Lookup) -> Recheck:
         statements.append(Statement(said.text, cited, tuple(fates), status, result.reasons))
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}
     never = tuple(n for n in references if n not in used)
-    addresses = [r.url for r in references.values() if r.url]
+    addresses = [(r.url, r.passage) for r in references.values() if r.url]
     return Recheck(tuple(statements), tuple(references.values()), never, len(addresses) - len(set(addresses)))
 
 
@@ -151,7 +155,8 @@ def parsed(text: str) -> tuple[str, Mapping[int, Reference]]:
         if ours is not None:
             current = int(ours.group(1))
             label = _URL.sub("", line.partition("] ")[2].partition("`")[0])
-            references[current] = Reference(current, ours.group(2), _url_of(line), ours.group(5), label=label)
+            title, url, passage = ours.group(2), _url_of(line), ours.group(4)
+            references[current] = Reference(current, title, url, ours.group(5), label=label, passage=passage)
             continue
         if current and line.startswith(">"):
             if line[1:].strip():
@@ -177,8 +182,12 @@ def _title(rest: str) -> str:
     return _URL.sub("", rest).strip(" -–—:.[]()<>*\"'")[:200]
 
 
-def _statements(body: str) -> list[Said]:
-    """Sentences of the body with what they cite; headings, heads of tables and code are none."""
+def _statements(body: str, *, ours: bool) -> list[Said]:
+    """Sentences of the body with what they cite; headings, heads of tables, code and the wordings of reports are none.
+
+    A fixed wording of a report of ours speaks of the report, not of the world: as a statement without a citation it
+    would lower the coverage of a report that cites everything it claims. One that cites something is checked.
+    """
     found: list[Said] = []
     lines = body.split("\n")
     for number, line in enumerate(lines):
@@ -189,14 +198,36 @@ def _statements(body: str) -> list[Said]:
             head = number + 1 < len(lines) and is_rule(lines[number + 1])
             found += [] if head else _cells(stripped)
             continue
-        for span in sentences(stripped):
-            said = _said(stripped[span.start : span.end])
+        for said in _line(stripped):
             if any(c.isalpha() for c in said.text):
                 found.append(said)
-            elif found and (said.numbers or said.urls):  # marks that follow the full stop belong to the sentence before
-                last = found[-1]
-                found[-1] = replace(last, numbers=last.numbers + said.numbers, urls=last.urls + said.urls)
+            elif found:  # marks on a line of their own belong to the sentence above
+                found[-1] = _with_marks(found[-1], said)
+    return [said for said in found if said.numbers or said.urls or not (ours and written_by_code(said.text))]
+
+
+def _line(line: str) -> list[Said]:
+    """Sentences of one line. Marks that follow a full stop belong to the sentence before them, whatever comes next.
+
+    A line that opens with a mark sets its marks before the sentences, and keeps them there.
+    """
+    found: list[Said] = []
+    pieces = [line[span.start : span.end] for span in sentences(line)]
+    after = not _LEADING.match(pieces[0]) if pieces else False
+    for piece in pieces:
+        lead = _LEADING.match(piece) if after else None
+        if lead is not None and found:
+            found[-1] = _with_marks(found[-1], _said(lead.group()))
+        said = _said(piece[lead.end() :] if lead is not None else piece)
+        if found and not any(c.isalpha() for c in said.text):
+            found[-1] = _with_marks(found[-1], said)
+        else:
+            found.append(said)
     return found
+
+
+def _with_marks(said: Said, marks: Said) -> Said:
+    return replace(said, numbers=said.numbers + marks.numbers, urls=said.urls + marks.urls)
 
 
 def _said(piece: str) -> Said:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
+
 from corrobora.domain.report import Support
 from corrobora.engine.recheck import Found, Recheck, best_window, parsed, recheck
+from corrobora.policies.phrases import OPENINGS
 
 SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
 HASH = hashlib.sha256(SNAPSHOT.encode()).hexdigest()
@@ -81,3 +84,40 @@ def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
     window = best_window("When does the ferry leave?", page)
     assert "ferry leaves at noon" in window
     assert len(window) < len(page) / 3
+
+
+async def test_marks_after_a_full_stop_belong_to_the_sentence_before_them() -> None:
+    body = "The mill was built in 1874. [1] Its owner was Ruth Hale. [1]\nIt has two wheels.\n[1]"
+    text = ours(body, "The mill was built in 1874. It has two wheels.") + ">\n> Its owner was Ruth Hale.\n"
+    found = await checked(text)
+    assert [(s.text, s.cited) for s in found.statements] == [
+        ("The mill was built in 1874.", ("1",)),
+        ("Its owner was Ruth Hale.", ("1",)),
+        ("It has two wheels.", ("1",)),
+    ]
+    assert (found.coverage, found.carried) == (1.0, 3)
+    before = await checked(
+        ours("[1] The mill was built in 1874. [1] It has two wheels.", "The mill was built in 1874.")
+    )
+    assert [s.cited for s in before.statements] == [("1",), ("1",)], "marks may stand before their sentences, too"
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+async def test_the_wordings_of_a_report_are_no_statements_unless_they_cite(opening: str) -> None:
+    told = "The mill was built in 1874. [1]"
+    found = await checked(ours(f"{told}\n\n{opening} for this.", "The mill was built in 1874."))
+    assert (len(found.statements), found.coverage) == (1, 1.0)
+    cited = await checked(ours(f"{told}\n\n{opening}: the mill burned down. [1]", "The mill was built in 1874."))
+    assert [s.support is Support.SUPPORTED for s in cited.statements] == [True, False]
+    foreign = await checked(f"{told}\n\n{opening}: it burned down.\n\n1. Mills of Ardal https://mills.example/a\n")
+    assert (len(foreign.statements), foreign.coverage) == (2, 0.5)
+
+
+async def test_two_passages_of_one_document_are_not_the_same_reference_twice() -> None:
+    def listed(number: int, passage: str) -> str:
+        quote = "> The mill was built in 1874."
+        return f"[{number}] **Mills**. https://mills.example/a `S1:{passage}` `sha256:{HASH}`\n\n{quote}"
+
+    said = "# Mills\n\nThe mill was built in 1874 [1][2].\n\n## Sources\n\n"
+    assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C2')}\n")).duplicates == 0
+    assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C1')}\n")).duplicates == 1
