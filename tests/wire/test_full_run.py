@@ -23,6 +23,7 @@ from corrobora.domain.run import Request, RunId
 from corrobora.engine.budget import Budget
 from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session
+from corrobora.ports import Clock
 from corrobora.profiles import load_profile
 from corrobora.profiles.resolve import allowance_of, resolve_advance, resolve_rules
 from corrobora.roles.extractive import ExtractiveAnalyst
@@ -30,6 +31,7 @@ from corrobora.testing import MemoryJournal, MemoryLibrary
 from corrobora.testing.faults import Fault
 from corrobora.testing.server import Latency, ModelServer
 
+HURRY = 20.0
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may they lift?"
 DOCUMENTS = {
     "rules-2011.md": """# Crane rules of Brenhaven, 2011
@@ -65,10 +67,24 @@ async def nowhere(_name: str, _text: str) -> None:
     """Artifacts are files of the real engine; this run keeps none."""
 
 
-async def run(server: ModelServer, profile: str = "timed", *, pace: Pace | None = None) -> Report:
-    connection = Connection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), Gate("p", pace))
-    library, clock = await MemoryLibrary.of(DOCUMENTS), LoopClock()
-    chosen = replace(load_profile(profile), authorize="auto")
+class HurriedClock(LoopClock):
+    """A clock on which twenty seconds take one."""
+
+    def now(self) -> float:
+        return HURRY * super().now()
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / HURRY)
+
+
+async def run(
+    server: ModelServer, profile: str = "timed", *, pace: Pace | None = None, clock: Clock | None = None
+) -> Report:
+    clock = clock or LoopClock()
+    gate = Gate("p", pace, clock)
+    connection = Connection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), gate)
+    library = await MemoryLibrary.of(DOCUMENTS)
+    chosen = replace(load_profile(profile, (("minutes", '"unlimited"'),)), authorize="auto")
     session = Session(
         run=RunId("r_test"),
         request=Request(QUESTION, profile),
@@ -88,7 +104,7 @@ async def run(server: ModelServer, profile: str = "timed", *, pace: Pace | None 
         budget=Budget(allowance_of(chosen), clock),
     )
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(600):  # of a test that hangs
             report = await research(Brief(QUESTION), session)
     finally:
         await connection.aclose()
@@ -150,14 +166,39 @@ async def test_wrong_citations_of_the_model_do_not_reach_the_report():
     assert not [each for each in wrong if each in report.markdown]
 
 
-async def test_an_outage_of_twenty_seconds_is_waited_for_with_one_probe_in_two_seconds():
-    """On a scale of one to twenty, so that the test takes a second and not twenty."""
-    pace = Pace(probe_seconds=0.1, patience_seconds=2.25)
-    async with ModelServer(faults=[Fault("outage", start=0.02, seconds=1.0)], latency=Latency(0.005)) as server:
-        report = await run(server, pace=pace)
+OUTAGE_SECONDS = 20.0
+PROBES = OUTAGE_SECONDS / Pace().probe_seconds  # the first goes out as long after the third failure
+
+
+async def test_a_lone_caller_waits_for_the_end_of_an_outage_of_twenty_seconds_with_one_probe_in_two():
+    """The provider is down from the first call on, which nobody but its caller can notice."""
+    outage = Fault("outage", start=0.0, seconds=OUTAGE_SECONDS / HURRY)
+    async with ModelServer(faults=[outage]) as server:
+        report = await run(server, clock=HurriedClock())
     good(report)
     assert "extractive" not in report.methodology.analyst
-    assert sum(call.status == 503 for call in server.calls) <= 10 + pace.down_after + 3
+    refused = [call for call in server.calls if call.status == 503]
+    assert {call.in_flight for call in refused} == {1}
+    assert {call.role for call in refused} == {server.calls[0].role}
+    assert Pace().down_after < len(refused) <= Pace().down_after + PROBES
+
+
+async def test_an_outage_of_twenty_seconds_is_waited_for_with_one_probe_in_two_seconds():
+    """Beside the probes only those may be refused who had a place before the outage was known.
+
+    They are as many as have places, and who takes the places of the failures that tell of the outage. Each call that
+    the server was answering when it began may, at worst, overtake a refused one, and open the gate once more.
+    """
+    pace = Pace(most=4)
+    outage = Fault("outage", start=0.05, seconds=OUTAGE_SECONDS / HURRY)
+    async with ModelServer(faults=[outage], latency=Latency(0.02)) as server:
+        report = await run(server, pace=pace, clock=HurriedClock())
+    good(report)
+    assert "extractive" not in report.methodology.analyst
+    refused = [call for call in server.calls if call.status == 503]
+    in_flight = sum(call.in_flight - 1 for call in refused[:1])
+    before = pace.most + pace.down_after - 1
+    assert len(refused) <= PROBES + (1 + in_flight) * before
 
 
 async def test_without_a_provider_the_extractive_analyst_writes_and_the_report_says_so():

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from corrobora.domain.errors import ProviderError
+from corrobora.domain.limits import LIMITS
+from corrobora.policies.retry import MAX_SENDS
 from corrobora.ports import Clock
 
 
@@ -22,7 +24,7 @@ class Pace:
 
     start: int = 8  # calls at once before anything is known
     most: int = 512
-    down_after: int = 3  # failures in a row that count as an outage: no more than one caller sends before it gives up
+    down_after: int = MAX_SENDS  # failures in a row that count as an outage: no more than a lone caller sends
     probe_seconds: float = 2.0  # while down, one call in this time
     patience_seconds: float = 45.0  # how long callers wait for a provider that was reached before
     first_patience_seconds: float = 6.0  # and for one that never was
@@ -51,13 +53,14 @@ class Gate:
     The limit doubles while nothing is refused. A refusal above the level that was seen to work lowers it to just below
     the calls in flight; from then on it climbs by one after many good calls. A refusal at a level that did work is
     about rate, not about calls at once: the limit stays, and after two in a row new calls wait as long as asked.
-    After failures in a row the gate lets one probe through every two seconds; the others wait for its outcome.
+    After failures in a row, or refusals in a row of calls that were alone, the gate lets one probe through every two
+    seconds; the others wait for its outcome. Only a call that was sent after the first of the failures can tell that
+    the provider is up: one that was in flight when the outage began may be answered in the middle of it.
     """
 
     def __init__(self, name: str, pace: Pace | None = None, clock: Clock | None = None) -> None:
         self.name = name
         self.limit = (pace or Pace()).start
-        self.in_flight = 0
         self._pace = pace or Pace()
         self._clock = clock or LoopClock()
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -67,10 +70,18 @@ class Gate:
         self._refused = 0
         self._hold_until = 0.0
         self._failures = 0
+        self._sent = 0
+        self._open: set[int] = set()  # numbers of the calls in flight
+        self._since = 0  # number of the call that failed first in this row, or of the refused one that ended it
         self._reached = False
         self._down_since: float | None = None
         self._next_probe = 0.0
         self._probing = False
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that have a place now."""
+        return len(self._open)
 
     @property
     def down(self) -> bool:
@@ -81,14 +92,17 @@ class Gate:
     async def slot(self) -> AsyncGenerator[Slot]:
         """Wait for a place, then give it. Report the outcome on the slot; one that reports nothing changes nothing.
 
-        Raises `ProviderError` `provider_down` if the provider has been down for longer than the patience.
+        Raises `ProviderError` `provider_down` if the provider has been down for longer than the patience, and no probe
+        is on its way.
         """
         probe = await self._enter()
-        slot = Slot(self, level=self.in_flight, probe=probe)
+        self._sent += 1
+        self._open.add(self._sent)
+        slot = Slot(self, self._sent, self.in_flight, probe)
         try:
             yield slot
         finally:
-            self.in_flight -= 1
+            self._open.discard(slot.number)
             if probe:
                 self._probing = False
             self._wake()
@@ -97,7 +111,6 @@ class Gate:
         while True:
             if self.down:
                 if await self._may_probe():
-                    self.in_flight += 1
                     return True
                 continue
             pause = self._hold_until - self._clock.now()
@@ -105,7 +118,6 @@ class Gate:
                 await self._clock.sleep(pause)
                 continue
             if self.in_flight < self.limit:
-                self.in_flight += 1
                 return False
             await self._place()
 
@@ -135,11 +147,11 @@ class Gate:
         now = self._clock.now()
         began = self._down_since if self._down_since is not None else now
         patience = self._pace.patience_seconds if self._reached else self._pace.first_patience_seconds
-        if not self._probing and now >= self._next_probe:
+        if not self._probing and now >= max(self._next_probe, self._hold_until):
             self._probing = True
             self._next_probe = now + self._pace.probe_seconds
             return True
-        if now - began >= patience:
+        if not self._probing and now - began >= patience:
             raise ProviderError(
                 "provider_down",
                 f"{self.name} has been down for {now - began:.0f} s.",
@@ -149,14 +161,16 @@ class Gate:
         await self._clock.sleep(min(0.25, self._pace.probe_seconds / 4))
         return False
 
-    def answered(self, level: int) -> None:
-        """Count a good call that was sent with `level` calls in flight."""
+    def answered(self, slot: Slot) -> None:
+        """Count a good call."""
         self._reached = True
-        self._failures = self._refused = 0
-        self._proven = max(self._proven, level)
-        if self._down_since is not None:
-            self._down_since = None
-            self._wake_all()
+        self._refused = 0
+        self._proven = max(self._proven, slot.level)
+        if slot.number > self._since:
+            self._failures = 0
+            if self._down_since is not None:
+                self._down_since = None
+                self._wake_all()
         self._good += 1
         if not self._learned:
             self.limit = min(self._pace.most, self.limit + 1)
@@ -164,25 +178,40 @@ class Gate:
             self._good = 0
             self.limit = min(self._pace.most, self.limit + 1)
 
-    def refused(self, level: int, retry_after: float | None) -> None:
+    def refused(self, slot: Slot, retry_after: float | None) -> None:
         """Count a call that the provider refused for load."""
         self._reached = True
         self._failures = 0
         self._good = 0
         self._refused += 1
-        if level > self._proven or (not self._learned and self.in_flight > self._proven):
+        if slot.level > self._proven or (not self._learned and self.in_flight > self._proven):
             self._learned = True
             self.limit = max(1, self._proven, min(self.limit, self.in_flight - 1))
         else:
             self._proven -= max(1, self._proven // 8) if self._refused > 1 else 0
             if self._refused > 1 and retry_after:
-                self._hold_until = max(self._hold_until, self._clock.now() + retry_after)
+                asked = min(retry_after, LIMITS.retry_after_max_seconds)
+                self._hold_until = max(self._hold_until, self._clock.now() + asked)
+        if self._refused >= self._pace.down_after and self.in_flight == 1:  # fewer at once would not help
+            self._since = slot.number
+            self._go_down()
 
-    def failed(self, *, reached: bool) -> None:
-        """Count a call that ended with a broken connection or, if the server was `reached`, with its error."""
+    def failed(self, slot: Slot, *, reached: bool) -> None:
+        """Count a call that ended with a broken connection or, if the server was `reached`, with its error.
+
+        An outage is taken for one when most of the calls since the first failure have failed: of many calls at once
+        some may fail fast while the others are still being answered.
+        """
         self._reached = self._reached or reached
+        if not self._failures:
+            self._since = slot.number
         self._failures += 1
-        if self._failures >= self._pace.down_after and self._down_since is None:
+        undecided = sum(number > self._since for number in self._open if number != slot.number)
+        if self._failures >= max(self._pace.down_after, undecided):
+            self._go_down()
+
+    def _go_down(self) -> None:
+        if self._down_since is None:
             self._down_since = self._clock.now()
             self._next_probe = self._down_since + self._pace.probe_seconds
             self._wake_all()
@@ -195,22 +224,23 @@ class Gate:
                 turn.set_result(None)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Slot:
     """One call's place. Report its outcome once."""
 
     gate: Gate
-    level: int
+    number: int  # in the order of sending, from 1
+    level: int  # calls in flight when it was sent, with itself
     probe: bool
 
     def answered(self) -> None:
         """The provider answered."""
-        self.gate.answered(self.level)
+        self.gate.answered(self)
 
     def refused(self, retry_after: float | None) -> None:
         """The provider refused for load (429, overloaded)."""
-        self.gate.refused(self.level, retry_after)
+        self.gate.refused(self, retry_after)
 
     def failed(self, *, reached: bool = True) -> None:
         """The provider failed: an error of its own, or (`reached` False) no connection at all."""
-        self.gate.failed(reached=reached)
+        self.gate.failed(self, reached=reached)
