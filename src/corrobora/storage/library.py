@@ -19,6 +19,7 @@ from corrobora.storage import facts, vectors
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.lexical import Scorer
 from corrobora.storage.search import Found, Search
+from corrobora.storage.shelf import Shelf
 from corrobora.storage.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class PostgresLibrary:
         self._tokenizer = Tokenizer()
         self.catalog = Catalog(database, self._tokenizer)
         self._scorers: list[Scorer] = []
+        self._shelf = Shelf()
         self._upkeep: set[asyncio.Task[None]] = set()
 
     @contextlib.contextmanager
@@ -92,6 +94,9 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
+        kept = self._shelf.document(source)
+        if kept is not None:
+            return kept
         row = await self._database.row(
             "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
             " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
@@ -104,10 +109,15 @@ class PostgresLibrary:
                 f"The source {source} is not in the library ({', '.join(self.spaces)}).",
                 next_step="List the sources with: corrobora library show NAME.",
             )
-        return Source(SourceId(f"S{row[0]}"), *row[1:10]), row[10]
+        found = Source(SourceId(f"S{row[0]}"), *row[1:10])
+        self._shelf.put(found, row[10])
+        return found, row[10]
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         """Return the passages that exist, in the order asked for."""
+        kept = self._shelf.passages(ids)
+        if kept is not None:
+            return kept
         rows = await self._passage_rows("p.id = any(%s)", [_number(each) for each in ids])
         found = {each.id: each for each in rows}
         return [found[each] for each in ids if each in found]
@@ -132,7 +142,9 @@ class PostgresLibrary:
             f" join space x on x.id = p.space where {condition} and x.name = any(%s) order by p.source, p.place",
             (*values, list(self.spaces)),
         )
-        return [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
+        found = [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
+        self._shelf.put_passages(found)
+        return found
 
     async def store(
         self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
@@ -143,6 +155,8 @@ class PostgresLibrary:
         if stored.new:
             await self._embed_missing(number)
             self._keep_up(number)
+        self._shelf.put(stored.source, text)
+        self._shelf.put_passages(stored.passages)
         return stored.source, stored.passages
 
     async def embed_missing(self) -> int:
