@@ -6,10 +6,11 @@ Does not know how facts are extracted or graded.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from corrobora.domain.evidence import Fact, FactId, Grade, PassageId, SourceId
 from corrobora.policies.words import words
@@ -26,73 +27,137 @@ SAME = 0.7  # share of common word pairs above which two claims are one
 _GRADES = [grade.value for grade in (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)]
 _CANDIDATES = 500
 
+Row = dict[str, Any]  # a fact as the columns of its table
+
+
+class _Held(NamedTuple):
+    """What a fact that is stored, or about to be, is compared by."""
+
+    source: int
+    id: str
+    claim: str
+
+
 _COLUMNS = (
     "f.id, f.claim, f.quote, f.source, f.passage, f.starts, f.ends, f.confidence, f.grade, f.answers, f.subjects,"
     " s.title, s.url, s.origin, s.version, s.published, f.heading, s.official, f.score, f.terms"
 )
 
 
+# Several facts in a statement, as JSON: a round trip for each of them was most of what remembering cost.
+_TWINS: LiteralString = """
+select w.n, f.source, f.id, f.claim
+from jsonb_to_recordset(%s::jsonb) as w (n int4, origin text, terms int4[])
+cross join lateral (
+  select f.source, f.id, f.claim from fact f join source s on s.id = f.source
+  where s.origin = w.origin and f.terms && w.terms order by f.source, f.id limit %s
+) f
+"""
+_INSERT: LiteralString = """
+insert into fact (id, source, passage, starts, ends, claim, quote, confidence, grade, score, heading, answers, subjects,
+  terms, run)
+select id, source, passage, starts, ends, claim, quote, confidence, grade, score, heading, answers, subjects, terms, %s
+from jsonb_to_recordset(%s::jsonb) as w (id text, source int4, passage text, starts int4, ends int4, claim text,
+  quote text, confidence float8, grade text, score float8, heading text, answers text[], subjects text[], terms int4[])
+on conflict do nothing
+"""
+_MERGE: LiteralString = """
+update fact f set seen = f.seen + w.seen, confidence = greatest(f.confidence, w.confidence),
+  grade = case when array_position(%(grades)s::text[], w.grade) > array_position(%(grades)s::text[], f.grade)
+    then w.grade else f.grade end
+from (
+  select id, source, count(*) as seen, max(confidence) as confidence,
+    (%(grades)s::text[])[max(array_position(%(grades)s::text[], grade))] as grade
+  from jsonb_to_recordset(%(facts)s::jsonb) as m (id text, source int4, confidence float8, grade text)
+  group by id, source
+) w
+where f.id = w.id and f.source = w.source
+"""
+
+
 async def remember(connection: Connection, tokenizer: Tokenizer, facts: Sequence[Fact], *, run: str) -> int:
     """Insert facts; the same quote of a source, or nearly the same claim of the same origin, is merged.
 
-    Merging keeps the higher confidence and grade. Facts of different origins stay apart: they are two witnesses.
+    Merging keeps the higher confidence and grade. Facts of different origins stay apart: they are two witnesses. A fact
+    whose source is gone is left out. Returns how many were new.
     """
-    new = 0
     async with connection.transaction():
-        # Parallel parts of a run remember facts of the same pages: without an order they would wait for each other for
-        # ever, and without a lock neither would see the other's twin.
-        await connection.execute(
-            "select pg_advisory_xact_lock(key) from (select distinct hashtextextended(origin, 0) as key from source"
-            " where id = any(%s) order by key) each",
-            ([int(fact.source[1:]) for fact in facts],),
-        )
-        for fact in facts:
-            terms = sorted(set(tokenizer.query(fact.claim)))
-            twin = await _twin(connection, fact, terms)
+        origins = await _locked(connection, facts)
+        rows = [_row(fact, tokenizer) for fact in facts if int(fact.source[1:]) in origins]
+        known = await _known(connection, rows, origins)
+        new: list[Row] = []
+        merged: list[Row] = []
+        for row, held in zip(rows, known, strict=True):
+            near = (*held, *(_Held(n["source"], n["id"], n["claim"]) for n in new if _may_be_one(n, row, origins)))
+            twin = _twin(row, near)
             if twin is None:
-                new += await _insert(connection, fact, terms, run)
+                new.append(row)
             else:
-                await connection.execute(
-                    "update fact set seen = seen + 1, confidence = greatest(confidence, %(confidence)s),"
-                    " grade = case when array_position(%(grades)s::text[], %(grade)s)"
-                    " > array_position(%(grades)s::text[], grade) then %(grade)s else grade end"
-                    " where id = %(id)s and source = %(source)s",
-                    {
-                        "confidence": fact.confidence,
-                        "grade": fact.grade.value,
-                        "grades": _GRADES,
-                        "id": twin[0],
-                        "source": twin[1],
-                    },
-                )
-    return new
+                merged.append({**row, "id": twin.id, "source": twin.source})
+        inserted = 0
+        if new:
+            inserted = (await connection.execute(_INSERT, (run, json.dumps(new)))).rowcount
+        if merged:
+            await connection.execute(_MERGE, {"grades": _GRADES, "facts": json.dumps(merged)})
+    return inserted
 
 
-async def _insert(connection: Connection, fact: Fact, terms: list[int], run: str) -> int:
-    cursor = await connection.execute(
-        "insert into fact (id, source, passage, starts, ends, claim, quote, confidence, grade, score, heading,"
-        " answers, subjects, terms, run) select %s, s.id, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s"
-        " from source s where s.id = %s on conflict do nothing",
-        (
-            *(fact.id, fact.passage, fact.start, fact.end, fact.claim, fact.quote, fact.confidence, fact.grade.value),
-            *(fact.score, fact.heading, list(fact.answers), list(fact.subjects), terms, run, int(fact.source[1:])),
-        ),
+async def _locked(connection: Connection, facts: Sequence[Fact]) -> dict[int, str]:
+    """Return the origin of each source that is stored, and hold the lock of these origins to the transaction's end.
+
+    Parallel parts of a run remember facts of the same pages: without an order they would wait for each other for ever,
+    and without a lock neither would see the other's twin.
+    """
+    sources = sorted({int(fact.source[1:]) for fact in facts})
+    await connection.execute(
+        "select pg_advisory_xact_lock(key) from (select distinct hashtextextended(origin, 0) as key from source"
+        " where id = any(%s) order by key) each",
+        (sources,),
     )
-    return cursor.rowcount
+    cursor = await connection.execute("select id, origin from source where id = any(%s)", (sources,))
+    return dict(await cursor.fetchall())
 
 
-async def _twin(connection: Connection, fact: Fact, terms: list[int]) -> tuple[str, int] | None:
-    """Return the stored fact of the same origin that says the same, if there is one."""
-    cursor = await connection.execute(
-        "select f.id, f.source, f.claim from fact f join source s on s.id = f.source"
-        " where s.origin = (select origin from source where id = %s) and f.terms && %s::int4[]"
-        " order by f.source, f.id limit %s",
-        (int(fact.source[1:]), terms, _CANDIDATES),
-    )
-    wanted = pairs(fact.claim)
-    for id_, source, claim in await cursor.fetchall():
-        if id_ == fact.id or same(wanted, pairs(claim)):
-            return id_, source
+def _row(fact: Fact, tokenizer: Tokenizer) -> Row:
+    return {
+        "id": fact.id,
+        "source": int(fact.source[1:]),
+        "passage": fact.passage,
+        "starts": fact.start,
+        "ends": fact.end,
+        "claim": fact.claim,
+        "quote": fact.quote,
+        "confidence": fact.confidence,
+        "grade": fact.grade.value,
+        "score": fact.score,
+        "heading": fact.heading,
+        "answers": list(fact.answers),
+        "subjects": list(fact.subjects),
+        "terms": sorted(set(tokenizer.query(fact.claim))),
+    }
+
+
+async def _known(connection: Connection, rows: Sequence[Row], origins: Mapping[int, str]) -> list[list[_Held]]:
+    """Return for each row the stored facts of its origin that share a word with it."""
+    wanted = [{"n": n, "origin": origins[row["source"]], "terms": row["terms"]} for n, row in enumerate(rows)]
+    cursor = await connection.execute(_TWINS, (json.dumps(wanted), _CANDIDATES))
+    found = [list[_Held]() for _ in rows]
+    for n, source, id_, claim in await cursor.fetchall():
+        found[n].append(_Held(source, id_, claim))
+    return found
+
+
+def _may_be_one(new: Row, row: Row, origins: Mapping[int, str]) -> bool:
+    same_origin = origins[new["source"]] == origins[row["source"]]
+    return same_origin and not set(row["terms"]).isdisjoint(new["terms"])
+
+
+def _twin(row: Row, held: Sequence[_Held]) -> _Held | None:
+    """Return the fact among `held` that says the same, the oldest source first."""
+    wanted = pairs(row["claim"])
+    for each in sorted(held):
+        if each.id == row["id"] or same(wanted, pairs(each.claim)):
+            return each
     return None
 
 
