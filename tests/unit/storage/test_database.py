@@ -56,10 +56,26 @@ async def test_statements_are_transactions_of_their_own(database: Database) -> N
 
 async def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
     await database.rows("SELECT 1")
-    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database()"
     async with await Database.connect(database.conninfo, size=1) as other:
         await other.run(cut + " AND pid <> pg_backend_pid()")
     assert await database.row("SELECT 1") == (1,)
+
+
+async def test_a_statement_is_one_trip_and_a_connection_is_asked_for_life_only_after_a_rest(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "messages"
+    async with await Database.connect(database_url, size=1) as database:
+        with path.open("wb") as messages:
+            async with database.pool.connection() as only:
+                only.pgconn.trace(messages.fileno())
+            for rested in (False, False, True):
+                only.used_at = float("-inf" if rested else "inf")
+                assert await database.row("SELECT 1") == (1,)
+            only.pgconn.untrace()
+    sent = [line.split("\t")[-1].strip() for line in path.read_text().splitlines() if "\tF\t" in line]
+    assert sent == ['"SELECT 1"', '"SELECT 1"', '""', '"SELECT 1"']
 
 
 async def test_a_frozen_transaction_cannot_hold_its_locks_for_ever(database: Database) -> None:
