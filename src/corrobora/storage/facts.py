@@ -141,9 +141,9 @@ async def _known(connection: Connection, rows: Sequence[Row], origins: Mapping[i
     """Return for each row the stored facts of its origin that share a word with it."""
     wanted = [{"n": n, "origin": origins[row["source"]], "terms": row["terms"]} for n, row in enumerate(rows)]
     cursor = await connection.execute(_TWINS, (json.dumps(wanted), _CANDIDATES))
-    found = [list[_Held]() for _ in rows]
+    found: list[list[_Held]] = [[] for _ in range(len(rows))]
     for n, source, id_, claim in await cursor.fetchall():
-        found[n].append(_Held(source, id_, claim))
+        found[int(n)].append(_Held(source, id_, claim))
     return found
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
 _THINK, _THOUGHT = "<think>", "</think>"
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
 
 
 def load_object(text: str, *, role: str) -> str:
@@ -68,7 +70,7 @@ def _strict(text: str, role: str) -> str:
         raise _too_deep(role)
     if "\\u" in text:
         try:
-            return json.dumps(value, ensure_ascii=False).encode().decode()
+            return _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False).encode().decode())
         except UnicodeEncodeError:
             raise RoleError("json_invalid", f"The answer for {role} holds half a character (lone surrogate).") from None
     return text
