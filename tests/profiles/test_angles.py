@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
@@ -210,22 +211,18 @@ async def test_s1_fr3c_summaries_carry_markers_of_source_and_passage():
 
 
 async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
-    working, most = 0, 0
+    together = Meeting(7)
 
     class Busy(Mixed):
         async def play(self, role: Any, given: Any) -> Any:
-            nonlocal working, most
             if role.prompt == "scope":
-                working += 1
-                most = max(most, working)
-                await asyncio.sleep(0.01)
-                working -= 1
+                await together.join()
             return await super().play(role, given)
 
     analyst = Busy({"plan": plan_of(*SLUGS, tier="complex")})
     run = await desk("angles", analysts=(analyst,))
     await run.research()
-    assert most == 7
+    assert together.most == 7
     for given in analyst.given("reflect"):
         number = given.path.split("/")[1]
         assert {q.id for q in given.sub_questions} == {f"sq-{number}"}
@@ -234,8 +231,17 @@ async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
 
 async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database):
     """What the library searches through: parallel statements run on different connections."""
-    async with asyncio.TaskGroup() as group:
-        asked = [group.create_task(database.row("SELECT pg_backend_pid(), pg_sleep(0.2)")) for _ in range(3)]
+    waiting = (
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    passing = "SELECT pg_backend_pid(), pg_advisory_xact_lock_shared(4)"
+    async with database.connection() as gate, asyncio.TaskGroup() as group:
+        await gate.execute("SELECT pg_advisory_lock(4)")
+        asked = [group.create_task(database.row(passing)) for _ in range(3)]
+        while await (await gate.execute(waiting)).fetchone() != (3,):  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0.01)
+        await gate.execute("SELECT pg_advisory_unlock(4)")
     assert len({row[0] for each in asked if (row := each.result()) is not None}) == 3
 
 

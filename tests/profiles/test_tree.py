@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.profiles.meeting import Meeting
 from tests.profiles.research import QUESTION, Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
@@ -71,17 +71,13 @@ async def test_s0_one_query_planner_executor_report():
 
 async def test_s0_n_queries_n_planners_n_executors_in_parallel_one_synthesizer():
     """Planners and executors of different queries are at work at the same time; one synthesizer writes over all."""
-    working = {"plan": 0, "scope": 0}
-    most = dict(working)
+    together = {"plan": Meeting(2), "scope": Meeting(2)}
     roots: set[str] = set()
 
     class Busy(Mixed):
         async def play(self, role: Any, given: Any) -> Any:
-            if role.prompt in working:
-                working[role.prompt] += 1
-                most[role.prompt] = max(most[role.prompt], working[role.prompt])
-                await asyncio.sleep(0.01)
-                working[role.prompt] -= 1
+            if role.prompt in together:
+                await together[role.prompt].join()
                 roots.add(given.path)
             return await super().play(role, given)
 
@@ -90,8 +86,8 @@ async def test_s0_n_queries_n_planners_n_executors_in_parallel_one_synthesizer()
     run = await desk("tree", question=two, analysts=(analyst,))
     report = await run.research()
     assert len(analyst.given("plan")) == 2
-    assert most["plan"] == 2
-    assert most["scope"] == 2
+    assert together["plan"].most == 2
+    assert together["scope"].most == 2
     assert {"root/1", "root/2"} <= roots
     finals = [given for given in analyst.given("synthesize") if given.path == "root"]
     assert len(finals) == 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
@@ -89,20 +89,16 @@ async def test_s0_extractor_results_carry_citation_and_confidence():
 
 
 async def test_s0_extractors_of_one_leaf_work_in_parallel():
-    working, most = 0, 0
+    together = Meeting(3)
 
     class Busy(Mixed):
         async def play(self, role: Any, given: Any) -> Any:
-            nonlocal working, most
             if role.prompt == "extract":
-                working += 1
-                most = max(most, working)
-                await asyncio.sleep(0.01)
-                working -= 1
+                await together.join()
             return await super().play(role, given)
 
     await (await desk("tree", analysts=(Busy(),))).research()
-    assert most >= 3
+    assert together.most >= 3
 
 
 def discovery(path: str, **more: Any) -> Node:

@@ -19,7 +19,7 @@ from tests.unit.adapters.web.lab import Canary, resolver
 from corrobora.assembly import Workspace
 from corrobora.assembly.web import Web
 from corrobora.domain.evidence import Hit
-from corrobora.domain.limits import LIMITS
+from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.codec import decode
@@ -28,7 +28,7 @@ from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may a crane of class B lift?"
 HOSTS = ("port.example", "gazette.example", "cranes.example", "archive.example", "union.example", "127.0.0.1")
-QUICK = replace(LIMITS, host_pause_seconds=0.01, host_max_pause_seconds=0.2, fetch_seconds=1.0, pages_per_host=200)
+QUICK = replace(LIMITS, host_pause_seconds=0.01, host_max_pause_seconds=0.2, fetch_seconds=5.0, pages_per_host=200)
 STATEMENTS = (
     "Harbour cranes of Brenhaven must be inspected every 12 months, and the record must be kept for 10 years.",
     "Before 2019 the harbour cranes of Brenhaven were inspected every 24 months by the port authority.",
@@ -148,7 +148,8 @@ def _settings(folder: Path, database_url: str, web: LoopbackWeb) -> Settings:
 
 
 @pytest.fixture
-async def lab(tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
+async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
+    limits: Limits = getattr(request, "param", QUICK)
     names = {host: ["127.0.0.1"] for host in HOSTS} | {"rebound.example": ["127.0.0.2"], "six.example": ["::1"]}
     redirects: dict[str, str] = {}
     hostile: list[str] = []
@@ -186,7 +187,7 @@ async def lab(tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
             "javascript:alert(1)",
         ]
         settings = _settings(tmp_path, database_url, web)
-        opened = Workspace.open(settings, web=partial(Web, resolve=resolver(names), limits=QUICK))
+        opened = Workspace.open(settings, web=partial(Web, resolve=resolver(names), limits=limits))
         workspace = await stack.enter_async_context(opened)
         yield Lab(web, workspace, (near, far), hostile)
 
@@ -236,6 +237,7 @@ async def test_s3_rounds_one_and_three_ask_tavily_and_round_two_alternates(lab: 
     assert sum(name == "exa" for name, _ in lab.asked()) >= 1
 
 
+@pytest.mark.parametrize("lab", [replace(QUICK, fetch_seconds=15.0)], indirect=True)
 async def test_every_kind_of_page_has_its_outcome(lab: Lab):
     """One round reads all there is; the faults of the web are told apart."""
     wide = (*ONCE, ("reads_per_round", "60"), ("hits_per_query", "60"), ("drift", "false"))

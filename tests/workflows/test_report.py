@@ -107,7 +107,7 @@ class Hub:
             "LANG": "C.UTF-8",
         }
         done = subprocess.run(
-            ["bash", "-c", text], cwd=place, env=base | env, capture_output=True, text=True, timeout=300, check=False
+            ["bash", "-c", text], cwd=place, env=base | env, capture_output=True, text=True, timeout=1_800, check=False
         )
         self.last += done.stdout + done.stderr
         return done.returncode == 0

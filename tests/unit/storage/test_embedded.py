@@ -69,7 +69,7 @@ def connected(process: subprocess.Popen[str]) -> None:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    process.communicate("\n", timeout=30)
+    process.communicate("\n", timeout=300)
     assert process.returncode == 0
 
 
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_the_user_and_not_the_server(data_dir: Path) -> None:
     assert pid is not None
     assert os.getpgid(pid) not in {os.getpgid(0), os.getpgid(other.pid)}
     os.killpg(other.pid, signal.SIGINT)
-    other.communicate(timeout=30)
+    other.communicate(timeout=300)
     assert query(server.url)
     assert server.stop_if_last()
 

@@ -21,7 +21,7 @@ def test_a_lock_is_held_by_one_and_free_after_release(tmp_path: Path) -> None:
         pass
     lock.release()
     lock.release()
-    with hold(tmp_path / "lock", timeout_seconds=1):
+    with hold(tmp_path / "lock", timeout_seconds=60):
         pass
 
 
@@ -78,7 +78,7 @@ def test_the_server_never_runs_as_root() -> None:
 
 
 def test_a_process_is_known_by_its_program_and_folder(tmp_path: Path) -> None:
-    child = subprocess.Popen(["/bin/sleep", "60"], cwd=tmp_path)
+    child = subprocess.Popen(["/bin/sleep", "3600"], cwd=tmp_path)
     assert is_running(child.pid)
     assert works_in(child.pid, tmp_path.resolve(), "sleep")
     assert not works_in(child.pid, tmp_path.resolve(), "postgres")

@@ -14,6 +14,7 @@ from corrobora.storage.owner import this_process
 from corrobora.storage.queue import SHARED, Queue, own_queue
 from corrobora.storage.runs import Runs
 
+HANG_SECONDS = 300.0  # only a test that hangs waits so long
 Body = Callable[[RunId, int], Awaitable[None]]
 
 
@@ -45,7 +46,7 @@ async def test_submitted_runs_are_executed_once_and_waited_for(database: Databas
     made = [await runs.create(Request(f"Question {number}?")) for number in range(20)]
     assert all([await queue.submit(run) for run in made])
     async with working(database, doing(runs, seen)):
-        standing = await queue.wait(made, timeout_seconds=20)
+        standing = await queue.wait(made, timeout_seconds=HANG_SECONDS)
     assert set(standing.values()) == {RunStatus.DONE}
     assert sorted(seen) == sorted((run, 1) for run in made)
 
@@ -56,7 +57,7 @@ async def test_submitting_twice_at_once_gives_one_attempt(database: Database) ->
     submitted = await asyncio.gather(*(queue.submit(run) for _ in range(8)))
     assert sum(submitted) == 1
     async with working(database, doing(runs, seen)):
-        await queue.wait([run], timeout_seconds=20)
+        await queue.wait([run], timeout_seconds=HANG_SECONDS)
     assert seen == [(run, 1)]
     assert not await queue.submit(run), "a final run takes no attempt"
 
@@ -95,10 +96,10 @@ async def test_waiting_for_a_person_costs_no_job_and_the_answer_starts_the_next_
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.AWAITING}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.AWAITING}
         await runs.answer(run, "plan", "yes")
         assert await queue.submit(run)
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.DONE}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert (await runs.get(run)).epoch == 2
 
 
@@ -115,7 +116,7 @@ async def test_a_running_attempt_is_cancelled(database: Database) -> None:
     async with working(database, execute):
         await begun.wait()
         assert await queue.cancel(run)
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.CANCELLED}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.CANCELLED}
     assert not await queue.cancel(run)
 
 
@@ -137,7 +138,7 @@ async def test_the_deadline_ends_an_attempt(database: Database) -> None:
     run = await runs.create(Request("Which?"))
     await queue.submit(run, deadline_seconds=0.3)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.FAILED}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.FAILED}
     assert (await runs.get(run)).reason == "its deadline passed"
 
 
@@ -150,7 +151,7 @@ async def test_an_error_of_an_attempt_ends_its_run_and_says_why(database: Databa
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        await queue.wait([run], timeout_seconds=20)
+        await queue.wait([run], timeout_seconds=HANG_SECONDS)
     row = await runs.get(run)
     assert (row.status, row.reason) == (RunStatus.FAILED, "The stored answer to 'k' is damaged.")
 
@@ -169,7 +170,7 @@ async def test_a_worker_that_leaves_hands_its_run_to_the_next(database: Database
         await begun.wait()
     assert (await runs.get(run)).status is RunStatus.QUEUED
     async with working(database, doing(runs)):
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.DONE}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert (await runs.get(run)).epoch == 2
 
 
@@ -195,6 +196,7 @@ async def test_a_run_without_a_live_job_is_queued_again(database: Database) -> N
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     await database.run("DELETE FROM procrastinate_jobs")
+    await database.run("UPDATE runs SET updated_at = now() + interval '1 hour'")
     assert (await queue.sweep()).requeued == 0, "fresh changes are left alone"
     await database.run("UPDATE runs SET updated_at = now() - interval '1 minute'")
     swept = await asyncio.gather(*(queue.sweep() for _ in range(4)))
@@ -241,7 +243,7 @@ async def test_a_person_need_not_wait_for_the_heartbeats_of_a_command_that_was_k
     run = await runs.create(Request("Which?"))
     await queue.submit(run, own=True)
     await lost_worker(database, run)
-    await database.run("UPDATE procrastinate_workers SET last_heartbeat = now()")
+    await database.run("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
     assert not await queue.submit(run, own=True), "its worker may live"
     machine = this_process().split("/")[0]
     await database.run("UPDATE runs SET owner = %s", [f"{machine}/{os.getpid()}/1.00"])
@@ -277,7 +279,7 @@ async def test_the_error_of_an_outage_does_not_end_a_run(database: Database) -> 
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.DONE}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert tries == [1, 2]
 
 
@@ -317,11 +319,11 @@ async def test_a_pruned_worker_goes_on(database: Database) -> None:
     runs, queue, seen = Runs(database), Queue(database), list[tuple[str, int]]()
     async with working(database, doing(runs, seen)):
         await queue.submit(first := await runs.create(Request("Which?")))
-        await queue.wait([first], timeout_seconds=20)
+        await queue.wait([first], timeout_seconds=HANG_SECONDS)
         assert await database.run("DELETE FROM procrastinate_workers") == 1
         run = await runs.create(Request("Which?"))
         await queue.submit(run)
-        assert await queue.wait([run], timeout_seconds=20) == {run: RunStatus.DONE}
+        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
 
 
 async def test_higher_priority_goes_first(database: Database) -> None:
@@ -330,5 +332,5 @@ async def test_higher_priority_goes_first(database: Database) -> None:
     await queue.submit(low, priority=-1)
     await queue.submit(high, priority=5)
     async with working(database, doing(runs, seen)):
-        await queue.wait([low, high], timeout_seconds=20)
+        await queue.wait([low, high], timeout_seconds=HANG_SECONDS)
     assert [run for run, _ in seen] == [high, low]

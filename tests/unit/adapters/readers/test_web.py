@@ -27,7 +27,7 @@ from corrobora.testing.http import HttpServer, Request, Response
 from corrobora.testing.web import LoopbackWeb, WebPage
 from corrobora.testing.web_faults import PAGE_FAULTS
 
-QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0, pages_per_host=1_000, connect_seconds=0.5)
+QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0, pages_per_host=1_000)
 SPACE = "web"
 RIVER = "".join(
     f"<h2>Part {n}</h2><p>The river Aar passes village number {n} and its old mill. Boats are seldom seen there and "
@@ -160,13 +160,16 @@ EXPECTED = {
 }
 
 
+HASTY = {"hang": {"fetch_seconds": 2.0}, "drip": {"connect_seconds": 1.0}}  # how long the page itself is waited for
+
+
 def test_every_fault_of_the_loopback_web_has_its_outcome():
     assert set(EXPECTED) == set(PAGE_FAULTS)
 
 
 @pytest.mark.parametrize("fault", EXPECTED)
 async def test_h_each_fault_ends_in_its_outcome(fault: str, library: PostgresLibrary, parser: ParserChild):
-    limits = replace(QUICK, fetch_seconds=0.3) if fault == "hang" else QUICK
+    limits = replace(QUICK, **HASTY.get(fault, {}))
     async with LoopbackWeb(PAGES, faults={"/x*": fault}) as web:
         assert await _outcome(_reader(web, parser, library, limits), f"{web.url}/x") == EXPECTED[fault]
         assert all(request.method == "GET" for request in web.requests)

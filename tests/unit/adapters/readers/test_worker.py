@@ -15,7 +15,7 @@ def ask(*requests: tuple[str, bytes]) -> list[dict[str, object]]:
         head = json.dumps({"format": format_, "name": "", "charset": "", "seconds": 5}).encode()
         given += struct.pack(">II", len(head), len(data)) + head + data
     command = [sys.executable, "-m", "corrobora.adapters.readers.worker", str(1 << 30)]
-    out = subprocess.run(command, input=given, capture_output=True, check=True, timeout=60).stdout
+    out = subprocess.run(command, input=given, capture_output=True, check=True, timeout=600).stdout
     found = []
     while out:
         (size,) = struct.unpack(">I", out[:4])

@@ -85,7 +85,7 @@ class Shell:
     def process(self, *args: str | bytes, stdin: bytes = b"", **more: object) -> Result:
         """Run as a process of its own."""
         with self.start(*args, stdin=subprocess.PIPE, **more) as process:
-            out, err = process.communicate(stdin, timeout=120)
+            out, err = process.communicate(stdin, timeout=600)
         return Result(process.returncode, out.decode(), err.decode())
 
 

@@ -12,7 +12,7 @@ import pytest
 def _slow() -> list[str]:
     """Flags of a run that pauses between queries, so that a signal meets it at work."""
     question = "When was the bridge at Arnholm opened?"
-    return [question, "-l", "docs", "-p", "rounds", "-s", "pause_seconds=20", "--display", "jsonl"]
+    return [question, "-l", "docs", "-p", "rounds", "-s", "pause_seconds=60", "--display", "jsonl"]
 
 
 def _until(process: Any, kind: str) -> None:

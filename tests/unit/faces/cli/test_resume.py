@@ -51,7 +51,7 @@ def test_cancel_and_then_resume_goes_on(waiting: tuple[Any, str]) -> None:
 
 
 def test_r15_a_run_that_another_process_works_on_is_refused(filled: Any) -> None:
-    flags = ("-l", "docs", "-p", "rounds", "-s", "pause_seconds=20", "--display", "jsonl")
+    flags = ("-l", "docs", "-p", "rounds", "-s", "pause_seconds=60", "--display", "jsonl")
     with filled.start("When was the bridge at Arnholm opened?", *flags) as process:
         run = json.loads(process.stdout.readline())["run_id"]
         while json.loads(process.stdout.readline()).get("type") != "search":

@@ -19,7 +19,7 @@ async def _queued(question: str) -> RunId:
 
 async def _ended(run: RunId) -> RunStatus:
     async with Workspace.open(load_settings()) as workspace:
-        return (await workspace.queue.wait([run], timeout_seconds=60))[run]
+        return (await workspace.queue.wait([run], timeout_seconds=600))[run]
 
 
 def test_a_worker_takes_a_queued_run_and_leaves_on_sigterm(filled: Any) -> None:

@@ -1,0 +1,50 @@
+"""Every profile with a model that is slow or hangs, in virtual time: the deadline holds, and the report is there."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+from tests.profiles.research import Mixed, desk
+
+from corrobora.domain.report import Outcome, Report
+from corrobora.engine.codec import digest
+from corrobora.profiles import load_profile
+from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.testing import LoopTime
+from corrobora.testing.virtual import run_virtually
+
+MINUTES = 5.0
+
+
+class Slow(Mixed):
+    """Takes `seconds` longer for a share of its calls, the same ones every time."""
+
+    seconds = 0.0
+    share = 1.0
+
+    async def play(self, role: Any, given: Any) -> Any:
+        chance = int(digest(role.prompt, given.path, str(len(self.played)))[:6], 16) / 0xFFFFFF
+        if chance < self.share:
+            await (asyncio.Event().wait() if math.isinf(self.seconds) else asyncio.sleep(self.seconds))
+        return await super().play(role, given)
+
+
+@pytest.mark.parametrize("seconds", [120.0, math.inf])
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("profile", ["timed", "rounds", "angles", "tree", "full"])
+def test_slow_calls_do_not_move_the_deadline(profile: str, share: float, seconds: float):
+    async def run() -> tuple[Report, float, dict[str, str]]:
+        model = Slow(name="slow model")
+        model.seconds, model.share = seconds, share
+        chosen = load_profile(profile, (("minutes", str(MINUTES)),))
+        made = await desk(chosen, analysts=(model, ExtractiveAnalyst()), clock=LoopTime())
+        return await made.research(), made.session.budget.elapsed, made.files
+
+    report, elapsed, files = run_virtually(run())
+    assert elapsed <= 60 * MINUTES
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED)
+    assert report.citations
+    assert report.markdown in files["report.md"]
