@@ -85,12 +85,9 @@ def ident(name: object) -> Shown:
 def delimiter(text: str) -> str:
     """Return a code of ten hex digits that does not occur in `text`: a keyed hash of it."""
     data = text.encode("utf-8", "surrogatepass")
-    for number in count():
-        seed = data if not number else data + number.to_bytes(4, "big")
-        code = hashlib.blake2b(seed, key=_KEY, digest_size=_CODE_BYTES).hexdigest()
-        if code not in text:
-            return code
-    raise AssertionError  # pragma: no cover - `count` does not end
+    seeds = (data + number.to_bytes(4, "big") if number else data for number in count())
+    codes = (hashlib.blake2b(seed, key=_KEY, digest_size=_CODE_BYTES).hexdigest() for seed in seeds)
+    return next(code for code in codes if code not in text)
 
 
 _SAME = {

@@ -44,7 +44,6 @@ class Material:
     words_max: int = 1_500
     uncovered: tuple[str, ...] = ()
     output_format: str = ""
-    seconds_left: float | None = None
 
 
 synthesize: Role[Material, Draft] = Role("synthesize", Material, Draft, "synthesize", tier="lead")

@@ -187,7 +187,6 @@ MATERIAL = Material(
     words_min=100,
     uncovered=("risks",),
     output_format="a report",
-    seconds_left=12.0,
 )
 SAMPLES: tuple[tuple[Role[Any, Any], Any], ...] = (
     *_BEFORE_WRITING,

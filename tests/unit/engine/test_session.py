@@ -67,6 +67,16 @@ async def test_the_next_analyst_plays_where_one_fails_and_it_is_told_why(error: 
     ]
 
 
+async def test_what_a_failed_analyst_was_paid_is_on_the_bill() -> None:
+    error = RoleError("json_invalid", "no")
+    error.usage = Usage(calls=2, dollars=1.0)
+    paid = Mixed({"critique": LONG}, "second", usage=Usage(calls=1, dollars=0.5))
+    made = await desk("timed", analysts=(Mixed({"critique": error}, "first"), paid))
+    await made.session.call(critique, GIVEN)
+    used = made.session.budget.meter().usage
+    assert (used.calls, used.dollars) == (3, 1.5)
+
+
 async def test_if_every_analyst_fails_the_last_error_is_raised_and_nothing_is_journaled() -> None:
     made = await desk("timed", analysts=(Mixed({"critique": RoleError("refusal", "no")}),))
     with pytest.raises(RoleError, match="no"):

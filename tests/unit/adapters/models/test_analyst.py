@@ -330,7 +330,7 @@ async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
 def test_importing_the_analyst_loads_no_model_sdk():
     code = (
         "import sys, corrobora.adapters.models.analyst, corrobora.adapters.models.connect\n"
-        "import corrobora.adapters.models.chain, corrobora.adapters.models.prompts\n"
+        "import corrobora.adapters.models.prompts\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pydantic_ai', 'openai', 'anthropic'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
