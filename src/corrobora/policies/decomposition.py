@@ -131,7 +131,9 @@ def _anchored(part: str, first: str) -> str:
 def _topic_phrase(question: str) -> str:
     """Return a question without its opening question words: "SMS acceptable as a second factor"."""
     body = question.strip().rstrip("?. ")
-    return re.sub(rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|many|much)\s+){{1,4}}", "", body)
+    return re.sub(
+        rf"(?i)^(?:(?:in|on|under|by|for|with|at|to)\s+)?(?:(?:{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}", "", body
+    )
 
 
 def _listed(clause: str) -> list[str]:

@@ -53,7 +53,7 @@ def cut(text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTE
                 open_, used, path, bare = [], 0, label, True
             open_.append(span)
             used += weight + 1
-            bare = bare and span.start in starts
+            bare = bare and span.start in starts and "\n" not in text[span.start : span.end]
         if 0 < used < _REST_BYTES and len(found) > first:
             last = found.pop()
             open_, used, path = [Span(last.start, last.end), *open_], size, last.heading

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from corrobora.policies.languages import function_words, language
 from corrobora.policies.mentions import Kind, is_day, mentions
 from corrobora.policies.words import stem, stems, words
 
@@ -39,7 +40,8 @@ FRAMES = frozenset(
     "effects affect "
     "affects impact impacts work works mean means meaning relate related relation role detail details both "
     "recent recently condition conditions circumstance circumstances true false older younger later earlier "
-    "same consistent consistency inconsistent inconsistency remain remained published portrayal".split()
+    "same consistent consistency inconsistent inconsistency remain remained published portrayal document documents "
+    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs please".split()
 )  # fmt: skip
 _RELATION_WORDS = 4
 _SIDE_STEMS = 6
@@ -77,7 +79,8 @@ class Expectation:
 def framing(question: str) -> frozenset[str]:
     """Return the stems of `question` that frame it ("change", "report", "differ") rather than name its topic."""
     topic = [word for word in words(question) if stem(word)]
-    light = frozenset(stem(word) for word in topic if word in FRAMES)
+    foreign = function_words(question)
+    light = frozenset(stem(word) for word in topic if word in FRAMES or word in foreign)
     degree = _DEGREE.search(" ".join(words(question)))
     light |= frozenset((stem(degree.group(1)),)) if degree is not None else frozenset()
     return light if len(light) < len({stem(word) for word in topic}) else frozenset()
@@ -232,5 +235,14 @@ def subjects(question: str) -> tuple[str, ...]:
         for m in named
         if m.kind is Kind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
     ]
-    kept = [name for name in kept if not is_day(name) and f"({name})" not in question]
+    kept = [name for name in kept if not is_day(name) and f"({name})" not in question and _names(name, question)]
     return tuple(dict.fromkeys(kept))
+
+
+def _names(name: str, question: str) -> bool:
+    """False for function words of another language, and for one word of German, where every noun has a capital."""
+    spoken = language(question)
+    if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):
+        return True
+    own = words(name)
+    return not (spoken == "de" and len(own) == 1) and not set(own) <= function_words(question)

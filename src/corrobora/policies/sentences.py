@@ -21,8 +21,12 @@ class Span(NamedTuple):
 _BINDING = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
-    "approx ca est al nr op dept univ v".split()
+    "approx ca est al nr op dept univ v bzw vgl ggf inkl zzgl sog mme".split()
 )
+_DATED = frozenset(
+    "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
+)
+_BEFORE_ORDINALS = frozenset("am vom zum zur im ab beim seit der dem den des".split())  # "der 3. Band", "am 1. Juni"
 # May end a sentence: only a capital word that often opens one says so.
 _TRAILING = frozenset(
     "inc ltd co corp llc plc gmbh jr etc a.m p.m am pm u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a "
@@ -36,7 +40,7 @@ _OPENERS = frozenset(
 )
 _STOP = re.compile(r"[.!?…]+|[。！？]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
 _CLOSERS = "\"'”’)]»›*_"
-_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?=\s)")
+_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 
@@ -104,7 +108,7 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     tail = text[last]
     if not tail.isalnum() and tail not in _GOES_ON:
         return True
-    if " | " in text[line:start] or _is_row(text, end):
+    if " | " in text[line:start] or _is_row(text, end) or _values(text, line, start, end):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 
@@ -113,6 +117,17 @@ def _is_row(text: str, at: int) -> bool:
     """True if the line at `at` looks like a table row; looks at its first 200 characters only."""
     stop = text.find("\n", at, at + 200)
     return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
+
+
+def _values(text: str, line: int, start: int, end: int) -> bool:
+    """True if the lines around a break look like rows of a file of values, as many on each (first 200 characters)."""
+    above = text[max(line, start - 200) : start]
+    for mark in ",;\t":
+        if above.count(mark) > 1 and f"{mark} " not in above:
+            stop = text.find("\n", end, end + 200)
+            below = text[end : stop if stop >= 0 else end + 200]
+            return above.count(mark) == below.count(mark) and f"{mark} " not in below
+    return False
 
 
 def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
@@ -146,13 +161,24 @@ def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
     folded = word.lower()
     if folded in _BINDING:
         return False
-    if len(word) == 1 and word.isupper():
+    if len(word) == 1 and word.isalpha():
         return _opens(text, follow)
+    if word.isdigit() and len(word) <= 2 and _ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
+        return False
     if word.isdigit() and len(word) <= 3 and not text[begin:at].strip():  # noqa: PLR2004 - a list number
         return False
     if folded in _TRAILING or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
         return _opens(text, follow)
     return True
+
+
+def _ordinal(text: str, begin: int, at: int, follow: int) -> bool:
+    """True if the number at `at` is an ordinal as German writes it: a point, then a month or after an article."""
+    before = text[max(begin, at - 12) : at].rsplit(None, 1)
+    after = text[follow : follow + 16].split(None, 1)
+    if after and after[0].lower().strip(".,;)") in _DATED:
+        return True
+    return bool(before) and before[-1].lower() in _BEFORE_ORDINALS and not _opens(text, follow)
 
 
 def _opens(text: str, at: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
+from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, mentions
 from corrobora.policies.sentences import sentences
 from corrobora.policies.words import fold, stems, words
@@ -35,13 +36,14 @@ class Supported:
 def support(sentence: str, quotes: Sequence[str]) -> Supported:
     """Check a sentence (without its markers) against the quotes it cites.
 
-    A sentence that stands in a quote is supported. Else every number and name of the sentence must occur in a quote,
-    negation must agree with the best sentence of the quotes, and enough of its content words must be there.
+    A sentence that stands in a quote, or whose words do so one after another, is supported. Else every number and name
+    of the sentence must occur in a quote, negation must agree with the best sentence of the quotes, and enough of its
+    content words must be there.
     """
     if not quotes:
         return Supported(Support.UNCITED, 0.0)
     folded = " ".join(fold(sentence).split()).rstrip(".!?")
-    if any(folded in " ".join(fold(quote).split()) for quote in quotes):
+    if any(folded in " ".join(fold(quote).split()) for quote in quotes) or _stands(sentence, quotes):
         return Supported(Support.SUPPORTED, 1.0)
     everything = "\n".join(quotes)
     overlap = overlap_share(sentence, everything)
@@ -60,6 +62,12 @@ def support(sentence: str, quotes: Sequence[str]) -> Supported:
     return Supported(
         _status(overlap, foreign=bool(foreign), names=bool(names), inverted=inverted), overlap, tuple(reasons)
     )
+
+
+def _stands(sentence: str, quotes: Sequence[str]) -> bool:
+    """True if the words of a sentence stand in a quote one after another, as a list does that is told in one line."""
+    said = f" {' '.join(words(sentence))} "
+    return bool(said.strip()) and any(said in f" {' '.join(words(plain(quote)))} " for quote in quotes)
 
 
 def _status(overlap: float, *, foreign: bool, names: bool, inverted: bool) -> Support:

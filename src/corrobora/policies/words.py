@@ -61,6 +61,11 @@ def words(text: str) -> list[str]:
     return [part for word in found for part in _parts(word)]
 
 
+def unspaced(text: str) -> list[str]:
+    """Return the characters of `text` that belong to scripts without spaces between words."""
+    return _UNSPACED.findall(text)
+
+
 def _parts(word: str) -> list[str]:
     if len(word) == 1 or _UNSPACED.search(word) is None:
         return [word]

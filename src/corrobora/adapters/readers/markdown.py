@@ -19,6 +19,7 @@ from corrobora.domain.parsed import Parsed
 
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
 _KRAMDOWN = re.compile(r" ?\{[:#.][^{}\n]{0,200}\}|\{%[^{}\n]{0,300}%\}|\[\[toc\]\]", re.IGNORECASE)
+_LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author"})
 
 
@@ -111,7 +112,8 @@ class _Blocks:
             self._writer.verbatim(text)
 
     def _inline(self, token: Token) -> None:
-        text = inline_text(token.children or ())
+        breaks = "\n" if all(_LABELLED.match(line) for line in token.content.split("\n")) else " "  # no running text
+        text = inline_text(token.children or (), breaks)
         if self._heading:
             self._writer.heading(text, self._heading)
         elif self._cells is not None:
@@ -123,15 +125,15 @@ class _Blocks:
             self._writer.block(text, tight=bool(self._items))
 
 
-def inline_text(children: Sequence[Token]) -> str:
-    """Return the words of inline tokens: emphasis, links and tags become what they hold."""
+def inline_text(children: Sequence[Token], breaks: str = " ") -> str:
+    """Return the words of inline tokens: emphasis, links and tags become what they hold; lines end in `breaks`."""
     parts: list[str] = []
     for child in children:
         match child.type:
             case "text" | "code_inline":
                 parts.append(child.content)
             case "softbreak":
-                parts.append(" ")
+                parts.append(breaks)
             case "hardbreak":
                 parts.append("\n")
             case "image":

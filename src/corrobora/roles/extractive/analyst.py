@@ -30,7 +30,7 @@ from corrobora.roles.synthesize import Material
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 
-VERSION = 1  # raise it when an answer changes: it is part of every journal key
+VERSION = 2  # raise it when an answer changes: it is part of every journal key
 
 
 class ExtractiveAnalyst:

@@ -18,6 +18,7 @@ from corrobora.policies.answers import asked as kind_of
 from corrobora.policies.conflict import difference, statement
 from corrobora.policies.dialogue import apart
 from corrobora.policies.markup import plain
+from corrobora.policies.prose import rows_of
 from corrobora.policies.questions import anchors, expectation, weighed
 from corrobora.policies.relevance import rank, rarity, weigh
 from corrobora.policies.vocabulary import (
@@ -68,6 +69,7 @@ class Span:
     first: int
     last: int
     speaks: Mapping[str, float]
+    rows: tuple[int, ...] = ()  # those that are meant, where a row is quoted with all above it
 
 
 def extracted(given: Excerpt) -> Extraction:
@@ -87,7 +89,9 @@ def extracted(given: Excerpt) -> Extraction:
     if not chosen:
         return Extraction((), relevant=False, terms=tuple(t for t in terms if paired(t) is not None))
     kinds = {part.id: kind_of(part.text) for part in asked}
-    quotes = [quote for span in _spans(lines, chosen, kinds) if (quote := _quote(given, lines, span)) is not None]
+    named = [own for part in asked for name in anchors(part.text) if (own := frozenset(stems(name)))]
+    spans = [_with_name(lines, span, named) for span in _spans(lines, chosen, kinds)]
+    quotes = [quote for span in spans if (quote := _quote(given, lines, span)) is not None]
     return _with_insights(given, lines, tuple(_distinct(quotes)), terms)
 
 
@@ -160,18 +164,37 @@ def _spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]], kin
     for at in sorted(chosen):
         kind = next((kinds[part] for part in chosen[at] if part in kinds), Asked())
         first, last = grown(lines, at, kind)
+        rows = _rows(lines, at, last)
         before = spans[-1] if spans else None
         if before is not None and first <= before.last and lines[first].passage == lines[before.first].passage:
             start, end = min(first, before.first), max(last, before.last)
             if lines[end].end - lines[start].start <= LIMITS.quote_max_chars:
-                spans[-1] = Span(start, end, _best(before.speaks, chosen[at]))
+                spans[-1] = Span(start, end, _best(before.speaks, chosen[at]), (*before.rows, *rows))
                 continue
             if at <= before.last:
-                spans[-1] = replace(before, speaks=_best(before.speaks, chosen[at]))
+                spans[-1] = replace(before, speaks=_best(before.speaks, chosen[at]), rows=(*before.rows, *rows))
                 continue
             first = before.last + 1
-        spans.append(Span(first, last, chosen[at]))
+        spans.append(Span(first, last, chosen[at], rows))
     return spans
+
+
+def _rows(lines: Sequence[Line], at: int, last: int) -> tuple[int, ...]:
+    """Return the rows that are meant by a line: itself, or all below the heads of a table."""
+    if lines[at].table < 0:
+        return ()
+    return (at,) if last == at else tuple(range(at + 1, last + 1))
+
+
+def _with_name(lines: Sequence[Line], span: Span, named: Sequence[frozenset[str]]) -> Span:
+    """Begin a span with the sentence that names what is asked about, if that is the one right before it."""
+    first = lines[span.first]
+    held = frozenset(term for line in lines[span.first : span.last + 1] for term in line.unit.stems)
+    missing = [name for name in named if not name <= held | first.unit.heading]
+    if len(missing) < len(named) or not any(name <= first.before for name in missing):
+        return span
+    fits = lines[span.last].end - lines[span.first - 1].start <= LIMITS.quote_max_chars
+    return replace(span, first=span.first - 1) if fits else span
 
 
 def _best(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
@@ -207,11 +230,21 @@ def _quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
     return Quote(
         passage=given.passages[line.passage].id,
         quote=literal,
-        claim=plain(literal),
+        claim=_claim(lines, span, literal),
         confidence=round(min(0.9, 0.3 + 0.6 * coverage), 3),
         answers=answers,
         subjects=named,
     )
+
+
+def _claim(lines: Sequence[Line], span: Span, literal: str) -> str:
+    """Say a quote in plain words; of a table only the rows that are meant."""
+    told = rows_of(literal) if span.rows else ()
+    if not told:
+        return plain(literal)
+    heads = next(at for at in range(span.first, span.last + 1) if lines[at].table >= 0)
+    meant = [told[at - heads - 1] for at in span.rows if 0 <= at - heads - 1 < len(told)]
+    return " ".join(f"{row}." for row in dict.fromkeys(meant)) or plain(literal)
 
 
 def _cut(literal: str) -> str:
@@ -232,12 +265,19 @@ def _distinct(quotes: Sequence[Quote]) -> list[Quote]:
     for quote in sorted(quotes, key=lambda q: -len(q.quote)):
         for at, other in enumerate(kept):
             if other.passage == quote.passage and quote.quote in other.quote:
-                kept[at] = replace(other, answers=tuple(dict.fromkeys((*other.answers, *quote.answers))))
+                claim = other.claim if quote.claim in other.claim else _joined(other, quote)
+                kept[at] = replace(other, answers=tuple(dict.fromkeys((*other.answers, *quote.answers))), claim=claim)
                 break
         else:
             kept.append(quote)
     order = {id(quote.quote): at for at, quote in enumerate(quotes)}
     return sorted(kept, key=lambda q: order.get(id(q.quote), 0))
+
+
+def _joined(one: Quote, other: Quote) -> str:
+    """Join what two quotes of one table mean; where one is meant whole, the whole is."""
+    whole = plain(one.quote)
+    return whole if one.claim == whole else f"{one.claim} {other.claim}"
 
 
 def _terms(

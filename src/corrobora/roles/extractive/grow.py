@@ -10,17 +10,19 @@ import re
 from collections.abc import Sequence
 
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.answers import Asked, fit
+from corrobora.policies.answers import Asked, Wants, fit
 from corrobora.policies.conflict import statement
 from corrobora.policies.relevance import akin
 from corrobora.roles.extractive.lines import Line, asks
 
 _OPENS_BACK = re.compile(
-    r"(?i)^(?:[-*] )?(?:it|this|these|those|they|he|she|such|its|their|his|her|both|neither|the (?:former|latter|same)|"
+    r"(?i)^(?:[-*] )?(?:it|they|he|she|its|their|his|her|both|neither|the (?:former|latter|same)|"
     r"(?:in )?(?:that|which|this) case|otherwise|instead|therefore|thus|hence|so|then|also|however|but|yet|"
-    r"nevertheless|"
-    r"nonetheless|in addition|additionally|moreover|furthermore|similarly|likewise|accordingly|consequently|"
-    r"for (?:example|instance)|as a result)\b"
+    r"nevertheless|nonetheless|in addition|additionally|moreover|furthermore|similarly|likewise|accordingly|"
+    r"consequently|for (?:example|instance)|as a result|yes|no|"
+    r"(?:this|that|these|those|such)(?= (?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|should|shall|"
+    r"will|would|do|does|did|also|not|only|in|for|to|of|by|as|approach|case|example|way|[a-z]+ed)\b)|"
+    r"(?:this|that)(?= [a-z]+(?<!s)s\b))\b"
 )
 _LIMITS_IT = re.compile(
     r"(?:However|But|Except|Unless|Nevertheless|Nonetheless|Yet|Otherwise|Instead|Only|Exceptions?|Note that|"
@@ -44,9 +46,18 @@ def grown(lines: Sequence[Line], at: int, wanted: Asked) -> tuple[int, int]:
     """Return the first and the last line of the quote that the line `at` needs to be understood and not to mislead."""
     if lines[at].turn >= 0:
         return _in_turn(lines, at)
+    if lines[at].table >= 0:
+        return _in_table(lines, at)
+    if asks(lines[at].text):
+        return _to_the_answer(lines, at)
     first = _backward(lines, at)
     last = _listed(lines, at, first)
-    return first, last if last > at else _forward(lines, at, first, wanted)
+    last = last if last > at else _forward(lines, at, first, wanted)
+    while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
+        if not _fits(lines, first, last + 1):
+            break
+        last += 1
+    return first, last
 
 
 def _fits(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
@@ -75,23 +86,49 @@ def _backward(lines: Sequence[Line], at: int) -> int:
 def _needs_before(lines: Sequence[Line], at: int) -> bool:
     line = lines[at]
     short = line.end - line.start < LIMITS.quote_min_chars
-    return (short or _OPENS_BACK.match(line.text) is not None) and _same(lines, at - 1, at)
+    points = _OPENS_BACK.match(line.text) is not None
+    answers = points and asks(lines[at - 1].text) and lines[at - 1].passage == line.passage
+    return answers or ((short or points) and _same(lines, at - 1, at))
 
 
 def _listed(lines: Sequence[Line], at: int, first: int) -> int:
-    """Return the last line of the list that a line leads in, `at` if it leads in none."""
+    """Return the last line of the list that a line leads in, `at` if it leads in none.
+
+    Where nothing marks a list, it is the paragraph after the colon.
+    """
     if not _LEADS_IN.search(lines[at].text):
         return at
+    marked = at + 1 < len(lines) and (lines[at + 1].item or lines[at + 1].table >= 0)
     last = at
     while last + 1 < len(lines) and _fits(lines, first, last + 1, _LIST_CHARS):
         after = lines[last + 1]
-        marked = at + 1 < len(lines) and lines[at + 1].item
-        if (marked and not after.item and not _same(lines, last, last + 1)) or (
-            not marked and last - at >= _PLAIN_ITEMS
-        ):
+        listed = after.item or after.table >= 0 or _same(lines, last, last + 1)
+        opens = last == at or _same(lines, last, last + 1)
+        if (marked and not listed) or (not marked and (last - at >= _PLAIN_ITEMS or not opens)):
             break
         last += 1
     return last
+
+
+def _in_table(lines: Sequence[Line], at: int) -> tuple[int, int]:
+    """Quote a row with the rows above it up to the heads of the columns if they fit; the heads with all rows."""
+    first = last = at
+    while first and lines[first - 1].table == lines[at].table and lines[first - 1].passage == lines[at].passage:
+        first -= 1
+    if first == at:
+        while last + 1 < len(lines) and lines[last + 1].table == lines[at].table and _fits(lines, at, last + 1):
+            last += 1
+    return (first, last) if _fits(lines, first, last) else (at, at)
+
+
+def _to_the_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:
+    """Quote a question with the paragraph that answers it."""
+    last = at
+    while last + 1 < len(lines) and last - at < _BACK and _fits(lines, at, last + 1, _TURN_CHARS):
+        if asks(lines[last + 1].text) or (last > at and not _same(lines, last, last + 1)):
+            break
+        last += 1
+    return at, last
 
 
 def _forward(lines: Sequence[Line], at: int, first: int, wanted: Asked) -> int:
@@ -102,7 +139,7 @@ def _forward(lines: Sequence[Line], at: int, first: int, wanted: Asked) -> int:
             break
         near = _same(lines, last, ahead)
         adjoining = ahead == last + 1 and lines[ahead].unit.paragraph <= lines[last].unit.paragraph + 1
-        if (near and _belongs(lines[at], lines[ahead], wanted)) or (
+        if (near and (_belongs(lines[at], lines[ahead], wanted) or _supplies(lines[at], lines[ahead], wanted))) or (
             adjoining and wanted.duty and _LINKED.search(lines[ahead].text) and _forbids(lines[ahead].text)
         ):
             last = ahead
@@ -119,6 +156,13 @@ def _belongs(line: Line, after: Line, wanted: Asked) -> bool:
         return False
     own = line.unit.stems
     return _ADDS.match(after.text) is not None or any(akin(a, b) for a in set(after.unit.stems) for b in own)
+
+
+def _supplies(line: Line, after: Line, wanted: Asked) -> bool:
+    """True for a sentence that gives the reason asked for, or points back and is of the kind the first is not."""
+    lacks = bool(wanted.kinds) and fit(line.text, wanted) < _OF_THE_KIND
+    tied = Wants.REASON in wanted.kinds or _OPENS_BACK.match(after.text) is not None
+    return lacks and tied and fit(after.text, wanted) >= _OF_THE_KIND
 
 
 def _forbids(text: str) -> bool:

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Passage
 from corrobora.policies.dialogue import Turn, apart, labels, turns
+from corrobora.policies.languages import function_share, written_without_spaces
 from corrobora.policies.markup import plain
+from corrobora.policies.prose import ITEM
 from corrobora.policies.relevance import Unit
 from corrobora.policies.sentences import Span, sentences
-from corrobora.policies.words import STOP_WORDS, stems, words
+from corrobora.policies.tables import same_table
+from corrobora.policies.words import stems, words
 from corrobora.roles.extract import Excerpt
 
 _OPENING = 400  # characters: who or what a source is about is said first
 _HEADING_CHARS = 120
-_ITEM = re.compile(r"(?:[-*+•‣–]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s")
 _REFERENCES = re.compile(r"(?i)\b(?:references|bibliography|works cited|further reading|see also)\b")
+_CONTENTS = re.compile(r"(?i)^(?:table of )?contents$|^list of (?:tables|figures)$|^inhalt(?:sverzeichnis)?$")
+_LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _ASIDE = re.compile(
     r"(?i)\b(?:appendix|annex|change log|changelog|change history|revision history|document history|release notes|"
@@ -50,8 +54,10 @@ class Line:
     title: frozenset[str] = frozenset()  # stems of the source's title
     first: bool = False  # one of the sentences that open the source
     around: frozenset[str] = frozenset()  # stems of its neighbours in the passage
+    before: frozenset[str] = frozenset()  # stems of the sentence before it in its paragraph
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
+    table: int = -1  # where the heads of its table begin, if it is a row
 
 
 def read_lines(given: Excerpt) -> list[Line]:
@@ -72,42 +78,103 @@ def read_lines(given: Excerpt) -> list[Line]:
 
 def _passage_lines(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> tuple[list[Line], int]:
     """Split one passage; return its lines and the number of its last paragraph."""
+    text = passage.text
+    spoken = turns(text)
+    spans = sentences(text)
+    tables = _tables(text, spans)
     found: list[Line] = []
-    spoken = turns(passage.text)
-    local, opened, last, open_turn = "", -1, 0, -1
-    for span in sentences(passage.text):
-        read = plain(passage.text[span.start : span.end])
+    above = _Above()
+    last, open_turn = 0, -1
+    for at, span in enumerate(spans):
+        read = plain(text[span.start : span.end])
         turn = _turn_at(spoken, span.start)
-        item = _ITEM.match(passage.text, span.start) is not None
-        if item or "\n\n" in passage.text[last : span.start] or turn != open_turn:
+        row = at in tables
+        heads = not row and turn < 0 and _is_heading(text, span, read)
+        item = not heads and ITEM.match(text, span.start) is not None
+        if item or row or "\n\n" in text[last : span.start] or turn != open_turn:
             paragraph += 1
         last, open_turn = span.end, turn
-        if turn < 0 and _is_heading(passage.text, span, read):
-            local, opened = read, span.start
-            paragraph += 1
-            continue
-        own = stems(apart(read))
-        if not own:
+        if heads:
+            above = above.under(read, span.start)
+            if not (asks(read) or _leads_in(text, spans, at, tables)):
+                paragraph += 1
+                continue
+        own = stems(apart(above.told if heads else read))
+        if not own and not (item or row):
             continue
         speaker = frozenset(stems(apart(spoken[turn].speaker))) if turn >= 0 else frozenset[str]()
-        unit = Unit(own, about | frozenset(stems(local)) | speaker, paragraph)
+        columns = frozenset(stems(text[spans[tables[at]].start : spans[tables[at]].end])) if row else frozenset[str]()
+        lead = frozenset(stems(above.lead)) if item else frozenset[str]()
+        unit = Unit(own, about | frozenset(stems(above.local)) | speaker | columns | lead, paragraph)
         found.append(
             Line(
                 number,
-                span.start,
+                above.opened if heads else span.start,
                 span.end,
-                read,
+                above.told if heads else read,
                 unit,
-                _weight(read, passage.heading, local),
-                local,
-                opened,
+                _weight(read, passage.heading, above.local, listed=item or row or heads or turn >= 0),
+                above.local,
+                above.opened if not heads and above.fresh else -1,
                 first=passage.start + span.start < _OPENING,
                 turn=turn,
                 item=item,
+                table=spans[tables[at]].start if row else -1,
             )
         )
-        opened = -1
+        above = above.passed(read, item=item, keeps=heads)
     return found, paragraph
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What stands above a sentence: the headings right above it, and what leads in the list it belongs to."""
+
+    local: str = ""
+    opened: int = -1  # where the run of headings begins
+    run: tuple[str, ...] = ()  # headings that stand right under one another, with nothing between
+    fresh: bool = False  # nothing stands between the last heading and here
+    lead: str = ""
+
+    @property
+    def told(self) -> str:
+        """The run of headings as what leads in a list; a question stays as it is."""
+        text = ": ".join(self.run)
+        return text if asks(text) else f"{text.rstrip(':')}:"
+
+    def under(self, read: str, start: int) -> _Above:
+        run = (*self.run[-1:], read) if self.fresh and self.run else (read,)
+        return _Above(read, self.opened if len(run) > 1 else start, run, fresh=True)
+
+    def passed(self, read: str, *, item: bool, keeps: bool) -> _Above:
+        if keeps:
+            return self
+        lead = self.lead if item else read if read.endswith(":") else ""
+        return replace(self, fresh=False, run=(), lead=lead)
+
+
+def _tables(text: str, spans: Sequence[Span]) -> dict[int, int]:
+    """Map each row of a table to the row of its heads: rows that follow each other line by line."""
+    found: dict[int, int] = {}
+    for at in range(1, len(spans)):
+        one, other = spans[at - 1], spans[at]
+        near = text[one.end : other.start].count("\n") == 1
+        if near and same_table(text[one.start : one.end], text[other.start : other.end]):
+            found.setdefault(at - 1, at - 1)
+            found[at] = found[at - 1]
+    return found
+
+
+def _leads_in(text: str, spans: Sequence[Span], at: int, tables: Mapping[int, int]) -> bool:
+    """True if a list or a table stands right below a heading and is told by it; numbered clauses tell themselves."""
+    if at + 1 >= len(spans):
+        return False
+    below = text[spans[at + 1].start : spans[at + 1].end]
+    mark = ITEM.match(below)
+    if mark is None or at + 1 in tables:
+        return at + 1 in tables
+    clause = mark.group()[0] == "(" and below.rstrip().endswith(".")
+    return not clause and not _is_heading(text, spans[at + 1], plain(below))
 
 
 def _turn_at(spoken: Sequence[Turn], place: int) -> int:
@@ -115,9 +182,12 @@ def _turn_at(spoken: Sequence[Turn], place: int) -> int:
     return bisect_right([turn.start for turn in spoken], place) - 1
 
 
-def _weight(read: str, heading: str, local: str) -> float:
-    weight = NO_STATEMENT if _states_nothing(read, f"{heading} {local}") else 1.0
-    weight = min(weight, ASIDE if beside_the_body(f"{heading} {local}") else 1.0)
+def _weight(read: str, heading: str, local: str, *, listed: bool) -> float:
+    """Weigh what a sentence states. Items, rows and turns say something in few words; lists of contents do not."""
+    above = f"{heading} {local}"
+    nothing = _REFERENCES.search(above) or _CONTENTS.search(local) or (not listed and _states_nothing(read))
+    weight = NO_STATEMENT if nothing else 1.0
+    weight = min(weight, ASIDE if beside_the_body(above) else 1.0)
     return min(weight, QUESTION if asks(read) else 1.0)
 
 
@@ -135,24 +205,33 @@ def _surrounded(lines: Sequence[Line]) -> list[Line]:
     """Give every line the stems of its neighbours in the passage."""
     own = [frozenset(line.unit.stems) for line in lines]
     return [
-        replace(line, around=frozenset[str]().union(*own[max(0, at - _REACH) : at + _REACH + 1]))
+        replace(
+            line,
+            around=frozenset[str]().union(*own[max(0, at - _REACH) : at + _REACH + 1]),
+            before=own[at - 1] if at and lines[at - 1].unit.paragraph == line.unit.paragraph else frozenset(),
+        )
         for at, line in enumerate(lines)
     ]
 
 
 def _is_heading(text: str, span: Span, read: str) -> bool:
-    """True for a marked heading, and for a short line of its own that ends like no sentence."""
+    """True for a marked heading, and for a short line of its own that ends like no sentence or asks."""
     if text.startswith("#", span.start):
         return True
-    if len(read) > _HEADING_CHARS or read[-1:] in ".!?:;,|" or "\n" in text[span.start : span.end]:
+    if len(read) > _HEADING_CHARS or read[-1:] in ".!:;,|" or "\n" in text[span.start : span.end]:
         return False
     alone = text[max(0, span.start - 2) : span.start] in ("", "\n\n") and text[span.end : span.end + 2] == "\n\n"
     return alone and text[span.start] not in "-*•|"
 
 
-def _states_nothing(text: str, above: str) -> bool:
-    """True for entries of a reference list, titles and bare addresses: hardly any function word, or a known heading."""
-    if _REFERENCES.search(above) or text.startswith("["):
+def _states_nothing(text: str) -> bool:
+    """True for entries of a reference list, titles and bare addresses: hardly any function word of any language.
+
+    A label with its value ("Weight: 4 kg") states something, and so does a text without spaces between its words.
+    """
+    if text.startswith("["):
         return True
+    if _LABELLED.match(text) or written_without_spaces(text):
+        return False
     said = words(text)
-    return sum(word in STOP_WORDS for word in said) < max(1, len(said) * _FUNCTION_WORDS)
+    return function_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)

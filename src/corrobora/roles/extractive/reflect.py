@@ -5,6 +5,7 @@ Knows one thread's facts and questions. Does not decide whether to go on: it pro
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
 from corrobora.domain.thread import Gap, Proposal
-from corrobora.policies.answers import Asked, fit
+from corrobora.policies.answers import Asked, Wants, fit
 from corrobora.policies.answers import asked as answer_kind
 from corrobora.policies.conflict import ALIKE, Statement, likeness, statement
 from corrobora.policies.dialogue import apart
 from corrobora.policies.markup import plain
-from corrobora.policies.mentions import Kind, dates, holds, is_day, mentions, names, quantities, squash, years
+from corrobora.policies.mentions import Kind, holds, is_day, mentions, names, quantities, squash
 from corrobora.policies.phrases import ONE_SIDED
 from corrobora.policies.questions import anchors, expectation, relational, sides, subjects, topic_stems, weighed
 from corrobora.policies.relevance import akin
@@ -36,7 +37,7 @@ from corrobora.policies.vocabulary import (
 )
 from corrobora.policies.words import content_words, fold, stem, stems, words
 from corrobora.roles.extractive.compare import contradictions
-from corrobora.roles.extractive.select import ranked
+from corrobora.roles.extractive.select import ranked, said
 from corrobora.roles.extractive.speaking import preference
 from corrobora.roles.reflect import Learned
 
@@ -47,6 +48,8 @@ _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
 _OF_THE_KIND = 0.8
+_WHEN = frozenset((Wants.DATE, Wants.CLOCK))
+_PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +139,15 @@ def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
     texts = [plain(fact.quote) for fact in facts]
     asked = frozenset(stems(question))
     if wanted.obligation:
-        bound = {fact.version for fact, text in zip(facts, texts, strict=True) if statement(text).duties}
+        bound = {fact.version for fact, text in zip(facts, texts, strict=True) if _binds(text)}
         if len(bound) < (2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1):
             yield "statement of what must, should or may be"
     if wanted.number and not any(quantities(text) for text in texts):
         yield "number"
     kind = answer_kind(question)
-    if kind.quantified and not any(_states(text, kind, question) for text in texts):
+    if kind.quantified and not any(_states(fact, kind, question) for fact in facts):
         yield "statement with the number that is asked for"
-    if wanted.date and not any(dates(text) or years(text) for text in texts):
+    if _WHEN & kind.kinds and not any(fit(text, kind) >= _OF_THE_KIND for text in texts):
         yield "date"
     if wanted.name and not any(not frozenset(stems(name)) <= asked for text in texts for name in names(text)):
         yield "name"
@@ -152,12 +155,20 @@ def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
         yield "second side of the comparison"
 
 
-def _states(text: str, kind: Asked, question: str) -> bool:
-    """True if one sentence is of the kind asked for and names half of the topic itself."""
+def _binds(text: str) -> bool:
+    """True for a statement of duty, an imperative that says always or never among them."""
+    return bool(statement(text).duties) or _PLAINLY.search(text) is not None
+
+
+def _states(fact: Fact, kind: Asked, question: str) -> bool:
+    """True if one sentence is of the kind asked for and names half of the topic, under the headings above it."""
     topic = weighed(question).topic
+    above = topic & frozenset(stems(f"{fact.title} {fact.heading}"))
+    text = said(fact)
     for span in sentences(text):
         piece = text[span.start : span.end]
-        if fit(piece, kind) >= _OF_THE_KIND and 2 * len(topic & frozenset(stems(apart(piece)))) >= len(topic):
+        own = topic & frozenset(stems(apart(piece)))
+        if fit(piece, kind) >= _OF_THE_KIND and own and 2 * len(own | above) >= len(topic):
             return True
     return False
 

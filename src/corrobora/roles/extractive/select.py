@@ -12,7 +12,7 @@ from corrobora.domain.evidence import Fact, FactId
 from corrobora.policies.answers import asked
 from corrobora.policies.dialogue import apart
 from corrobora.policies.diversity import marginal_relevance, overlap
-from corrobora.policies.markup import plain
+from corrobora.policies.prose import prose
 from corrobora.policies.questions import Weighed, anchors, expectation, weighed
 from corrobora.policies.relevance import Unit, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
@@ -40,8 +40,8 @@ class Ranked:
 
 
 def said(fact: Fact) -> str:
-    """Return the fact as a reader reads it: its quote without marks."""
-    return plain(fact.quote)
+    """Return the fact as a reader reads it: its quote in running text, of a table the rows that are meant."""
+    return prose(fact.quote, fact.claim)
 
 
 def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = frozenset()) -> tuple[Ranked, ...]:

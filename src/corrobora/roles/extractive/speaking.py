@@ -28,6 +28,7 @@ _OPENING, _SUBJECT = 5, 0.4  # stems that open a sentence, and what it gains if 
 _ANY = Asked()
 _BESIDE = 0.3  # what a sentence covers that stands beside such a sentence
 _REACH = 4
+_BELOW = 0.4  # what a sentence covers that stands below a heading that names the topic
 _NAMED = 0.45  # what a sentence covers that names the thing asked about
 _DUTY = re.compile(r"(?i)\b(?:must|shall|should|may|required|prohibited|recommended|permitted|allowed|cannot)\b")
 _REASON = re.compile(r"(?i)\b(?:because|since|therefore|due to|reason|rationale|so that|in order to)\b")
@@ -68,16 +69,30 @@ def speaking(question: str, topic: frozenset[str], line: Line, wanted: Expectati
     if line.weight < QUESTION:
         return Speaking(0.0)
     fitting = fit(line.text, kind) >= _OF_THE_KIND
-    share = topic_share(topic, line.unit, line.around if fitting or line.turn >= 0 else frozenset())
+    widened = fitting or line.turn >= 0 or line.text.endswith(":")
+    share = topic_share(topic, line.unit, line.around if widened else frozenset())
     named, anchored, titled = _named(question, line)
     fits = fitting or preference(line.text, wanted) > 1
-    if named and (fits or share.own > 0):
+    if (named and (fits or share.own > 0)) or (share.own >= _SPEAKS and _named_before(question, line)):
         return Speaking(max(share.whole, _NAMED), answers=True)
     if titled and (share.own > 0 or line.first) and (relational(question) or share.enough):
         return Speaking(max(share.whole, _NAMED), answers=True)
     if not share.enough:
-        return Speaking(0.0)
+        below = anchored and line.weight == 1 and _headed(topic, line)
+        return Speaking(_BELOW, answers=True) if below else Speaking(0.0)
     return Speaking(share.whole, answers=anchored or (fits and relational(question)))
+
+
+def _headed(topic: frozenset[str], line: Line) -> bool:
+    """True right below a heading that names the whole topic: what stands there is about it without repeating it."""
+    own = frozenset(stems(line.above))
+    return bool(topic) and 2 * len(topic) >= len(own) and all(any(akin(t, held) for held in own) for t in topic)
+
+
+def _named_before(question: str, line: Line) -> bool:
+    """True if the sentence before, in the same paragraph, names what the question is about."""
+    said = (frozenset(stems(each)) for each in anchors(question))
+    return any(name and name <= line.before and not name <= line.unit.heading for name in said)
 
 
 @dataclass(frozen=True, slots=True)
