@@ -98,8 +98,8 @@ def _first_below(busy: Sequence[int], full: int) -> int:
     return next(at for at, number in enumerate(busy) if number < full)
 
 
-_FULL = 16  # requests that one part sends at once before the next part is used
-_PARTS = 16
+_FULL = 4  # requests that one part sends at once before the next part is used
+_PARTS = 64
 _REWRITTEN = (b"content-encoding", b"content-length")
 
 
