@@ -6,6 +6,7 @@ computed from who says it and who else says it, never taken from an answer.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -133,10 +134,15 @@ class _Statement:
     @classmethod
     def of(cls, fact: Fact) -> _Statement:
         """Read the quote, not the claim: a claim is a model's wording."""
-        stance = frozenset(words(fact.quote)) & _STANCE
-        if "n't" in fact.quote or "n’t" in fact.quote:
-            stance |= {"not"}
-        return cls(frozenset(stems(fact.quote)), frozenset(_NUMBER.findall(fact.quote)), stance)
+        return _statement(fact.quote)
+
+
+@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread anew
+def _statement(quote: str) -> _Statement:
+    stance = frozenset(words(quote)) & _STANCE
+    if "n't" in quote or "n’t" in quote:
+        stance |= {"not"}
+    return _Statement(frozenset(stems(quote)), frozenset(_NUMBER.findall(quote)), stance)
 
 
 def _alone(fact: Fact) -> Grade:
