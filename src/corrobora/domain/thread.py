@@ -369,6 +369,10 @@ class ThreadState:
         decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
         return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
 
+    def ended(self, why: StopReason) -> ThreadState:
+        """Close the thread outside of a round. A closed thread stays as it is."""
+        return replace(self, stop=why) if self.open else self
+
     def turn(self, turn: Turn) -> ThreadState:
         """Take the next phase or escape. A closed thread stays as it is."""
         if not self.open:

@@ -37,7 +37,8 @@ async def investigate(node: Node, run: Session) -> Findings:
         for _ in range(gate.max_iterations - (place == 0)):  # the first gathering is the first gate's iteration
             meter = await run.meter(f"{node.path}/gate/{turn}")
             missing = unmet(gate, findings)
-            if not missing or spent(meter, since_seconds=started.elapsed_seconds, budget_seconds=gate.budget_seconds):
+            over = spent(meter, since_seconds=started.elapsed_seconds, budget_seconds=gate.budget_seconds)
+            if not missing or over or run.budget.finishing:
                 break
             change = await run.call(refine, shortfall(node, turn, missing, findings))
             turn += 1

@@ -41,6 +41,8 @@ async def discovered(node: Node, run: Session) -> tuple[tuple[Findings, ...], tu
 async def sweep(node: Node, run: Session) -> Findings:
     """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
     thread = ThreadState.open_thread(node, run.brief, _course(node, run))
+    if run.budget.finishing:
+        return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
     gathered = Gathered()
     async with run.until_reserve(thread, gathered):
         gathered.intent = await run.call(scope, needs(thread))

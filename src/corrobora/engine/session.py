@@ -111,8 +111,7 @@ class Session:
         return (("finish_asked", self._finish_asked), *self.stop)
 
     def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
-        cut = thread.last is not None and thread.last.cut
-        return StopReason.CANCELLED if cut and self.budget.finishing else None
+        return StopReason.CANCELLED if self.budget.finishing else None
 
     @property
     def keyless(self) -> bool:

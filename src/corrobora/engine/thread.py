@@ -6,8 +6,8 @@ Knows the loop and nothing of the outside: the session is the gate. Does not kno
 from __future__ import annotations
 
 from corrobora.domain.events import EventType
-from corrobora.domain.report import Findings
-from corrobora.domain.thread import Intent, Round, ThreadState
+from corrobora.domain.report import Draft, Findings
+from corrobora.domain.thread import Intent, Round, StopReason, ThreadState
 from corrobora.engine.gathered import Gathered
 from corrobora.engine.knowledge import recalled, shared
 from corrobora.engine.microreport import tell_round
@@ -26,7 +26,7 @@ from corrobora.roles.synthesize import summarize
 async def pursue(thread: ThreadState, run: Session) -> Findings:
     """Advance one thread round by round until a rule says stop (S1 3b, S2, S3, S4 phases 1 to 6)."""
     thread = await recalled(thread, run)
-    while thread.open:
+    while thread.open and not run.budget.finishing:
         gathered = Gathered()
         run.tell(EventType.ROUND_STARTED, thread.round_path, {"phase": thread.phase.name}, number=thread.number + 1)
         async with run.until_reserve(thread, gathered):  # no round may eat the writing time
@@ -43,8 +43,10 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = thread.turn(run.advance(thread))  # next phase, or an escape
         await tell_round(thread, run)  # one round, one report, checked
         thread = await run.between_rounds(thread)
+    thread = thread.ended(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await shared(thread, run)
-    draft = await run.call(summarize, summing(thread))
+    begun = thread.rounds or thread.facts
+    draft = await run.call(summarize, summing(thread)) if begun else Draft(thread.title, "")
     return findings(thread, draft, seconds=run.budget.elapsed)
 
 

@@ -10,8 +10,8 @@ from tests.profiles.research import QUESTION, Mixed, desk
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import JournalError, NeedsHuman, RoleError
 from corrobora.domain.events import EventType
-from corrobora.domain.plan import Criteria, Gate, Node, walk
-from corrobora.domain.report import Findings
+from corrobora.domain.plan import Criteria, Gate, Node, Plan, walk
+from corrobora.domain.report import Findings, Outcome, Report
 from corrobora.domain.thread import StopReason
 from corrobora.engine.executor import investigate, isolated, refined, sentinel, shortfall
 from corrobora.engine.session import Session
@@ -81,3 +81,46 @@ def test_a_shortfall_names_what_is_missing_and_a_sentinel_its_reason() -> None:
     given = shortfall(TREE, 1, ("sq-1 has 0 of 1 sources",), Findings("root", "t"))
     assert (given.unmet, given.asked, given.iteration) == (("sq-1 has 0 of 1 sources",), (), 1)
     assert sentinel(LEAF, "why").failed == "why"
+
+
+class Asked(Mixed):
+    """At the first call of a role somebody asks to finish, as the first Ctrl-C does."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__({"plan": Plan(TREE), role: self.finish})
+        self.session: Session | None = None
+
+    def finish(self, _given: Any) -> None:
+        assert self.session is not None
+        self.session.budget.finish()
+
+    @property
+    def paid(self) -> list[tuple[str, str]]:
+        return [(role, given.path) for role, given in self.played]
+
+
+async def finished_at(role: str) -> tuple[Asked, Report]:
+    analyst = Asked(role)
+    made = await desk("timed", analysts=(analyst,))
+    analyst.session = made.session
+    report = await made.research()
+    return analyst, report
+
+
+@pytest.mark.parametrize("role", ["scope", "extract", "reflect"])
+async def test_r07_who_asks_to_finish_gets_the_end_of_the_running_round_and_no_other_one(role: str) -> None:
+    """The cut round is thought about once; the part that was not begun costs no call at all."""
+    analyst, report = await finished_at(role)
+    research = [(name, path) for name, path in analyst.paid if path.startswith("root/")]
+    assert [path for name, path in research if name == "reflect"] == ["root/1/round/1"]
+    assert {path.split("/")[1] for _, path in research} == {"1"}
+    assert report.outcome is (Outcome.PARTIAL if role == "reflect" else Outcome.CANCELLED), "nothing else was read"
+    assert [child.stop for child in report.findings.children] == [StopReason.CANCELLED] * 2
+    assert "ended before" in report.reason
+
+
+async def test_r07_a_run_that_was_left_before_its_plan_was_made_researches_nothing() -> None:
+    analyst, report = await finished_at("clarify")
+    assert {name for name, _ in analyst.paid} <= {"clarify", "plan", "synthesize", "critique", "revise", "judge"}
+    assert report.outcome is Outcome.CANCELLED
+    assert report.markdown == ""
