@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation
 from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
-from corrobora.domain.thread import StopReason
 from corrobora.engine.artifacts import cell, table
 from corrobora.engine.inert import inert
 from corrobora.engine.verify import MARKER
+from corrobora.policies import phrases
 
 _BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 OUTCOMES = {
@@ -29,6 +29,8 @@ OUTCOMES = {
     Outcome.AWAITING: "the plan waits for authorization",
     Outcome.CANCELLED: "cancelled",
 }
+
+Mark = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 
 
 def clean(text: str) -> str:
@@ -88,6 +90,10 @@ def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[st
 def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
     """Lay out the delivered Markdown: the draft's body, then the sections that code writes."""
     facts = {fact.id: fact for fact in report.findings.facts}
+
+    def mark(fact: Fact) -> str:
+        return f"[{numbers[fact.marker]}]" if fact.marker in numbers else ""
+
     title, rest = f"# {clean(report.title)}", body.lstrip()
     if rest.startswith("# "):
         title, _, rest = rest.partition("\n")
@@ -95,8 +101,8 @@ def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         title,
         f"*{_status(report)}*",
         rest.strip(),
-        _conflicts(report.findings.contradictions, facts, numbers),
-        _gaps(report),
+        conflicts_section(report.findings.contradictions, facts, mark, rest),
+        gaps_section(report.findings, report.methodology.uncovered),
         methodology_section(report),
         sources_section(report.citations),
     ]
@@ -116,22 +122,32 @@ def _status(report: Report) -> str:
     )
 
 
-def _side(fact: Fact, numbers: dict[str, int]) -> str:
+def _side(fact: Fact, mark: Mark) -> str:
     where = fact.version or fact.published or fact.title
-    mark = f" [{numbers[fact.marker]}]" if fact.marker in numbers else ""
-    return f"{where}: “{cell(fact.quote, 400)}”{mark}"
+    return f"{where}: “{cell(fact.quote, 400)}” {mark(fact)}".rstrip()
 
 
-def _conflicts(found: Sequence[Contradiction], facts: dict[FactId, Fact], numbers: dict[str, int]) -> str:
-    pairs = [c for c in found if c.a in facts and c.b in facts]
+def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: Mark, body: str = "") -> str:
+    """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
+
+    A change that a table of the body sets side by side already is not printed twice; an open contradiction always is.
+    """
+    rows_of_body = [line for line in body.split("\n") if line.startswith("|")]
+
+    def told(pair: Contradiction) -> bool:
+        settled = pair.resolved or pair.relation is Relation.SUPERSEDES
+        marks = [mark(facts[pair.a]), mark(facts[pair.b])]
+        return settled and all(marks) and any(all(each in row for each in marks) for row in rows_of_body)
+
+    pairs = [c for c in found if c.a in facts and c.b in facts and not told(c)]
     if not pairs:
         return ""
     named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
     rows = [
         (
             c.difference or c.claim,
-            _side(facts[c.a], numbers),
-            _side(facts[c.b], numbers),
+            _side(facts[c.a], mark),
+            _side(facts[c.b], mark),
             named.get(c.relation, "resolved" if c.resolved else "open contradiction"),
         )
         for c in pairs
@@ -141,13 +157,13 @@ def _conflicts(found: Sequence[Contradiction], facts: dict[FactId, Fact], number
     )
 
 
-def _gaps(report: Report) -> str:
-    gaps = list(dict.fromkeys(gap.text for gap in report.findings.gaps))
-    failed = list(report.methodology.uncovered)
+def gaps_section(found: Findings, failed: Sequence[str]) -> str:
+    """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6)."""
+    gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
         return ""
-    lines = [f"- No sufficient evidence: {cell(text, 400)}" for text in gaps]
-    lines += [f"- Not covered, because it failed: {cell(text, 400)}" for text in failed]
+    lines = [f"- {phrases.GAP}: {cell(text, 400)}" for text in gaps]
+    lines += [f"- {phrases.FAILED}: {cell(text, 400)}" for text in failed]
     return "## Gaps\n\n" + "\n".join(lines)
 
 
@@ -249,8 +265,6 @@ def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int)
         reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
     elif found.gaps:
         reasons.append(_count(len(found.gaps), "gap remains", "gaps remain"))
-    if any(_left(leaf) for leaf in _leaves(found)):
-        reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
@@ -259,34 +273,21 @@ def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int)
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
 
 
-def _left(leaf: Findings) -> bool:
-    """True for a thread that a person ended while it still had something to find."""
-    answered = bool(leaf.sub_questions) and all(q.standing == "ANSWERED" for q in leaf.sub_questions)
-    return leaf.stop is StopReason.CANCELLED and not answered
-
-
-def _leaves(found: Findings) -> list[Findings]:
-    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
-
-    return list(threads(found))
-
-
 def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
 def _without_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    leaves = _leaves(found)
-    readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
+    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
+
+    readings = [reading for leaf in threads(found) for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
         return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
     if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
         return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
-    if any(_left(leaf) for leaf in leaves):
-        return Outcome.CANCELLED, "the research was ended before anything was found"
-    failed = [leaf.failed for leaf in leaves if leaf.failed]
+    failed = [leaf.failed for leaf in threads(found) if leaf.failed]
     if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
-        if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
+        if any(r.intent.queries for leaf in threads(found) for r in leaf.rounds):
             return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
         return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
     if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)

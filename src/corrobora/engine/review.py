@@ -5,10 +5,11 @@ Knows the order and the monotone gate: a revision that loses citations is refuse
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft, Findings, Support, Verdict
+from corrobora.engine.render import conflicts_section, gaps_section
 from corrobora.engine.session import Session
 from corrobora.engine.verify import MARKER, Checked, checked
 from corrobora.engine.views import WRITTEN_FACTS, best
@@ -42,10 +43,22 @@ async def judged(draft: Draft, findings: Findings, run: Session) -> Verdict | No
     facts = best(findings.facts, WRITTEN_FACTS)
     final = checked(draft, findings.facts)
     low, high = run.profile.words_min, run.profile.words_max
-    verdict = await run.call(judge, Reviewing("root/judge", run.brief.question, final.draft, facts, low, high))
+    whole = delivered(final.draft, findings)
+    verdict = await run.call(judge, Reviewing("root/judge", run.brief.question, whole, facts, low, high))
     await run.artifact_json("verification.json", verification(final, verdict, review.min_score))
     run.tell(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict
+
+
+def delivered(draft: Draft, findings: Findings) -> Draft:
+    """The draft with the sections on contradictions and gaps that code adds: the judge sees what a reader will see."""
+    facts = {fact.id: fact for fact in findings.facts}
+    sections = (
+        draft.body.strip(),
+        conflicts_section(findings.contradictions, facts, lambda fact: fact.marker, draft.body),
+        gaps_section(findings, ()),
+    )
+    return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
 
 
 def verification(final: Checked, verdict: Verdict, threshold: float) -> dict[str, object]:

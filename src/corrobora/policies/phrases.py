@@ -17,8 +17,14 @@ NO_COVERAGE = "No coverage: this part of the research failed or found nothing"
 COUNTED = "This report quotes"
 OTHER_GAPS = "Still open"
 ONE_SIDED = "Not every statement was found on both sides of the comparison"
+STANDS_IN = "This stands in"
+GAP = "No sufficient evidence"
+FAILED = "Not covered, because it failed"
 
-OPENINGS = (NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS)
+OPENINGS = (
+    *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
+    *(ONE_SIDED, STANDS_IN, GAP, FAILED),
+)
 
 
 def written_by_code(sentence: str) -> bool:

@@ -9,10 +9,19 @@ from tests.profiles.research import desk
 from tests.unit.policies.threads import fact, one_round
 
 from corrobora.domain.brief import Standing, SubQuestion
-from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.evidence import Contradiction, ReadOutcome, Relation
 from corrobora.domain.report import Findings, Outcome
-from corrobora.domain.thread import Intent, StopReason
-from corrobora.engine.render import citations, clean, html, numbered, outcome, renumbered, sources_section
+from corrobora.domain.thread import Intent
+from corrobora.engine.render import (
+    citations,
+    clean,
+    conflicts_section,
+    html,
+    numbered,
+    outcome,
+    renumbered,
+    sources_section,
+)
 
 ONE = fact("The harbour of Ardal was opened in 1874.", passage="C1")
 TWO = fact("The mill of Ardal has two wheels.", source="S2", passage="C2")
@@ -68,24 +77,6 @@ def test_an_outcome_says_honestly_how_a_run_ended(found: Findings, cited: int, f
     assert outcome(found, cited, failed_searches=failed, searches=3)[0] is expected
 
 
-def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered() -> None:
-    def ended(*asked: SubQuestion) -> Findings:
-        leaf = Findings("root/1", "t", sub_questions=asked, stop=StopReason.CANCELLED)
-        return Findings("root", "t", sub_questions=asked, children=(leaf,), stop=StopReason.CANCELLED)
-
-    def told(found: Findings, cited: int) -> tuple[Outcome, str]:
-        return outcome(found, cited, failed_searches=0, searches=3)
-
-    answered = SubQuestion("q", "?", Standing.ANSWERED)
-    assert told(ended(answered), 1) == (Outcome.COMPLETE, "")
-    assert told(ended(), 1) == (Outcome.PARTIAL, "the research was ended before it was done")
-    assert told(ended(answered, SubQuestion("r", "?")), 1)[0] is Outcome.PARTIAL
-    assert told(ended(SubQuestion("r", "?")), 0) == (
-        Outcome.CANCELLED,
-        "the research was ended before anything was found",
-    )
-
-
 def test_not_found_is_told_apart_from_could_not_be_read() -> None:
     done = one_round(1, "a b")
     locked = replace(done, readings=tuple(replace(r, outcome=ReadOutcome.ENCRYPTED) for r in done.readings))
@@ -107,3 +98,16 @@ def test_a_run_whose_time_was_over_before_any_search_found_neither_something_nor
     for rounds in ((unasked,), ()):
         found = outcome(Findings("root", "t", rounds=rounds), 0, failed_searches=0, searches=0)
         assert found == (Outcome.LIMIT_REACHED, "the time was over before anything was searched")
+
+
+def test_a_change_that_a_table_of_the_body_tells_is_not_printed_twice_and_an_open_contradiction_always_is() -> None:
+    facts = {ONE.id: ONE, TWO.id: TWO}
+    row = f"| x | old {ONE.marker} | new {TWO.marker} |"
+
+    def section(relation: Relation, body: str) -> str:
+        pair = Contradiction("claim", ONE.id, TWO.id, relation)
+        return conflicts_section((pair,), facts, lambda fact: fact.marker, body)
+
+    assert section(Relation.SUPERSEDES, row) == ""
+    assert ONE.quote in section(Relation.SUPERSEDES, f"| x | old {ONE.marker} |")
+    assert "open contradiction" in section(Relation.CONTRADICTS, row)

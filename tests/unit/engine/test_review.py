@@ -9,7 +9,9 @@ from typing import Any
 from tests.profiles.research import Desk, Mixed, desk
 from tests.unit.policies.threads import fact
 
+from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
+from corrobora.domain.thread import Gap
 from corrobora.engine.review import REVIEW_SECONDS, cited, judged, monotone, overlap_score, reviewed, supported
 from corrobora.profiles import load_profile
 from corrobora.testing import FakeClock
@@ -69,3 +71,14 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     assert await reviewed(BOTH, FOUND, run.session) == BOTH
     assert await judged(BOTH, FOUND, run.session) is None
     assert analyst.played == []
+
+
+async def test_s1_fr8_the_judge_sees_the_contradictions_and_gaps_that_code_adds() -> None:
+    pair = Contradiction("claim", FIRST.id, SECOND.id)
+    analyst = Mixed({"judge": FAIR})
+    run = await made(analyst)
+    await judged(BOTH, replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)), run.session)
+    (given,) = analyst.given("judge")
+    assert given.draft.body.startswith(BOTH.body)
+    assert f"{FIRST.quote}” {FIRST.marker}" in given.draft.body.partition("## Contradictions and changes")[2]
+    assert "Who built it?" in given.draft.body.partition("## Gaps")[2]

@@ -6,7 +6,7 @@ Knows lines, headings, lists, tables and markers. Does not know what is true; wo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.policies.markup import plain
 from corrobora.policies.phrases import written_by_code
@@ -29,6 +29,7 @@ class Sentence:
     text: str
     markers: tuple[str, ...]
     section: str
+    cell: bool = False  # it stands in a table, where a comparison repeats what the text says
 
 
 def heading(line: str) -> str:
@@ -50,6 +51,8 @@ def read(body: str) -> tuple[Sentence, ...]:
             continue
         if line.startswith("**") and line.endswith("**") and not MARKER.search(line):
             continue  # the label of a group
+        if written_by_code(line) and not MARKER.search(line):
+            continue  # a gap may be told in several sentences
         if line.lstrip().startswith("|"):
             if table:
                 found += _cells(line, number, section)
@@ -65,7 +68,9 @@ def _cells(line: str, number: int, section: str) -> list[Sentence]:
     at = 0
     for cell in re.split(r"(?<!\\)\|", line):
         if MARKER.search(cell):
-            found += _sentences(cell, number, section, at)
+            said = [replace(one, cell=True) for one in _sentences(cell, number, section, at)]
+            ends = not any(one.markers for one in said[:-1])  # a cell that cites only at its end cites for all of it
+            found += [replace(one, markers=tuple(MARKER.findall(cell))) for one in said] if ends else said
         at += len(cell) + 1
     return found
 

@@ -103,11 +103,12 @@ def _bullets(facts: Iterable[Fact], printed: set[str], *, bold: bool = False) ->
 
 
 def _statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, mark: str = "### {}") -> list[str]:
-    """List statements, best first; where editions differ, under the names of the editions that make them.
+    """List statements, best first; where the page has several editions, under the names of those that make them.
 
-    The edition of the best statement comes first, or the older one where a change is asked for.
+    The edition of the best statement comes first, or the older one where a change is asked for. A section whose
+    statements are all of one edition names it as well: the reader could not tell which of them speaks.
     """
-    if len({fact.version for fact in facts if fact.version}) < 2:  # noqa: PLR2004 - one edition needs no name
+    if not _several_editions(page) or not any(fact.version for fact in facts):
         return _bullets(facts, page.printed, bold=bold)
     dated = {fact.version: order(fact.version, fact.published) for fact in facts}
     shared: dict[str, list[Fact]] = {}
@@ -127,6 +128,10 @@ def _statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, mark: 
         if any(written):
             lines += [mark.format(named), "", *(f"- {text}" for text in written if text), ""]
     return lines[:-1]
+
+
+def _several_editions(page: Page) -> bool:
+    return len({fact.version for section in page.sections for fact in section.facts if fact.version}) > 1
 
 
 def _table(page: Page) -> list[str]:
@@ -175,9 +180,10 @@ def _absence(page: Page) -> list[str]:
     return lines
 
 
-def _open(page: Page) -> list[str]:
-    """List what was asked and not found."""
+def _open(page: Page, *, sections: bool = True) -> list[str]:
+    """List what was asked and not found; `sections` False where each of them says it under its own heading."""
     unanswered = [section.title for section in page.sections if not section.had_facts and not section.facts]
+    unanswered = unanswered if sections else []
     lines = [f"- {phrases.NO_EVIDENCE} for: {asked}" for asked in unanswered]
     told = " ".join(unanswered)
     lines += [
@@ -199,7 +205,12 @@ def by_questions(page: Page) -> str:
         return _joined([head, _absence(page), _open(page)])
     key = _key(page)
     shown = {fact.id for fact in key}
-    blocks: list[Sequence[str]] = [head, ["## Key statements", "", *_statements(page, key)]]
+    blocks: list[Sequence[str]] = [head]
+    if _several_editions(page) and key:  # a body opens with text: the names of editions are headings further down
+        blocks.append([_opening(page, key[0])])
+        key = key[1:]
+    first = _statements(page, key)
+    blocks.append(["## Key statements", "", *first] if first else [])
     if page.rows:
         blocks.append(["## Differences between sources", "", *_table(page)])
     alone = len([section for section in page.sections if section.title != FURTHER]) == 1
@@ -212,7 +223,16 @@ def by_questions(page: Page) -> str:
             blocks.append([f"## {title}", "", f"{phrases.ABOVE}."])
         elif not section.had_facts:
             blocks.append([f"## {title}", "", f"{phrases.NO_EVIDENCE} for this."])
-    return _joined([*blocks, _open(page)])
+    return _joined([*blocks, _open(page, sections=False)])
+
+
+def _opening(page: Page, best: Fact) -> str:
+    """Say the best statement first, and in which editions it stands."""
+    same = [fact for section in page.sections for fact in section.facts if said(fact) == said(best)]
+    same.sort(key=lambda fact: fact.id != best.id)
+    names = dict.fromkeys(fact.version for fact in same if fact.version)
+    where = f" {phrases.STANDS_IN} {'; '.join(names)}." if names else ""
+    return cited(*same, printed=page.printed) + where
 
 
 def _headed(blocks: Sequence[Sequence[str]]) -> bool:
@@ -220,9 +240,12 @@ def _headed(blocks: Sequence[Sequence[str]]) -> bool:
 
 
 def by_angles(page: Page) -> str:
-    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (S1 requirement 13)."""
+    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (S1 requirement 13).
+
+    Gaps are not listed here: the report has a section of code's own for them, whoever writes it.
+    """
     if not page.enough:
-        return _joined([[f"# {page.title}"], _absence(page), _open(page), ["## Conclusion", "", _counted(page)]])
+        return _joined([[f"# {page.title}"], _absence(page), ["## Conclusion", "", *_ending(page, ())]])
     closing = [section.facts[1] for section in page.sections if len(section.facts) > 2][:_KEY_STATEMENTS]  # noqa: PLR2004 - enough left
     kept = {fact.id for fact in closing}
     blocks: list[Sequence[str]] = []
@@ -233,11 +256,15 @@ def by_angles(page: Page) -> str:
         blocks.append([f"## {number}. {section.title}", "", *(body or [none])])
     if page.rows:
         blocks.append([f"## {len(blocks) + 1}. Differences between sources", "", *_compared(page)])
-    opened = _open(page)
-    if opened:
-        blocks.append(opened)
-    end = ["## Conclusion", "", *_bullets(closing, page.printed, bold=True), *([""] if closing else []), _counted(page)]
+    end = ["## Conclusion", "", *_ending(page, closing)]
     return f"# {page.title}\n\n" + _joined([*blocks, end], "---")
+
+
+def _ending(page: Page, closing: Sequence[Fact]) -> list[str]:
+    """Close with the statements kept for the end, the angles without coverage by name (S1, error recovery), a count."""
+    lines = _bullets(closing, page.printed, bold=True)
+    lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
+    return [*lines, *([""] if lines else []), _counted(page)]
 
 
 def _counted(page: Page) -> str:
@@ -247,7 +274,10 @@ def _counted(page: Page) -> str:
 
 
 def completion(page: Page) -> str:
-    """S4's completion form: status of each sub-question, findings, open contradictions, remaining gaps."""
+    """S4's completion form: status of each sub-question, then the findings under each.
+
+    Contradictions and gaps follow in sections of code's own, which every report has.
+    """
     rows = ["| ID | Question | Status | Confidence | Statements |", "|---|---|---|---|---|"]
     for part in page.sub_questions:
         count = sum(part.id in fact.answers for section in page.sections for fact in section.facts)
@@ -257,14 +287,12 @@ def completion(page: Page) -> str:
     if page.sub_questions:
         blocks.append(["## Sub-question status", "", *rows])
     if not page.enough:
-        return _joined([*blocks, _absence(page), _open(page)])
+        return _joined([*blocks, _absence(page)])
     for section in page.sections:
         none = phrases.ABOVE if section.facts else f"{phrases.NO_EVIDENCE} for this"
         body = _statements(page, section.facts) or [f"{none}."]
         blocks.append([f"## {section.title}", "", *body])
-    if page.rows:
-        blocks.append(["## Contradictions", "", *_table(page)])
-    return _joined([*blocks, _open(page)])
+    return _joined(blocks)
 
 
 def summary(page: Page) -> str:

@@ -6,18 +6,22 @@ raises what another check has lowered.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corrobora.domain.evidence import Fact, Grade
+from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
+from corrobora.policies import phrases
 from corrobora.policies.decomposition import parts
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import quantities
-from corrobora.policies.questions import topic_stems
+from corrobora.policies.questions import expectation, topic_stems
+from corrobora.policies.versions import label
 from corrobora.policies.vocabulary import aliases, read_as
 from corrobora.policies.words import stems
+from corrobora.roles.extractive.compare import contradictions
 from corrobora.roles.extractive.drafts import Sentence, heading, read
 from corrobora.roles.extractive.layouts import bare, cited
 from corrobora.roles.extractive.select import diverse, pairs_of, ranked
@@ -28,6 +32,8 @@ _PART = 0.4  # share of a sub-question's topic that the draft must hold
 _GRADES = {Grade.VERIFIED: 1.0, Grade.PLAUSIBLE: 0.75, Grade.UNVERIFIED: 0.45}
 _ENOUGH_SOURCES = 5
 _ADDED = 3
+_HEADLESS = "|-|"  # stands for the rule of a table without rows, until its line of titles is met
+_NUMBERED = re.compile(r"## (\d+)\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ def checks(question: str, draft: Draft, facts: Sequence[Fact]) -> Checks:
     repeated: list[Sentence] = []
     for one in every:
         key = (*stems(one.text), *one.markers)
+        if one.cell:  # a comparison sets side by side what the text says as well
+            continue
         if key in seen and one not in uncited:
             repeated.append(one)
         seen.add(key)
@@ -67,23 +75,45 @@ def checks(question: str, draft: Draft, facts: Sequence[Fact]) -> Checks:
 
 
 def _supported(sentence: Sentence, by_marker: Mapping[str, Sequence[Fact]]) -> bool:
-    quotes = [plain(fact.quote) for marker in sentence.markers for fact in by_marker.get(marker, ())]
-    held = frozenset(stems(" ".join(quotes)))
-    own = stems(sentence.text)
-    if not own or sum(term in held for term in own) / len(own) < _SUPPORT:
+    held = [fact for marker in sentence.markers for fact in by_marker.get(marker, ())]
+    quotes = [plain(fact.quote) for fact in held]
+    said = _unlabelled(sentence.text, held) if sentence.cell else sentence.text
+    quoted, own = frozenset(stems(" ".join(quotes))), stems(said)
+    if not own or sum(term in quoted for term in own) / len(own) < _SUPPORT:
         return False
     stated = {(q.value, q.unit) for quote in quotes for q in quantities(quote)}
-    return all((q.value, q.unit) in stated for q in quantities(sentence.text))
+    return all((q.value, q.unit) in stated for q in quantities(said))
+
+
+def _unlabelled(text: str, facts: Sequence[Fact]) -> str:
+    """The words of a cell without the name of the edition that says them: it stands in no quote."""
+    labels = (plain(label(fact.version, fact.published, fact.title)) for fact in facts)
+    named = next((name for name in labels if name and text.startswith(f"{name}:")), "")
+    return text.removeprefix(f"{named}:").strip("“” ")
 
 
 def _missing(question: str, draft: Draft, facts: Sequence[Fact]) -> tuple[str, ...]:
-    found: list[str] = []
+    return tuple(part for part, share in _spoken_to(question, draft, facts) if share < _PART)
+
+
+def _spoken_to(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tuple[str, float]]:
+    """Each part of the question with the share of its topic that some cited sentence of the draft speaks of.
+
+    What counts is the best single sentence: words of a part that are scattered over a page answer nothing. Words that
+    only name the documents, as their titles do, say nothing about what a sentence speaks of.
+    """
+    cited_sentences = [one for one in read(draft.body) if one.markers]
+    named = frozenset(stems(" ".join(f"{fact.title} {fact.version}" for fact in _used(cited_sentences, facts))))
+    said = [stems(one.text) for one in cited_sentences]
+    pairs = pairs_of(facts)
+    found: list[tuple[str, float]] = []
     for part in parts(question):
-        topic = frozenset(topic_stems(part))
-        held = frozenset(read_as(stems(plain(draft.body)), aliases(topic, pairs_of(facts))))
-        if topic and len(topic & held) / len(topic) < _PART:
-            found.append(part)
-    return tuple(found)
+        whole = frozenset(topic_stems(part))
+        topic = whole - named or whole
+        known = aliases(topic, pairs)
+        best = max((len(topic & frozenset(read_as(each, known))) for each in said), default=0)
+        found.append((part, best / len(topic) if topic else 1.0))
+    return found
 
 
 def criticized(given: Reviewing) -> Critique:
@@ -137,8 +167,26 @@ def _rewritten(line: str, left: Sequence[Sentence]) -> str:
     return mark + " ".join(texts)
 
 
-def _without_empty(lines: Sequence[str]) -> list[str]:
+def _without_bare_tables(lines: Sequence[str]) -> list[str]:
+    """Drop the heads of tables that have no row left, and the wording that announces what is no longer there."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        below = next((other for other in reversed(kept) if other.strip()), "---")
+        head = line.startswith("|") and not below.startswith("|") and set(line) <= set("|-: ")
+        titles = line.startswith("|") and below == _HEADLESS
+        announces = line.startswith(phrases.SIDE_BY_SIDE) and (below == "---" or below.startswith("## "))
+        if head:
+            kept.append(_HEADLESS)
+        elif titles:
+            kept.pop()
+        elif not announces:
+            kept.append(line)
+    return [line for line in reversed(kept) if line != _HEADLESS]
+
+
+def _without_empty(given: Sequence[str]) -> list[str]:
     """Drop headings that have nothing below them, and runs of empty lines."""
+    lines = _without_bare_tables(given)
     kept: list[str] = []
     for number, line in enumerate(lines):
         if heading(line) and not line.startswith("# "):
@@ -159,39 +207,65 @@ def _without_empty(lines: Sequence[str]) -> list[str]:
 
 
 def _with_missing(lines: list[str], found: Checks, given: Revising) -> str:
-    added: list[str] = []
+    """Add sections for what nothing speaks to, before the conclusion, in the draft's own form: numbered, with rules."""
     printed = {bare(sentence.text) for sentence in read("\n".join(lines))}
+    numbers = [int(match.group(1)) for line in lines if (match := _NUMBERED.match(line))]
+    rule = ["---", ""] if "---" in lines else []
+    added: list[str] = []
     for part in found.missing:
         best = [one for one in ranked(part, given.facts) if one.worth > 0]
         written = [cited(one.fact, printed=printed) for one in diverse(best, _ADDED)]
         if any(written):
-            added += ["", f"## {part.rstrip('?. ')}", "", *(f"- {text}" for text in written if text)]
+            number = f"{max(numbers) + 1}. " if numbers else ""
+            numbers += [max(numbers) + 1] if numbers else []
+            added += ["", f"## {number}{part.rstrip('?. ')}", "", *(f"- {text}" for text in written if text), "", *rule]
     ending = next((at for at, line in enumerate(lines) if heading(line).casefold() == "conclusion"), len(lines))
-    return (
-        "\n".join([*lines[:ending], *added, *([""] if added and ending < len(lines) else []), *lines[ending:]]).strip()
-        + "\n"
-    )
+    if ending == len(lines) and added and rule:
+        added = ["", "---", *added[: -len(rule)]]
+    return "\n".join([*lines[:ending], *added, *lines[ending:]]).strip() + "\n"
 
 
 def judged(given: Reviewing) -> Verdict:
-    """Score a draft from the checks (S1 requirement 8): supported share, resolved markers, parts, grades, sources."""
+    """Score a draft from the checks (S1 requirement 8): supported share, resolved markers, parts, grades, sources.
+
+    Completeness is how far the parts of the question are spoken to; where a change or a difference is asked for, half
+    of it is the share of the differences in the evidence of which the draft cites both sides.
+    """
     found = checks(given.question, given.draft, given.facts)
     cited_sentences = [s for s in found.sentences if s.markers]
     total = len(found.sentences)
     supported = len(cited_sentences) - len(found.unknown) - len(found.unsupported)
-    asked = parts(given.question)
+    spoken = [share for _, share in _spoken_to(given.question, given.draft, given.facts)]
+    told, differing = _differences(given, cited_sentences)
+    whole = sum(spoken) / len(spoken) if spoken else 0.0
     used = _used(cited_sentences, given.facts)
+    differences = f" {told} of {differing} differences of the sources are told with both sides." if differing else ""
     return Verdict(
         factual_accuracy=_share(supported, total),
         citation_accuracy=_share(supported, len(cited_sentences)),
-        completeness=_share(len(asked) - len(found.missing), len(asked)) if cited_sentences else 0.0,
+        completeness=round((whole + told / differing) / 2 if differing else whole, 4) if cited_sentences else 0.0,
         source_quality=_share(sum(max(_GRADES[f.grade], 0.9 if f.primary else 0.0) for f in used), len(used)),
         source_diversity=_diversity(used),
         rationale=(
             f"{supported} of {total} sentences are supported by what they cite, {len(found.uncited)} cite nothing; "
-            f"{len(asked) - len(found.missing)} of {len(asked)} parts of the question are spoken to."
+            f"{len(spoken) - len(found.missing)} of {len(spoken)} parts of the question are spoken to.{differences}"
         ),
     )
+
+
+def _differences(given: Reviewing, cited_sentences: Sequence[Sentence]) -> tuple[int, int]:
+    """Count the differences that a comparison should tell, and those whose two sides the draft cites."""
+    if not expectation(given.question).comparison:
+        return 0, 0
+    told = {marker for sentence in cited_sentences for marker in sentence.markers}
+    by_id = {fact.id: fact.marker.strip("[]") for fact in given.facts}
+    pairs = [each for each in contradictions(given.facts) if _to_the_point(each, given.question)]
+    return sum({by_id[each.a], by_id[each.b]} <= told for each in pairs), len(pairs)
+
+
+def _to_the_point(found: Contradiction, question: str) -> bool:
+    """True for a difference in what is asked for, not in mere wording."""
+    return found.severity is not Severity.LOW and bool(set(topic_stems(question)) & set(stems(found.claim)))
 
 
 def _used(cited_sentences: Sequence[Sentence], facts: Sequence[Fact]) -> list[Fact]:
@@ -203,10 +277,23 @@ def _share(part: float, whole: int) -> float:
     return round(min(1.0, max(0.0, part / whole)), 4) if whole else 0.0
 
 
+def _documents(used: Sequence[Fact]) -> dict[str, str]:
+    """Map each fact to its document: its address without the part, or the first address of its origin."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for fact in sorted(used, key=lambda fact: fact.id):
+        address = fact.url.partition("#")[0] or fact.source
+        found[fact.id] = first.setdefault(fact.origin or address, address)
+    return found
+
+
 def _diversity(used: Sequence[Fact]) -> float:
-    """Half for the number of independent origins, half for how evenly they are used."""
+    """Half for the number of distinct documents, half for how evenly they are used.
+
+    Parts of one address are one document, and copies of one origin are one as well.
+    """
     if not used:
         return 0.0
-    counts = Counter(fact.origin or fact.source for fact in used)
+    counts = Counter(_documents(used).values())
     even = 1 - max(counts.values()) / len(used) if len(counts) > 1 else 0.0
     return round(0.5 * min(1.0, len(counts) / _ENOUGH_SOURCES) + 0.5 * min(1.0, even * 2), 4)

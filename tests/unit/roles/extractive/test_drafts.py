@@ -34,3 +34,17 @@ def test_headings_rules_and_wordings_of_code_are_no_sentences():
     assert heading("## One") == "One"
     assert heading("text") == ""
     assert not any(phrases.NO_EVIDENCE in one.text for one in read(BODY))
+
+
+def test_a_cell_that_cites_at_its_end_cites_for_all_of_it():
+    said = "Old: The mill was built. Its owner was Hale. [S1:C1]"
+    table = f"| Difference | One | Other |\n|---|---|---|\n| x | {said} | The mill burned [S2:C2]. |"
+    assert [(s.text, s.markers, s.cell) for s in read(table)] == [
+        ("Old: The mill was built.", ("S1:C1",), True),
+        ("Its owner was Hale.", ("S1:C1",), True),
+        ("The mill burned.", ("S2:C2",), True),
+    ]
+
+
+def test_a_gap_that_is_told_in_several_sentences_is_no_claim():
+    assert read("- No sufficient evidence: The mill. It is red. Why?") == ()

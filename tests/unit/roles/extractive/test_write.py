@@ -52,7 +52,9 @@ def test_every_sentence_stands_in_a_source_and_cites_it(layout, purpose):
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "angles"])
 def test_differences_stand_side_by_side_with_their_editions(layout):
     printed = "SHOULD NOT →" in play(synthesize, material(layout=layout)).body
-    assert printed is (layout == "completion")  # in the other reports the engine alone prints it
+    assert not printed  # the engine prints it, in every report
+    if layout == "completion":
+        return  # S4's report has no other form
     lines = play(synthesize, material(layout=layout, purpose="gathering")).body.splitlines()
     at = lines.index("### SHOULD NOT → SHALL NOT (2015 edition → 2021 edition)")
     assert "[S1:C1]" in lines[at + 2]
@@ -87,7 +89,7 @@ def test_a_sub_question_without_facts_is_named():
     body = play(
         synthesize, material(asked=parts, gaps=(Gap("No evidence for: Who paints the harbour gates?", "sq-9"),))
     ).body
-    assert f"{phrases.NO_EVIDENCE} for: Who paints the harbour gates" in body
+    assert f"## Who paints the harbour gates\n\n{phrases.NO_EVIDENCE} for this." in body
 
 
 def test_the_angle_layout_has_its_form():
