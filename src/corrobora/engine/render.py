@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation
 from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
+from corrobora.domain.thread import StopReason
 from corrobora.engine.artifacts import cell, table
 from corrobora.engine.inert import inert
 from corrobora.engine.verify import MARKER
@@ -265,6 +266,8 @@ def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int)
         reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
     elif found.gaps:
         reasons.append(_count(len(found.gaps), "gap remains", "gaps remain"))
+    if any(_left(leaf) for leaf in _leaves(found)):
+        reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
@@ -273,21 +276,34 @@ def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int)
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
 
 
+def _left(leaf: Findings) -> bool:
+    """True for a thread that a person ended while it still had something to find."""
+    answered = bool(leaf.sub_questions) and all(q.standing == "ANSWERED" for q in leaf.sub_questions)
+    return leaf.stop is StopReason.CANCELLED and not answered
+
+
+def _leaves(found: Findings) -> list[Findings]:
+    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
+
+    return list(threads(found))
+
+
 def _count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
 def _without_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
-
-    readings = [reading for leaf in threads(found) for r in leaf.rounds for reading in r.readings]
+    leaves = _leaves(found)
+    readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
         return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
     if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
         return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
-    failed = [leaf.failed for leaf in threads(found) if leaf.failed]
+    if any(_left(leaf) for leaf in leaves):
+        return Outcome.CANCELLED, "the research was ended before anything was found"
+    failed = [leaf.failed for leaf in leaves if leaf.failed]
     if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
-        if any(r.intent.queries for leaf in threads(found) for r in leaf.rounds):
+        if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
             return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
         return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
     if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)

@@ -11,7 +11,7 @@ from tests.unit.policies.threads import fact, one_round
 from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.evidence import Contradiction, ReadOutcome, Relation
 from corrobora.domain.report import Findings, Outcome
-from corrobora.domain.thread import Intent
+from corrobora.domain.thread import Intent, StopReason
 from corrobora.engine.render import (
     citations,
     clean,
@@ -75,6 +75,24 @@ async def test_g9_the_page_runs_nothing_and_loads_nothing() -> None:
 )
 def test_an_outcome_says_honestly_how_a_run_ended(found: Findings, cited: int, failed: int, expected: Outcome) -> None:
     assert outcome(found, cited, failed_searches=failed, searches=3)[0] is expected
+
+
+def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered() -> None:
+    def ended(*asked: SubQuestion) -> Findings:
+        leaf = Findings("root/1", "t", sub_questions=asked, stop=StopReason.CANCELLED)
+        return Findings("root", "t", sub_questions=asked, children=(leaf,), stop=StopReason.CANCELLED)
+
+    def told(found: Findings, cited: int) -> tuple[Outcome, str]:
+        return outcome(found, cited, failed_searches=0, searches=3)
+
+    answered = SubQuestion("q", "?", Standing.ANSWERED)
+    assert told(ended(answered), 1) == (Outcome.COMPLETE, "")
+    assert told(ended(), 1) == (Outcome.PARTIAL, "the research was ended before it was done")
+    assert told(ended(answered, SubQuestion("r", "?")), 1)[0] is Outcome.PARTIAL
+    assert told(ended(SubQuestion("r", "?")), 0) == (
+        Outcome.CANCELLED,
+        "the research was ended before anything was found",
+    )
 
 
 def test_not_found_is_told_apart_from_could_not_be_read() -> None:
