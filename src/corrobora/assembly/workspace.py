@@ -99,7 +99,7 @@ class Workspace:
         if settings.database_url is not None:
             target = settings.database_url.reveal()
         async with (
-            await Database.connect(target) as database,
+            await Database.connect(target, wait_seconds=settings.database_wait_seconds) as database,
             JournalWriter(database.conninfo) as writer,
             EventLog(database) as events,
         ):

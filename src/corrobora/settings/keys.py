@@ -100,6 +100,9 @@ ATTEMPTS: Key[int | None] = Key("limits.attempts", kinds.optional(kinds.integer(
 MIN_SCORE: Key[float | None] = Key(
     "verify.min_score", kinds.optional(kinds.number(0, 1)), None, "a judged score below it gives exit 4"
 )
+DATABASE_WAIT: Key[float] = Key(
+    "storage.wait_seconds", kinds.number(1, 3_600), 120.0, "seconds a statement waits for a connection of the database"
+)
 CONCURRENCY: Key[int] = Key("worker.concurrency", kinds.integer(1, 10_000), 16, "runs at once in one worker")
 EMBED_MODEL: Key[str | None] = Key(
     "embedder.model", kinds.optional(kinds.text), None, "model folder, or a model's name"
@@ -144,6 +147,7 @@ KEYS: tuple[Key[object], ...] = (
     SEARCHES,
     ATTEMPTS,
     MIN_SCORE,
+    DATABASE_WAIT,
     CONCURRENCY,
     EMBED_MODEL,
     EMBED_URL,

@@ -123,6 +123,7 @@ class _Merge:
             smtp_from=self.take(keys.SMTP_FROM),
             webhook_url=self.take(keys.WEBHOOK_URL),
             qdrant_url=self.take(keys.QDRANT_URL),
+            database_wait_seconds=self.take(keys.DATABASE_WAIT),
         )
 
     def find(self, name: str) -> tuple[object, Layer | None]:

@@ -81,6 +81,7 @@ class Settings:
     smtp_user: str | None = None
     smtp_from: str | None = None
     webhook_url: str | None = None
+    database_wait_seconds: float = 120.0
     qdrant_url: str | None = None
     accept_unknown_price: bool = False  # a limit of dollars may stand beside models without a known price (C16)
     reader: str = "direct"  # who fetches pages: direct, or firecrawl

@@ -31,7 +31,7 @@ _Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # no descr
 Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 
 MIN_SERVER = 15
-_POOL_TIMEOUT_SECONDS = 15.0
+WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is no outage, and a run is worth waiting
 _TRUSTED_SECONDS = 10.0
 _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about half a minute, not after two hours
     "connect_timeout": 10,
@@ -76,8 +76,10 @@ class Database:
         self._server = server
 
     @classmethod
-    async def connect(cls, target: str | Path, *, size: int = 6) -> Self:
+    async def connect(cls, target: str | Path, *, size: int = 6, wait_seconds: float = WAIT_SECONDS) -> Self:
         """Connect to the server at a URL, or start the embedded one of a data folder; then check and migrate.
+
+        A statement waits for one of `size` connections, at most `wait_seconds`.
 
         Raises:
             JournalError: the server is down, refuses us, is older than PostgreSQL 15, lacks pgvector, or its tables
@@ -95,7 +97,7 @@ class Database:
                 connection_class=Pooled,
                 min_size=1,
                 max_size=size,
-                timeout=_POOL_TIMEOUT_SECONDS,
+                timeout=wait_seconds,
                 configure=configure,
                 check=Pooled.check,
                 open=False,
@@ -252,6 +254,13 @@ _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
         ("too many clients", "remaining connection slots"),
         "The database has no free connection or memory",
         "Run fewer workers, or raise max_connections.",
+    ),
+    (
+        "database_busy",
+        (),
+        ("couldn't get a connection after",),
+        "The database gave no connection in time",
+        f"{_DOWN} If the machine is only busy: fewer runs at once, or more storage.wait_seconds.",
     ),
     (
         "database_damaged",

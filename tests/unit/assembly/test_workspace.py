@@ -354,3 +354,8 @@ async def test_a_run_without_a_provider_fails_and_is_opened_again_when_it_is_bac
             assert "every 14 days" in await text_of(workspace, run)
             limited = await workspace.database.rows("SELECT provider FROM rate_limit", where="a test")
     assert [str(name) for (name,) in limited] == ["exa"], "each provider has a rate of its own, shared by all workers"
+
+
+async def test_the_wait_for_a_connection_of_the_database_is_set(made: Any) -> None:
+    async with Workspace.open(made(CORROBORA_STORAGE_WAIT_SECONDS="7.5")) as workspace:
+        assert workspace.database.pool.timeout == 7.5

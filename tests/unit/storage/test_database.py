@@ -142,7 +142,7 @@ async def test_a_read_only_database(database: Database, database_url: str) -> No
         (pg.AdminShutdown("terminating connection"), "database_down"),
         (pg.CannotConnectNow("the database system is starting up"), "database_down"),
         (pg.OperationalError("server closed the connection unexpectedly"), "database_down"),
-        (PoolTimeout("couldn't get a connection after 15.00 sec"), "database_down"),
+        (PoolTimeout("couldn't get a connection after 15.00 sec"), "database_busy"),
         (pg.DataCorrupted("invalid page in block 7"), "database_damaged"),
         (pg.IoError("could not read block"), "database_damaged"),
         (pg.UndefinedTable('relation "runs" does not exist'), "database_version"),
@@ -174,3 +174,20 @@ async def test_many_connect_and_migrate_at_once(database_server: str) -> None:
             await asyncio.gather(*(each.close() for each in opened))
         finally:
             connection.execute("DROP DATABASE fresh WITH (FORCE)")
+
+
+async def test_a_statement_waits_for_a_connection_and_who_waited_in_vain_is_told_what_to_set(database_url: str) -> None:
+    async with await Database.connect(database_url, size=1, wait_seconds=0.05) as hasty:
+        await hasty.pool.wait(timeout=300)
+        async with hasty.connection():
+            with pytest.raises(JournalError, match=r"no connection in time .*0\.05 sec") as caught:
+                await hasty.row("SELECT 1")
+        assert caught.value.code == "database_busy"
+        assert "storage.wait_seconds" in caught.value.next_step
+        assert await hasty.row("SELECT 1") == (1,), "a wait in vain breaks nothing"
+    async with await Database.connect(database_url, size=1) as patient:
+        async with patient.connection():
+            waiting = [asyncio.create_task(patient.row("SELECT 1")) for _ in range(20)]
+            while patient.pool.get_stats()["requests_waiting"] < 20:  # noqa: ASYNC110 - the pool tells nobody
+                await asyncio.sleep(0)
+        assert await asyncio.gather(*waiting) == [(1,)] * 20
