@@ -136,10 +136,13 @@ class Ingest:
         report.removed[:] = [_relative(each, prefix) for each in report.removed]
         report.skipped[:] = [replace(each, path=_relative(each.path, prefix)) for each in report.skipped]
         if not (report.stored or report.unchanged or report.removed):
-            reasons = "; ".join(f"{each.path}: {each.reason}" for each in report.skipped[:3])
+            named = (
+                f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3]
+            )
+            reasons = "; ".join(each.rstrip(".") for each in named)
             raise UserError(
                 "library_nothing_readable",
-                f"Nothing readable in {root}{f' ({reasons})' if reasons else ''}.",
+                f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
                 next_step="Markdown, HTML, reStructuredText, text, PDF and DOCX files are read.",
             )
         return report

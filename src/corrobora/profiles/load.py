@@ -159,9 +159,9 @@ def _override(table: dict[str, object], overrides: Sequence[tuple[str, str]]) ->
         elif key == "phases":
             table[key] = value  # all of them anew, as in a file; checked with the rest
         elif key in ("base", "review"):
-            raise fields.unknown_key(key, fields.PROFILE, where="override")
+            raise fields.unknown_key(key, fields.PROFILE, where="profile field")
         else:
-            fields.read_fields({key: value}, fields.PROFILE, where="override")
+            fields.read_fields({key: value}, fields.PROFILE, where="profile field")
             table[key] = value
     return deep
 

@@ -71,7 +71,6 @@ DISPLAY: Key[str] = Key("display", kinds.choice(*DISPLAYS), "auto", "how progres
 LIBRARIES: Key[tuple[str, ...]] = Key("sources.libraries", kinds.names, (), "libraries searched by every run")
 PROVIDERS: Key[tuple[str, ...]] = Key("sources.providers", kinds.names, (), "web search providers, in order")
 READER: Key[str] = Key("sources.reader", kinds.choice(*READERS), "direct", "who fetches pages: direct or firecrawl")
-SEARXNG: Key[str | None] = Key("sources.searxng_url", kinds.optional(kinds.url), None, "address of a SearXNG server")
 TAVILY_URL: Key[str | None] = Key("sources.tavily_url", kinds.optional(kinds.url), None, "another address for Tavily")
 EXA_URL: Key[str | None] = Key("sources.exa_url", kinds.optional(kinds.url), None, "another address for Exa")
 FIRECRAWL_URL: Key[str | None] = Key(
@@ -136,7 +135,6 @@ KEYS: tuple[Key[object], ...] = (
     LIBRARIES,
     PROVIDERS,
     READER,
-    SEARXNG,
     TAVILY_URL,
     EXA_URL,
     FIRECRAWL_URL,

@@ -95,7 +95,6 @@ class _Merge:
             libraries=self.take(keys.LIBRARIES),
             providers=self.take(keys.PROVIDERS),
             reader=self.take(keys.READER),
-            searxng_url=self.take(keys.SEARXNG),
             max_usd=self.take(keys.USD),
             accept_unknown_price=self.take(keys.UNKNOWN_PRICE),
             max_tokens=self.take(keys.TOKENS),

@@ -58,7 +58,6 @@ class Settings:
     display: str
     libraries: tuple[str, ...]
     providers: tuple[str, ...]
-    searxng_url: str | None
     max_usd: float | None
     max_tokens: int | None
     max_searches: int | None

@@ -159,12 +159,12 @@ def full_conninfo(url: str) -> str:
     """Complete a URL with our time limits; what the URL itself says wins. Raises `JournalError` for a broken URL."""
     try:
         given = conninfo_to_dict(url)
-    except psycopg.Error as error:
+    except psycopg.Error:  # the parser quotes what it was given, and that may hold a password
         raise JournalError(
             "database_url",
-            f"The database URL cannot be read: {_first_line(error)}.",
+            "The database URL cannot be read; it is not shown, since it may hold a password.",
             next_step="Write it as postgresql://user:password@host:5432/name in CORROBORA_DATABASE_URL.",
-        ) from error
+        ) from None
     return make_conninfo("", **{**_CONNECT, **given})
 
 

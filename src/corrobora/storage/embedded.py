@@ -170,13 +170,13 @@ def _make_home(home: Path) -> None:
         raise JournalError(
             "database_folder",
             f"The data folder {home} cannot be made: {error.strerror}.",
-            next_step="Choose a folder that you can write, with CORROBORA_DATA_DIR.",
+            next_step="Choose a folder that you can write, with CORROBORA_HOME.",
         ) from error
     if info.st_uid != os.geteuid():
         raise JournalError(
             "database_folder",
             f"The data folder {home} belongs to user id {info.st_uid}, and you are {os.geteuid()}.",
-            next_step="Run the command as its owner, or choose another folder with CORROBORA_DATA_DIR.",
+            next_step="Run the command as its owner, or choose another folder with CORROBORA_HOME.",
         )
     if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         home.chmod(stat.S_IMODE(info.st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from corrobora.settings import keys
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import corrobora
+from corrobora.settings import Settings, keys
 
 
 def test_names_and_variables_are_unique() -> None:
@@ -21,3 +26,28 @@ def test_secrets_are_known_as_such() -> None:
     assert keys.is_secret("storage.database_url")
     assert keys.is_secret("models.endpoints.lan.api_key")
     assert not keys.is_secret("models.endpoints.lan.base_url")
+
+
+SOURCE = Path(corrobora.__file__).parent
+
+
+def _texts(*, without: str = "") -> dict[str, str]:
+    files = {str(path.relative_to(SOURCE)): path.read_text() for path in SOURCE.rglob("*.py")}
+    return {name: text for name, text in files.items() if not (without and name.startswith(without))}
+
+
+def test_every_variable_that_a_message_names_exists() -> None:
+    known = {key.variable for key in keys.KEYS} | {
+        "CORROBORA_DATABASE_URL",
+        "CORROBORA_MODEL_BASE_URL",
+        "CORROBORA_COMPLETE",
+        "CORROBORA_",
+    }
+    for name, text in _texts().items():
+        assert set(re.findall(r"CORROBORA_[A-Z_]*", text)) <= known, name
+
+
+def test_every_setting_is_used_outside_of_the_settings() -> None:
+    texts = "\n".join(text for name, text in _texts(without="settings/").items() if name != "faces/cli/config.py")
+    unused = {f.name for f in fields(Settings) if not re.search(rf"\b(?:settings|_settings)\.{f.name}\b", texts)}
+    assert unused == set()

@@ -103,6 +103,11 @@ async def test_a_database_that_does_not_exist(database_url: str) -> None:
 
 async def test_a_url_that_cannot_be_read() -> None:
     assert (await refusal("postgresql://[")).code == "database_url"
+    for url in ("mysql://u:planted@host/db", "postgresql://u:plan ted@host", "host=h password=planted oops"):
+        error = await refusal(url)
+        assert error.code == "database_url"
+        assert "plan" not in str(error), "the parser's own words would show the password"
+        assert error.__cause__ is None
 
 
 async def test_a_server_without_pgvector(database: Database, database_url: str) -> None:

@@ -97,10 +97,17 @@ def last_stage(name: str) -> Stage:
 
 
 def delivery_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Read `--deliver folder:DIR`, `email:ADDRESS` or `webhook`; the folder is stored by its absolute path."""
+    """Read `--deliver folder:DIR`, `email:ADDRESS` or `webhook`; the folder is stored by its absolute path.
+
+    Raises `UserError` for a folder without a name: it would be whatever folder the command happens to run in.
+    """
     found: list[tuple[str, str]] = []
     for text in given:
         kind, _, where = text.partition(":")
+        if kind == "folder" and not where.strip():
+            raise UserError(
+                "delivery_target", f"--deliver {text!r} names no folder.", next_step="Write --deliver folder:DIR"
+            )
         found.append((kind, str(Path(where).expanduser().absolute()) if kind == "folder" else where))
     return tuple(found)
 

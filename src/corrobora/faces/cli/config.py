@@ -28,7 +28,6 @@ _FIELDS = {  # dotted name: attribute of `Settings`
     "sources.libraries": "libraries",
     "sources.providers": "providers",
     "sources.reader": "reader",
-    "sources.searxng_url": "searxng_url",
     "sources.allowed_endpoints": "allowed_endpoints",
     "delivery.smtp_server": "smtp_server",
     "delivery.smtp_user": "smtp_user",
@@ -42,6 +41,7 @@ _FIELDS = {  # dotted name: attribute of `Settings`
     "limits.attempts": "attempts",
     "verify.min_score": "min_score",
     "worker.concurrency": "worker_concurrency",
+    "storage.wait_seconds": "database_wait_seconds",
     "embedder.model": "embedder_model",
     "embedder.url": "embedder_url",
 }
@@ -90,7 +90,7 @@ def _value(settings: Settings, name: str) -> str:
         value = getattr(settings, _FIELDS[name])
         if isinstance(value, tuple):
             return ", ".join(cast("tuple[str, ...]", value)) or "-"
-        return "-" if value is None else str(value)
+        return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     head, _, rest = name.partition(".")
     match head:
         case "sources":

@@ -54,8 +54,15 @@ def status(*, as_json: bool, config_file: Path | None) -> None:
         print_json(found)
         return
     for name, value in found.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType]
-        click.echo(f"{name}: {shown or '-'}")
+        click.echo(f"{name:<9} {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "-"  # pyright: ignore[reportUnknownArgumentType]
+    return "-" if value in (None, "") else str(value)
 
 
 def _embedded(settings: Settings) -> Path:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.events import Event
-from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli.conduct import Conduct
 from corrobora.faces.cli.display import Display, choose
@@ -71,7 +70,7 @@ def resume_here(settings: Settings, run: str, stage: Stage | None, wanted: Wante
         row = await workspace.runs.get(run)
         if stage is not None:
             await workspace.rewind(run, stage)
-        elif row.status is RunStatus.CANCELLED or row.outcome == Outcome.PROVIDER_DOWN:
+        elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # what failed may do so no more: a disk, a provider
             await workspace.reopen(run)
         elif row.status.final:
             say(f"The run {run} has ended ({row.outcome or row.status}); nothing was asked again.")

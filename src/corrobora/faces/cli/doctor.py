@@ -18,7 +18,7 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli.failure import Exit
+from corrobora.faces.cli.failure import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
 from corrobora.settings import Settings
@@ -154,3 +154,8 @@ async def _tried(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> Fi
         return Finding(what, f"{where}: {await ask()}")
     except CorroboraError as error:
         return Finding(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
+    except OSError as error:  # a disk that refuses: the other lines are wanted all the more
+        told = explain_disk(error)
+        if not told:
+            raise
+        return Finding(what, f"{where}: {told}", ok=False)

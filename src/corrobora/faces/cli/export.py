@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.faces.cli.options import config_option, open_settings
+from corrobora.faces.cli.options import config_option, open_settings, print_text
 from corrobora.faces.cli.target import check_target
 from corrobora.faces.cli.workspace import checked_run, with_workspace
 
@@ -24,7 +24,14 @@ _FORMATS = ("md", "html", "json")
 @click.command()
 @click.argument("run")
 @click.option("-f", "--format", "formats", default="md,html,json", show_default=True, help="Formats, with commas.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path(), help="File or folder.", metavar="PATH")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="File, folder, or - for stdout.",
+    metavar="PATH",
+)
 @click.option("--force", is_flag=True, help="Replace files.")
 @click.option("--follow-symlinks", is_flag=True, help="Write through a symbolic link.")
 @config_option
@@ -41,12 +48,15 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
             f"--format {formats!r}: {strange[0] if strange else 'nothing'!r} is no format.",
             next_step=f"Formats: {', '.join(_FORMATS)}.",
         )
-    target = check_target(output, wanted, force=force, follow=follow_symlinks)
+    target = None if str(output) == "-" else check_target(output, wanted, force=force, follow=follow_symlinks)
+    first = wanted[0]
+    if target is None and len(wanted) > 1:
+        raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")
 
     async def work(workspace: Workspace) -> dict[str, str]:
         await workspace.runs.get(name)
         texts: dict[str, str] = {}
-        for form in set(target.files.values()):
+        for form in set(wanted if target is None else target.files.values()):
             stored = await workspace.runs.artifact(name, f"report.{form}")
             if stored is not None:
                 texts[form] = stored.content.decode("utf-8", "replace")
@@ -57,5 +67,8 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         raise NoEvidence(
             "report_missing", f"The run {name} has no report.", next_step=f"See: corrobora runs show {name}"
         )
+    if target is None:
+        print_text(texts[first])
+        return
     for path in target.write(texts):
         click.echo(str(path))

@@ -8,7 +8,9 @@ Knows the error tree, click's own errors and where the traceback of a bug is kep
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -24,6 +26,15 @@ from corrobora.domain.errors import CorroboraError
 from corrobora.faces.cli.terminal import one_line
 
 _MAX_LINE = 1_000
+_FULL_BYTES = 1_000_000  # less than this is what a full disk has left
+_DISK = {  # what a full, read-only or broken disk says, and what to do
+    errno.ENOSPC: ("The disk is full", "make room"),
+    errno.EDQUOT: ("The disk quota is used up", "make room"),
+    errno.EROFS: ("The disk is read-only", "choose another folder with CORROBORA_HOME"),
+    errno.EIO: ("The disk failed", "choose another folder with CORROBORA_HOME"),
+    errno.EACCES: ("Permission denied", "change the rights or choose another folder"),
+    errno.EPERM: ("Permission denied", "change the rights or choose another folder"),
+}
 
 
 class Exit(IntEnum):
@@ -70,6 +81,27 @@ def explain(error: click.ClickException) -> str:
     return f"{message} See: {command} --help"
 
 
+def explain_disk(error: OSError) -> str:
+    """Return what a disk refused as one line with the place and the next step, "" for any other error (R16)."""
+    if error.errno not in _DISK:
+        return ""
+    what, step = _DISK[error.errno]
+    return f"{what}{_place(error)}. What was answered is kept: {step}, then run the same command again."
+
+
+def _place(error: OSError) -> str:
+    """Name the file, or where a full disk is found when the system named none: a data folder, else the output."""
+    if error.filename:
+        return f": {error.filename}"
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return ""
+    for folder in (_home(), Path(tempfile.gettempdir())):
+        there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
+        if shutil.disk_usage(there).free < _FULL_BYTES:
+            return f": {folder}"
+    return ", the one that the output goes to"
+
+
 def keep_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Save the traceback of a bug to a file and name it in one line: `sys.excepthook`, the process's last resort."""
     text = "".join(traceback.format_exception(kind, error, trace))
@@ -90,9 +122,14 @@ def keep_traceback(kind: type[BaseException], error: BaseException, trace: Trace
 
 
 def _bug_folder() -> Path:
+    return _home() / "bugs"
+
+
+def _home() -> Path:
+    """The data folder as far as it is known without settings, which may be what failed."""
     home = os.environ.get("CORROBORA_HOME", "")
     if home:
-        return Path(home).expanduser() / "bugs"
+        return Path(home).expanduser()
     import platformdirs  # noqa: PLC0415 - a failing start should need as little as possible
 
-    return platformdirs.user_data_path("corrobora", appauthor=False) / "bugs"
+    return platformdirs.user_data_path("corrobora", appauthor=False)

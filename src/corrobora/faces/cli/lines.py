@@ -53,14 +53,14 @@ def _thought(data: Data) -> str:
 
 
 def _search(data: Data) -> str:
-    return f"{words(data, 'provider')}: {words(data, 'query')} ({_count(data, 'hits')} hits)"
+    return f"{words(data, 'provider')}: {words(data, 'query')} ({_counted(data, 'hits', 'hit')})"
 
 
 def _read(data: Data) -> str:
     outcome = words(data, "outcome")
     title = words(data, "title").strip("- #") or words(data, "url")
     if outcome in ("", "read"):
-        return f"{title} ({_count(data, 'facts')} facts)"
+        return f"{title} ({_counted(data, 'facts', 'fact')})"
     return f"{title}: {outcome.replace('_', ' ')}"
 
 
@@ -69,7 +69,7 @@ def _round(data: Data) -> str:
     left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
     stop = words(data, "stop")
     seconds = number(data, "remaining")
-    parts = [f"round over: {_count(data, 'new_facts')} new facts", f"{left} gaps"]
+    parts = [f"round over: {_counted(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
     parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
     parts += [f"stop: {stop}"] if stop else []
     return ", ".join(parts)
@@ -90,7 +90,7 @@ def _judge(data: Data) -> str:
 def _complete(data: Data) -> str:
     if "words" not in data:
         return ""  # the end of one round, which its own line has told
-    return f"{words(data, 'outcome')}: {_count(data, 'words')} words, {_count(data, 'sources')} sources cited"
+    return f"{words(data, 'outcome')}: {_counted(data, 'words', 'word')}, {_counted(data, 'sources', 'source')} cited"
 
 
 def _texts(*names: str, lead: str = "") -> Callable[[Data], str]:
@@ -104,6 +104,11 @@ def _texts(*names: str, lead: str = "") -> Callable[[Data], str]:
 def _count(data: Data, name: str) -> str:
     value = number(data, name)
     return "?" if value is None else f"{value:g}"
+
+
+def _counted(data: Data, name: str, noun: str) -> str:
+    """Return the number with its noun: 1 fact, 2 facts."""
+    return f"{_count(data, name)} {noun}{'' if number(data, name) == 1 else 's'}"
 
 
 _TELLERS: Mapping[EventType, Callable[[Data], str]] = {

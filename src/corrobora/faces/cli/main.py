@@ -5,7 +5,6 @@ Knows which commands exist and what the exit codes mean. Does not import what a 
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -32,17 +31,8 @@ from corrobora.faces.cli import (
     worker,
 )
 from corrobora.faces.cli import completion as shells
-from corrobora.faces.cli.failure import Exit, exit_code_of, explain, keep_traceback, say
+from corrobora.faces.cli.failure import Exit, exit_code_of, explain, explain_disk, keep_traceback, say
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
-
-_STORE = {  # what a full, read-only or broken disk says, for people
-    errno.ENOSPC: "The disk is full",
-    errno.EDQUOT: "The disk quota is used up",
-    errno.EROFS: "The disk is read-only",
-    errno.EIO: "The disk failed",
-    errno.EACCES: "Permission denied",
-    errno.EPERM: "Permission denied",
-}
 
 
 class QuestionOrCommand(click.Group):
@@ -128,10 +118,10 @@ def run(argv: Sequence[str] | None = None) -> int:
     except BaseExceptionGroup as group:
         return _first_of(group)
     except OSError as error:
-        if error.errno not in _STORE:
+        told = explain_disk(error)
+        if not told:
             raise
-        place = f": {error.filename}" if error.filename else ""
-        say(f"{_STORE[error.errno]}{place}. What was answered is kept: make room or change the folder, then run again.")
+        say(told)
         return Exit.BUG
     return result if isinstance(result, int) else Exit.DONE
 

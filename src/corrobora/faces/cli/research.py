@@ -202,6 +202,8 @@ def shown_flags(flags: Shown) -> dict[str, tuple[object, str]]:
 def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, until: str | None = None) -> Wanted:
     """Return how the run is shown and delivered, after the check that its target can be written."""
     target = flags["output"]
+    if target is not None and str(target) == "-":
+        target = None  # stdout is where it goes anyway
     checked = check_target(target, force=flags["force"], follow=flags["follow_symlinks"]) if target else None
     artifacts = flags["artifacts"]
     if artifacts is not None:
@@ -222,11 +224,10 @@ def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, unti
 def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
     """Return the request as it is stored with the run: names and numbers, never a secret."""
     if settings.offline and settings.providers:
-        where = settings.origins["sources.providers"]
         raise UserError(
             "flags_conflict",
-            f"--offline ({settings.origins['offline']}) and the providers {', '.join(settings.providers)} ({where}) "
-            "contradict each other.",
+            f"Offline and the providers {', '.join(settings.providers)} contradict each other; offline is set by "
+            f"{settings.origins['offline']}, the providers by {settings.origins['sources.providers']}.",
             next_step="Leave out one of them.",
         )
     if not settings.libraries and not settings.providers:

@@ -94,12 +94,17 @@ def cancel(run: str, config_file: Path | None) -> None:
     """Cancel a run, wherever it is worked on."""
     name = checked_run(run)
 
-    async def work(workspace: Workspace) -> None:
-        await workspace.runs.get(name)  # says so if there is no such run
-        await workspace.cancel(name)
+    async def work(workspace: Workspace) -> RunRow:
+        row = await workspace.runs.get(name)  # says so if there is no such run
+        if not row.status.final:
+            await workspace.cancel(name)
+        return row
 
-    with_workspace(open_settings(config_file), work)
-    click.echo(f"cancelled {name}")
+    row = with_workspace(open_settings(config_file), work)
+    if row.status.final:
+        tell(f"The run {name} has ended ({row.outcome or row.status}); there was nothing to cancel.")
+    else:
+        click.echo(f"cancelled {name}")
 
 
 @click.command()

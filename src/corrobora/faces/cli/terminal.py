@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 _SEQUENCES = re.compile(
@@ -49,7 +50,13 @@ def can_draw(stream: TextIO, env: Mapping[str, str], width: int) -> bool:
 
 
 def prepare_streams() -> None:
-    """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (C18)."""
+    """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (C18).
+
+    A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # Python's own sign of a stream that was closed before the start
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the process's life
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -64,12 +71,15 @@ def silence_closed_pipe() -> None:
 
 
 def write(stream: TextIO | None, line: str) -> None:
-    """Write one line at once. On stderr a reader that has gone makes it silent; on stdout it ends the command."""
+    """Write one line at once. On stdout a reader that has gone or a full disk ends the command, on stderr not.
+
+    Progress that nobody can read is no reason to lose a report.
+    """
     try:
         if stream is not None:
             stream.write(line + "\n")
             stream.flush()
-    except BrokenPipeError:
+    except OSError:
         if stream is sys.stdout:
             raise
     except ValueError:  # closed

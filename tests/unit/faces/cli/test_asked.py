@@ -8,7 +8,7 @@ import pytest
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Stage
-from corrobora.faces.cli.asked import field_flags, model_flags, read_plan, read_question, stage_named
+from corrobora.faces.cli.asked import delivery_flags, field_flags, model_flags, read_plan, read_question, stage_named
 
 
 def test_q15_a_question_that_is_a_path_stays_a_question(tmp_path: Path) -> None:
@@ -61,3 +61,9 @@ def test_fields() -> None:
 def test_s1_stage_names_are_aliases(name: str, stage: Stage) -> None:
     assert stage_named(name) is stage
     assert stage_named(stage.value) is stage
+
+
+def test_a_delivery_folder_without_a_name_is_refused() -> None:
+    assert delivery_flags(["folder:out", "webhook"]) == (("folder", str(Path("out").absolute())), ("webhook", ""))
+    with pytest.raises(UserError, match="names no folder"):
+        delivery_flags(["folder:"])

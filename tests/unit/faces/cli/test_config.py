@@ -23,7 +23,7 @@ def test_config_show_names_every_origin_and_no_secret(shell: Any) -> None:
     assert "planted-secret" not in result.out + result.err
     rows = json.loads(shell("config", "show", "--json").out)
     assert "planted-secret" not in json.dumps(rows)
-    assert {"name": "deep", "value": "False", "origin": "default"} in rows
+    assert {"name": "deep", "value": "false", "origin": "default"} in rows
 
 
 def test_config_path(shell: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def test_db_start_status_stop(shell: Any) -> None:
-    assert "running: False" in shell("db", "status").out
+    assert "running   no" in shell("db", "status").out
     try:
         assert shell("db", "start").out.startswith("running: ")
         assert json.loads(shell("db", "status", "--json").out)["kept"] is True

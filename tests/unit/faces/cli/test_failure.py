@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from corrobora.faces.cli.failure import explain_disk
 
 
 def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:
@@ -17,3 +23,42 @@ def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:
     assert str(saved) in done.stderr
     assert "AttributeError" in saved.read_text()
     assert Path(saved).stat().st_mode & 0o077 == 0
+
+
+FULL = [(errno.ENOSPC, "The disk is full", "make room"), (errno.EACCES, "Permission denied", "change the rights")]
+
+
+@pytest.mark.parametrize(("number", "what", "step"), FULL)
+def test_r16_a_disk_that_refuses_is_named_with_the_next_step(number: int, what: str, step: str) -> None:
+    told = explain_disk(OSError(number, os.strerror(number), "/data/file"))
+    assert told.startswith(f"{what}: /data/file.")
+    assert step in told
+    assert "is kept" in told
+
+
+def test_r16_a_full_disk_that_the_system_did_not_name_is_looked_for(shell: Any) -> None:
+    assert "that the output goes to" in explain_disk(OSError(errno.ENOSPC, "full"))  # data folder and /tmp have room
+    assert explain_disk(OSError(errno.ECONNRESET, "reset")) == ""
+
+
+def test_r16_output_that_takes_nothing_is_one_line_and_exit_1(shell: Any) -> None:
+    with Path("/dev/full").open("wb") as full, shell.start("profiles", stdout=full) as process:
+        said = process.stderr.read().decode()
+    assert process.returncode == 1
+    assert said.startswith("corrobora: The disk is full, the one that the output goes to.")
+    assert said.count("\n") == 1
+
+
+def test_c18_progress_that_nobody_can_read_loses_no_report(filled: Any) -> None:
+    question = "When was the bridge at Arnholm opened?"
+    with Path("/dev/full").open("wb") as full, filled.start(question, "-l", "docs", stderr=full) as process:
+        assert b"1931" in process.stdout.read()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_c18_streams_closed_before_the_start_are_no_bug(shell: Any, closed: str) -> None:
+    line = f'"{sys.executable}" -m corrobora profiles {closed}'
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, "A bug" in done.stderr) == (0, False)
+    assert not (shell.home / "bugs").exists()

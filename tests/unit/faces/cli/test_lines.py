@@ -16,7 +16,7 @@ TOLD = {
     EventType.JUDGE: ({"overall": 0.8}, "✓ judged 0.80"),
     EventType.LEAF_FAILED: ({"why": "no\nluck"}, "✗ failed: no luck"),
     EventType.WARNING: ({"failed": "tavily is down"}, "! tavily is down"),
-    EventType.COMPLETE: ({"outcome": "partial", "words": 3, "sources": 1}, "■ partial: 3 words, 1 sources cited"),
+    EventType.COMPLETE: ({"outcome": "partial", "words": 3, "sources": 1}, "■ partial: 3 words, 1 source cited"),
     EventType.FACT: ({"fact": "F1"}, ""),
 }
 

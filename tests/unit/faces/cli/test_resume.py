@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 
@@ -72,4 +73,19 @@ def test_sigkill_and_resume_deliver_the_report_without_asking_again(filled: Any)
         process.kill()
         process.communicate()
     result = filled.process("resume", run, "-q")
+    assert (result.code, "1931" in result.out) == (0, True)
+
+
+def test_r16_a_run_that_the_disk_stopped_goes_on_when_it_is_resumed(filled: Any) -> None:
+    filled("When was the bridge at Arnholm opened?", "-l", "docs", "--until-stage", "clarify", "-q")
+    run = json.loads(filled("runs", "list", "--json", "--limit", "1").out)[0]["id"]
+    folder = filled.home / "runs" / run
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("a file where the folder should be")
+    stopped = filled("resume", run, "-q")
+    assert (stopped.code, "cannot be written" in stopped.complaint) == (1, True)
+    folder.unlink()
+    result = filled("resume", run, "-q")
     assert (result.code, "1931" in result.out) == (0, True)

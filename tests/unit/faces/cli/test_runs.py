@@ -38,3 +38,11 @@ def test_c14_ids_that_are_no_ids_are_refused_before_a_database_is_opened(shell: 
     shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
     result = shell("runs", command, run)
     assert (result.code, "not the id of a run" in result.complaint) == (2, True)
+
+
+def test_cancel_of_an_ended_run_says_so_and_changes_nothing(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    result = shell("cancel", run)
+    assert (result.code, result.out) == (0, "")
+    assert "has ended (complete); there was nothing to cancel" in result.err
+    assert json.loads(shell("runs", "show", run, "--json").out)["status"] == "done"
