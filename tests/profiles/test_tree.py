@@ -21,6 +21,7 @@ from corrobora.engine.planning import check_suggested
 from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.roles.plan import Refinement
+from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 
@@ -238,6 +239,34 @@ async def test_s0_the_budget_of_a_phase_ends_its_iterations():
     analyst = Mixed({"plan": Plan(tree)})
     await (await desk("tree", analysts=(analyst,))).research()
     assert not analyst.given("refine")
+
+
+async def test_s0_a_later_phase_has_its_budget_from_where_it_begins():
+    """The first phase takes a minute; the second one has thirty seconds of its own and none of them is used."""
+    clock = FakeClock()
+
+    class Slow(Mixed):
+        async def play(self, role: Any, given: Any) -> Any:
+            if role.prompt == "refine" and len(self.given("refine")) < 1:
+                await clock.sleep(60.0)
+            return await super().play(role, given)
+
+    never = Criteria(corroboration=9)
+    gates = (Gate("first", never, max_iterations=2), Gate("second", never, budget_seconds=30.0, max_iterations=1))
+    tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=gates)
+    analyst = Slow({"plan": Plan(tree)})
+    await (await desk("tree", analysts=(analyst,), clock=clock)).research()
+    assert [given.iteration for given in analyst.given("refine")] == [1, 2]
+
+
+async def test_s0_what_an_iteration_did_is_counted_although_it_is_left_out():
+    gate = Gate("more", Criteria(corroboration=9), max_iterations=2)
+    tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
+    report = await (await desk("tree", analysts=(Mixed({"plan": Plan(tree)}),))).research()
+    assert len(report.findings.children) == 2
+    assert [part.path for part in report.findings.left_out] == ["root/1~2", "root/2~2"]
+    rounds = sum(len(part.rounds) for part in (*report.findings.children, *report.findings.left_out))
+    assert report.methodology.rounds == rounds > sum(len(part.rounds) for part in report.findings.children)
 
 
 async def test_s0_iterations_only_improve_what_was_found():

@@ -160,6 +160,15 @@ async def test_s0_a_scout_keeps_within_its_time_and_token_budget():
     assert unbounded.files["report.md"]
 
 
+async def test_s1_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on():
+    tree = inner("root", discovery("root/1"), leaf("root/2"), leaf("root/3", SQ2))
+    run = await desk("tree", analysts=(Mixed({"plan": Plan(tree), "scout": RuntimeError("broken")}),))
+    report = await run.research()
+    assert "12 months" in report.markdown
+    assert ["broken" in child.failed for child in report.findings.children] == [True, False, False]
+    assert "Not covered, because it failed: Discovery" in report.markdown
+
+
 async def test_s0_facts_are_stored_with_citation_and_confidence_once_and_used_again_by_later_runs():
     library = await MemoryLibrary.of(DOCUMENTS)
     first = await desk("tree", library=library)

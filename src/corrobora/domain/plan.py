@@ -45,7 +45,7 @@ class Gate:
     criteria: Criteria = Criteria()
     budget_seconds: float | None = None
     max_iterations: int = 1
-    budget_tokens: int | None = None  # for the sweep of a discovery leaf (S0, scout)
+    budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (S0, scout)
 
 
 @dataclass(frozen=True, slots=True)

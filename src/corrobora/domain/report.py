@@ -48,6 +48,7 @@ class Findings:
     linked: tuple[LinkedSource, ...] = ()
     delta: tuple[str, ...] = ()  # what changed in each iteration of a gate, and why (S0)
     children: tuple[Findings, ...] = ()
+    left_out: tuple[Findings, ...] = ()  # parts of iterations that improved nothing: counted, not written from (S0)
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0

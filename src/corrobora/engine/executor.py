@@ -13,12 +13,12 @@ from corrobora.domain.events import EventType
 from corrobora.domain.plan import Gate, Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import StopReason, ThreadState
-from corrobora.engine.scouting import discovered, sweep
+from corrobora.engine.scouting import guided, sweep
 from corrobora.engine.session import Session, level_below, too_deep
 from corrobora.engine.subagents import filed, kept, reopened
 from corrobora.engine.thread import pursue
-from corrobora.engine.views import gathered, gathering
-from corrobora.policies.budget import spent
+from corrobora.engine.views import gathered, gathering, left_out
+from corrobora.policies.budget import phase_spent
 from corrobora.policies.gates import delta, improved, unmet
 from corrobora.roles.plan import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
@@ -30,15 +30,16 @@ async def investigate(node: Node, run: Session) -> Findings:
         return await isolated(sweep if node.discovery else follow, node, run)
     if too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
         return refused(node, run)
-    started = await run.meter(f"{node.path}/open")
+    opened = await run.meter(f"{node.path}/open")
     findings = await _gathered(node, run, None)
     turn = 1
     for place, gate in enumerate(node.gates or (Gate(),)):
+        if place:  # a later phase has its budget from where it begins; the first one began with the node
+            opened = await run.meter(f"{node.path}/phase/{place + 1}")
         for _ in range(gate.max_iterations - (place == 0)):  # the first gathering is the first gate's iteration
             meter = await run.meter(f"{node.path}/gate/{turn}")
             missing = unmet(gate, findings)
-            over = spent(meter, since_seconds=started.elapsed_seconds, budget_seconds=gate.budget_seconds)
-            if not missing or over or run.budget.finishing:
+            if not missing or phase_spent(gate, opened, meter) or run.budget.finishing:
                 break
             change = await run.call(refine, shortfall(node, turn, missing, findings))
             turn += 1
@@ -46,15 +47,16 @@ async def investigate(node: Node, run: Session) -> Findings:
             after = await _gathered(node, run, findings)
             log = f"{gate.name}, iteration {turn}: {delta(gate, findings, after)} Why: {change.why}"
             run.tell(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
-            findings = replace(after if improved(gate, findings, after) else findings, delta=(*findings.delta, log))
+            taken = after if improved(gate, findings, after) else left_out(findings, after)
+            findings = replace(taken, delta=(*findings.delta, log))
     return findings
 
 
 async def _gathered(node: Node, run: Session, before: Findings | None) -> Findings:
     """Work on all children, discovery first, and synthesize what they found."""
-    scouted, children = await discovered(node, run)
+    scouted = tuple([await isolated(sweep, child, run) for child in node.children if child.discovery])
     with level_below(node, run):
-        parts = (*scouted, *await run.each(investigate, children))
+        parts = (*scouted, *await run.each(investigate, guided(node, scouted)))
     parts = await reopened(parts, run)  # from their artifacts, not from memory (S1)
     last = node.path == "root" or len(parts) == 1  # the report is the root's synthesis; one part speaks for itself
     if last:

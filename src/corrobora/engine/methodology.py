@@ -25,10 +25,10 @@ _LIMITS = {
 
 
 def threads(found: Findings) -> Iterator[Findings]:
-    """Yield the findings of all threads below, in the order of the plan."""
+    """Yield the findings of all threads below, in the order of the plan; those of iterations left out come last."""
     if not found.children:
         yield found
-    for child in found.children:
+    for child in (*found.children, *found.left_out):
         yield from threads(child)
 
 

@@ -184,7 +184,8 @@ async def _extracted(hit: Hit, document: Document, thread: ThreadState, run: Ses
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
     facts, dropped = _facts(quotes, document, thread)
     intense = any(s.discovery_intense for s in thread.specs)
-    telling = [e for e in found if triggered(e, passages, discovery_intense=intense)]
+    against = against_known(thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known))
+    telling = [e for e in found if triggered(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
         hit,
         ReadOutcome.READ,
@@ -198,7 +199,7 @@ async def _extracted(hit: Hit, document: Document, thread: ThreadState, run: Ses
         linked=tuple(link for e in telling for link in e.linked),
         dropped_quotes=dropped,
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
-        against=against_known(thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)),
+        against=against,
     )
 
 
@@ -240,7 +241,7 @@ def _excerpt(free: Sequence[Passage], document: Document, spec: str, thread: Thr
         subjects=run.brief.subjects or thread.subjects,
         guidance=filled(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else rubric(served),
+        rubric="" if spec else rubric(served, free),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=run.brief.known_facts,
         terms=terms(thread),

@@ -5,6 +5,7 @@ Knows searches, quick scans and the scout's shortlist, all inside the leaf's bud
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
@@ -25,16 +26,13 @@ SHORTLIST = 10
 SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
 
 
-async def discovered(node: Node, run: Session) -> tuple[tuple[Findings, ...], tuple[Node, ...]]:
-    """Run the discovery leaves of a node first; give their shortlists to the other leaves as sources to read."""
-    scouts = tuple(child for child in node.children if child.discovery)
-    others = tuple(child for child in node.children if not child.discovery)
-    if not scouts:
-        return (), others
-    found = tuple([await sweep(child, run) for child in scouts])
-    sources = tuple(dict.fromkeys(link.reference for findings in found for link in findings.linked))
-    return found, tuple(
-        replace(child, sources=(*child.sources, *sources)) if child.is_leaf else child for child in others
+def guided(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
+    """The children of a node that are no discovery leaves; the leaves among them read what was shortlisted for them."""
+    sources = tuple(dict.fromkeys(link.reference for findings in scouted for link in findings.linked))
+    return tuple(
+        replace(child, sources=(*child.sources, *sources)) if child.is_leaf else child
+        for child in node.children
+        if not child.discovery
     )
 
 

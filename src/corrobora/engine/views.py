@@ -189,8 +189,14 @@ def gathered(node: Node, parts: Sequence[Findings], draft: Draft, before: Findin
         linked=tuple(dict.fromkeys(link for found in everything for link in found.linked)),
         delta=before.delta if before else (),
         children=(*(before.children if before else ()), *parts),
+        left_out=before.left_out if before else (),
         seconds=sum(found.seconds for found in parts),
     )
+
+
+def left_out(findings: Findings, after: Findings) -> Findings:
+    """Keep what was found without an iteration that improved nothing; what it did is still counted (DESIGN 10.6)."""
+    return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
 
 
 def merged_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.domain.plan import Plan, leaves, walk
+from corrobora.domain.plan import Gate, Plan, leaves, walk
 from corrobora.domain.thread import Course, Phase
 
 RESERVE_MINUTES = 1.5  # S2: "synthesis reserve", also without a limit
@@ -85,16 +85,28 @@ def round_deadline(phase: Phase, meter: Meter) -> float | None:
     return None if seconds is None else meter.elapsed_seconds + seconds
 
 
-def spent(meter: Meter, *, since_seconds: float = 0.0, budget_seconds: float | None = None) -> str | None:
-    """Name the first limit that leaves nothing for more research, or None.
-
-    `budget_seconds` is a gate's own budget, counted from `since_seconds` of the run (S0, phase gates).
-    """
+def spent(meter: Meter) -> str | None:
+    """Name the first limit that leaves nothing for more research, or None."""
     if meter.remaining_seconds <= meter.allowance.reserve_seconds:
         return "time"
-    if budget_seconds is not None and meter.elapsed_seconds - since_seconds >= budget_seconds:
-        return "phase_time"
     return meter.spent
+
+
+def phase_spent(gate: Gate, opened: Meter, now: Meter) -> str | None:
+    """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (S0, phase gates).
+
+    The phase's own budget counts from `opened`, the reading when it began.
+    """
+    tokens = _tokens(now) - _tokens(opened)
+    if gate.budget_seconds is not None and now.elapsed_seconds - opened.elapsed_seconds >= gate.budget_seconds:
+        return "phase_time"
+    if gate.budget_tokens is not None and tokens >= gate.budget_tokens:
+        return "phase_tokens"
+    return spent(now)
+
+
+def _tokens(meter: Meter) -> int:
+    return meter.usage.input_tokens + meter.usage.output_tokens
 
 
 def used_share(meter: Meter) -> float:

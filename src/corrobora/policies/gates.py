@@ -90,8 +90,13 @@ def progress(gate: Gate, findings: Findings) -> Progress:
 
 
 def improved(gate: Gate, before: Findings, after: Findings) -> bool:
-    """True if an iteration came nearer to the gate; one that did not is kept out (S0, monotonic improvement)."""
-    return progress(gate, after).key > progress(gate, before).key
+    """True if an iteration came nearer to the gate; one that did not is kept out (S0, monotonic improvement).
+
+    One that found something that speaks against the findings is taken as well: a contradiction is never left out.
+    """
+    known = {frozenset((each.a, each.b)) for each in before.contradictions}
+    disputed = any(frozenset((each.a, each.b)) not in known for each in after.contradictions if not each.resolved)
+    return disputed or progress(gate, after).key > progress(gate, before).key
 
 
 def delta(gate: Gate, before: Findings, after: Findings) -> str:

@@ -35,6 +35,23 @@ def test_s0_optional_insights_count_under_four_triggers_only(
     assert triggered(extraction, [where], discovery_intense=intense) is expected
 
 
+def test_s0_what_code_finds_disputed_is_a_trigger_as_well() -> None:
+    assert triggered(Extraction(SURE), [passage()], discovery_intense=False, disputed=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("The crane must be inspected every 12 months.", "The crane must be inspected every 24 months.", True),
+        ("The crane must be inspected every 12 months.", "Every 12 months the crane must be inspected.", False),
+        ("The crane must be inspected every 12 months.", "The harbour was dug in 1874.", False),
+    ],
+)
+def test_s0_a_source_that_contradicts_itself_is_a_trigger(one: str, other: str, *, expected: bool) -> None:
+    quotes = tuple(Quote("C1", text, text, 0.9) for text in (one, other))
+    assert triggered(Extraction(quotes), [passage()], discovery_intense=False) is expected
+
+
 def thread() -> ThreadState:
     brief = Brief("What of mills?", (SubQuestion("sq-1", "When was it built?"), SubQuestion("sq-2", "Who owned it?")))
     return ThreadState.open_thread(Node("root", "t", "Tide mills"), brief, Course((Phase("SURVEY"),)))
@@ -51,3 +68,9 @@ def test_s0_a_rubric_names_scope_questions_and_target_confidence() -> None:
     assert "Tide mills" in text
     assert "When was it built?" in text
     assert "0.7" in text
+    assert "Sections" not in text
+
+
+def test_s0_a_rubric_names_the_sections_of_the_source_to_consider() -> None:
+    text = rubric(thread(), [passage(heading="2 Mills > 2.1 Wheels"), passage(heading="2 Mills > 2.2 Owners")])
+    assert "Sections to consider: 2.1 Wheels; 2.2 Owners" in text

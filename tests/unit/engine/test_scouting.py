@@ -9,7 +9,7 @@ from tests.profiles.research import Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.plan import Gate, Node
-from corrobora.engine.scouting import SCAN_TOKENS, discovered, sweep
+from corrobora.engine.scouting import SCAN_TOKENS, guided, sweep
 from corrobora.roles.scout import Shortlist, Shortlisted
 
 BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
@@ -28,23 +28,20 @@ def shortlisted(given: Any) -> Shortlist:
     return Shortlist(chosen, excluded=(("fish.md", "speaks of fish"),))
 
 
-async def test_s0_without_a_discovery_leaf_nothing_is_swept() -> None:
-    analyst = Mixed({})
-    made = await desk("tree", analysts=(analyst,))
-    assert await discovered(Node("root", "t", "o", (OTHER,)), made.session) == ((), (OTHER,))
-    assert analyst.played == []
+def test_s0_without_a_discovery_leaf_nothing_is_guided() -> None:
+    assert guided(Node("root", "t", "o", (OTHER,)), ()) == (OTHER,)
 
 
 async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
     made.session.brief = BRIEF
-    found, others = await discovered(Node("root", "t", "o", (SCOUT, OTHER)), made.session)
-    assert len(found) == 1
-    [link] = found[0].linked
+    found = await sweep(SCOUT, made.session)
+    [link] = found.linked
     assert link.priority == 0.75
+    others = guided(Node("root", "t", "o", (SCOUT, OTHER)), (found,))
     assert [each.sources for each in others] == [("given.md", link.reference)]
-    assert "The scout left out fish.md: speaks of fish" in found[0].notes
-    assert found[0].summary.startswith("1. ")
+    assert "The scout left out fish.md: speaks of fish" in found.notes
+    assert found.summary.startswith("1. ")
 
 
 async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:

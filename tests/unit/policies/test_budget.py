@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -21,6 +22,7 @@ from corrobora.policies.budget import (
     affordable,
     allowance,
     estimate,
+    phase_spent,
     reserve_seconds,
     round_deadline,
     round_seconds,
@@ -96,9 +98,18 @@ def test_s3_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes,
 def test_s0_a_gate_is_spent_by_its_own_budget_too() -> None:
     assert spent(meter(100)) is None
     assert spent(meter(210)) == "time"
-    assert spent(meter(100), since_seconds=50, budget_seconds=50) == "phase_time"
-    assert spent(meter(100), since_seconds=51, budget_seconds=50) is None
     assert spent(meter(seconds=None, searches=3, searched=3)) == "searches"
+    slow = Gate("slow", budget_seconds=50)
+    assert phase_spent(slow, meter(50), meter(100)) == "phase_time"
+    assert phase_spent(slow, meter(51), meter(100)) is None
+    assert phase_spent(slow, meter(200), meter(210)) == "time"
+
+
+def test_s0_the_tokens_of_a_phase_count_from_where_it_begins() -> None:
+    began = replace(meter(10), usage=Usage(input_tokens=900, output_tokens=100))
+    now = replace(meter(20), usage=Usage(input_tokens=1_300, output_tokens=150))
+    assert phase_spent(Gate("dear", budget_tokens=450), began, now) == "phase_tokens"
+    assert phase_spent(Gate("dear", budget_tokens=451), began, now) is None
 
 
 def test_design_11_work_is_shed_in_the_declared_order_and_never_the_report() -> None:

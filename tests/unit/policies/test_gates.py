@@ -118,6 +118,14 @@ def test_a_resolved_contradiction_is_progress() -> None:
     assert not improved(gate(), after, before)
 
 
+def test_an_iteration_that_finds_a_contradiction_is_never_left_out() -> None:
+    first, second = fact(answers=("sq-1",)), fact("It opened in 1875.", source="S2", answers=("sq-2",))
+    before = findings(first)
+    after = replace(findings(first, second), contradictions=(Contradiction("when", first.id, second.id),))
+    assert improved(gate(), before, after)
+    assert not improved(gate(), after, after), "only a new one counts"
+
+
 def test_s0_the_delta_log_says_what_changed() -> None:
     wanted = gate(corroboration=1)
     said = delta(wanted, findings(), findings(fact(answers=("sq-1",))))
