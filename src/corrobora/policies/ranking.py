@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.policies.words import words
@@ -79,16 +80,20 @@ class Asked(NamedTuple):
 
 def names_publisher(joined: str, publisher: str) -> bool:
     """True if the question, as " words with spaces ", names the publisher, its first part or its web name."""
-    if not publisher:
-        return False
+    return any(f" {name} " in joined for name in spoken(publisher))
+
+
+@lru_cache(maxsize=20_000)
+def spoken(publisher: str) -> tuple[str, ...]:
+    """Return the folded names by which a question may name a publisher: the whole, and its first part."""
+    names: list[str] = []
     for part in dict.fromkeys((publisher, _PARTS.split(publisher, maxsplit=1)[0])):
         name = words(part)
         if name[:1] == ["the"] and len(name) > 1:
             name = name[1:]
-        spoken = " ".join(name)
-        if len(spoken) > 2 and f" {spoken} " in joined:  # noqa: PLR2004
-            return True
-    return False
+        if len(" ".join(name)) > 2:  # noqa: PLR2004 - shorter ones stand in any question
+            names.append(" ".join(name))
+    return tuple(dict.fromkeys(names))
 
 
 def fuse(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dict[int, float]:

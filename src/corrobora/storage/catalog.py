@@ -158,7 +158,8 @@ class Catalog:
         titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
         await links.connect(connection, space, titles, dict(zip(ids, bodies, strict=True)), self._tokenizer)
         fields = [fields for each in unique for fields in each.fields()]
-        await segments.add(connection, space, ids, self._tokenizer.postings(fields))
+        publishers = [each.source.publisher for each in unique for _ in each.cuts]
+        await segments.add(connection, space, ids, self._tokenizer.postings(fields), publishers)
         return stored
 
     async def _result(

@@ -17,6 +17,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.parsed import Item
 from corrobora.storage import facts, vectors
 from corrobora.storage.catalog import Catalog
+from corrobora.storage.kept import Kept
 from corrobora.storage.lexical import Scorer
 from corrobora.storage.search import Found, Search
 from corrobora.storage.shelf import Shelf
@@ -51,6 +52,7 @@ class PostgresLibrary:
         self._tokenizer = Tokenizer()
         self.catalog = Catalog(database, self._tokenizer)
         self._scorers: list[Scorer] = []
+        self._kept = Kept(spaces)
         self._shelf = Shelf()
         self._upkeep: set[asyncio.Task[None]] = set()
 
@@ -75,7 +77,7 @@ class PostgresLibrary:
         near = (await self._embedder.embed([text]))[0] if self._embedder is not None else None
         async with self._database.connection("searching the library") as connection:
             with self._scorer() as scorer:
-                search = Search(connection, self.spaces, text, scorer, self._tokenizer)
+                search = Search(connection, self._kept, text, scorer, self._tokenizer)
                 if near is not None and self._embedder is not None:
                     await vectors.prepare(connection, self._embedder.name, self._embedder.dimensions)
                     numbers = await self._space_numbers(connection)

@@ -7,12 +7,13 @@ Does not know ranking: the hop's weights live with the search.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.policies.names import Mention, alias_of, by_head, head_of, heads, mentions
 from corrobora.policies.sentences import sentences
 from corrobora.policies.words import fold
-from corrobora.storage import holders, lexical
+from corrobora.storage import holders
+from corrobora.storage.kept import array
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
 
 SENTENCE_CHARS = 400
 MAX_FAN = 4  # a name that more sources bear leads nowhere
-_LEAVING = """
-select l.src, l.alias, l.sent, l.source,
-  array(select q.id from passage q where q.source = l.source and q.place < 200 order by q.place)
+# What leaves the passages that a select yields as `id`: links by names that at most %(fan)s bear, numbered in order.
+LEAVING: LiteralString = """
+select l.src, l.alias, l.sent, l.source, row_number() over (order by l.src, l.alias, l.source)::int4 turn,
+  array(select q.id from passage q where q.source = l.source and q.place < 200 order by q.place) passages
 from (
   select m.src, m.alias, m.sent, a.source, count(*) over (partition by m.src, m.alias) fan
-  from mention m join alias a on a.space = m.space and a.alias = m.alias where m.src = any(%s::int4[])
-) l where l.fan <= %s order by l.src, l.alias, l.source
+  from ({seeds}) x join mention m on m.src = x.id join alias a on a.space = m.space and a.alias = m.alias
+) l where l.fan <= (select %(fan)s::int8)
 """
+_OF_ARRAY = LEAVING.format(seeds="select unnest((select %(ids)s::int4[])) id")
+_FROM_PASSAGES = f"select src, alias, sent, source, passages from ({_OF_ARRAY}) l order by turn"  # noqa: S608
 
 
 class Link(NamedTuple):
@@ -157,7 +161,7 @@ def _first_mentions(body: str, found: Sequence[Mention]) -> dict[str, str]:
 async def from_passages(connection: Connection, passages: Sequence[int]) -> list[Link]:
     """Return the links that leave some passages by names that at most four sources bear, in a fixed order."""
     async with connection.cursor(binary=True) as cursor:
-        await cursor.execute(_LEAVING, (lexical.array(passages), MAX_FAN))
+        await cursor.execute(_FROM_PASSAGES, {"ids": array(passages), "fan": MAX_FAN})
         return [Link(*row) for row in await cursor.fetchall()]
 
 

@@ -5,29 +5,41 @@ Knows how BM25, clauses, boosts, vectors and links are joined into one ranked li
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.policies import ranking
 from corrobora.policies.clauses import clauses
 from corrobora.policies.words import stems
 from corrobora.storage import lexical, links
+from corrobora.storage.kept import array
 
 if TYPE_CHECKING:
     from corrobora.storage.database import Connection
+    from corrobora.storage.kept import Kept, Names
     from corrobora.storage.lexical import Scorer
     from corrobora.storage.tokens import Tokenizer
 
-# Rows of passages, with the texts of the likeliest; then the sources whose names the question may mention.
-_FETCH = """
-select p.id, p.source, p.title, s.url, s.publisher, s.published,
-    case when p.id = any(%(likely)s::int4[]) then p.body end
-  from passage p join source s on s.id = p.source where p.id = any(%(ids)s::int4[])
-union all select null, a.source, a.alias, '', '', '', null
-  from alias a join space x on x.id = a.space where x.name = any(%(spaces)s) and a.head = any(%(heads)s)
-"""
-_LIKELY = 20  # more texts than asked for are read with the rows: boosts may change the order
+# Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; what leaves
+# those and the first ones. An array behind a select is not looked into by the planner: one plan serves all questions.
+_ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, {body}, 0, null::int4[]
+  from passage p join source s on s.id = p.source where {which}"""
+_GIVEN: LiteralString = "p.id = any((select %(ids)s::int4[])::int4[])"
+_LIKELY: LiteralString = "case when p.id = any((select %(likely)s::int4[])::int4[]) then p.body end"
+_NAMED: LiteralString = """p.source = any((select %(sources)s::int4[])::int4[])
+  and p.id = any((select %(candidates)s::int4[])::int4[])"""
+_SEEDS: LiteralString = """select unnest((select %(first)s::int4[])) id
+  union select p.id from passage p where {named}"""
+_LINKS = links.LEAVING.format(seeds=_SEEDS.format(named=_NAMED))
+_FETCH = " union all ".join(
+    (
+        _ROW.format(body=_LIKELY, which=_GIVEN),
+        _ROW.format(body="null", which=_NAMED),
+        f"select l.src, l.source, l.alias, '', '', '', l.sent, l.turn, l.passages from ({_LINKS}) l",  # noqa: S608
+    )
+)
+_TARGETS = _ROW.format(body="p.body", which=_GIVEN)
+_MORE = 20  # more texts than asked for are read with the rows: boosts may change the order
 
 
 class Row(NamedTuple):
@@ -52,33 +64,91 @@ class Found(NamedTuple):
 class Search:
     """One question on its way through the index."""
 
-    def __init__(
-        self, connection: Connection, spaces: Sequence[str], text: str, scorer: Scorer, tokenizer: Tokenizer
-    ) -> None:
+    def __init__(self, connection: Connection, kept: Kept, text: str, scorer: Scorer, tokenizer: Tokenizer) -> None:
         self._connection = connection
-        self._spaces = spaces
         self._text = text
         self._scorer = scorer
         self._tokenizer = tokenizer
+        self._kept = kept
         self._asked = ranking.Asked.of(text)
+        self._named: set[int] = set()  # the sources that the question names
         self._bodies: dict[int, str] = {}
-        self._bearers: dict[str, list[int]] = {}  # sources by the aliases that the question may mention
+        self._links: list[links.Link] = []
+        self._followed: set[int] = set()  # the passages whose links were read
         self.near: Sequence[int] = ()  # passages nearest by vector, if there are vectors
 
     async def run(self, terms: Sequence[int], depth: int, limit: int) -> list[Found]:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
-        postings = await lexical.read(self._connection, self._spaces, terms)
-        scores = self._lexical(postings, depth)
+        read = await self._kept.read(self._connection, terms, links.asked_heads(self._text))
+        self._named = links.named_in(self._text, read.bearers)
+        scores = self._lexical(read.postings, depth)
         if self.near:
             by_words = [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
             scores = ranking.fuse([(1.0, by_words), (ranking.DENSE_WEIGHT, self.near)])
-        likely = heapq.nsmallest(limit + _LIKELY, scores.items(), key=_by_score)
-        rows = await self._rows(list(scores), likely=[id_ for id_, _ in likely], heads=links.asked_heads(self._text))
-        boosted = {id_: scores[id_] * self._asked.boost(row.publisher, row.published) for id_, row in rows.items()}
+        ranked = sorted(scores.items(), key=_by_score)
+        if self._boosts(read.publishers):
+            found = await self._boosted(ranked, limit)
+        else:
+            found = await self._first(ranked, max(limit, ranking.SEEDS))
+        return (await self._hop(found, scores))[:limit]
+
+    def _boosts(self, publishers: Names | None) -> bool:
+        """True if a candidate may be boosted: the question names a date, or somebody who published something here."""
+        return bool(self._asked.dates) or publishers is None or publishers.any_in(self._asked.joined)
+
+    async def _boosted(self, ranked: Sequence[tuple[int, float]], limit: int) -> list[Found]:
+        """Return all candidates that live, boosted, best first."""
+        ids = [id_ for id_, _ in ranked]
+        rows = await self._fetch(ids, ids, likely=limit + _MORE)
+        boosted = {id_: score * self._boost(rows[id_]) for id_, score in ranked if id_ in rows}
         ordered = sorted(boosted.items(), key=_by_score)
         final = ranking.spread(ordered, {id_: row.publisher for id_, row in rows.items()}, self._asked)
-        found = sorted((Found(rows[id_], score) for id_, score in final.items()), key=_order)
-        return (await self._hop(found))[:limit]
+        return sorted((Found(rows[id_], score) for id_, score in final.items()), key=_order)
+
+    def _boost(self, row: Row) -> float:
+        return self._asked.boost(row.publisher, row.published)
+
+    async def _first(self, ranked: Sequence[tuple[int, float]], limit: int) -> list[Found]:
+        """Return the first `limit` candidates that live, and those from sources that the question names, best first.
+
+        No boost can change their order, so the others need not be looked at.
+        """
+        ids = [id_ for id_, _ in ranked]
+        rows: dict[int, Row] = {}
+        for start in range(0, len(ids), limit):  # more than once only where passages were deleted since the last merge
+            rows |= await self._fetch(ids[start : start + limit], [] if start else ids, likely=limit)
+            if sum(id_ in rows for id_ in ids[: start + limit]) >= limit:
+                break
+        return [Found(rows[id_], score) for id_, score in ranked if id_ in rows]
+
+    async def _fetch(self, ids: Sequence[int], candidates: Sequence[int], *, likely: int) -> dict[int, Row]:
+        """Fetch what ranking needs of `ids` and of the candidates from named sources; the dead drop out here.
+
+        Keeps the first `likely` texts, and the links of the candidates and of the first of `ids`.
+        """
+        first = ids[: ranking.SEEDS] if candidates else ()
+        given = {
+            "ids": array(ids),
+            "likely": array(ids[:likely]),
+            "candidates": array(candidates if self._named else ()),
+            "sources": array(self._named),
+            "first": array(first),
+            "fan": links.MAX_FAN,
+        }
+        rows: dict[int, Row] = {}
+        found: list[tuple[int, links.Link]] = []
+        async with self._connection.cursor(binary=True) as cursor:
+            await cursor.execute(_FETCH, given)
+            for id_, source, title, url, publisher, published, text, turn, passages in await cursor.fetchall():
+                if turn:
+                    found.append((turn, links.Link(id_, title, text, source, passages)))
+                    continue
+                rows[id_] = Row(id_, source, title, url, publisher, published)
+                if text is not None:
+                    self._bodies[id_] = text
+        self._links += [link for _, link in sorted(found)]
+        self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
+        return rows
 
     def _lexical(self, postings: lexical.Postings, depth: int) -> dict[int, float]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
@@ -93,48 +163,27 @@ class Search:
         whole = self._scorer.rank(postings, limit=depth).pairs()
         return ranking.with_clauses(whole, parts) if whole else {}
 
-    async def _rows(self, ids: Sequence[int], *, likely: Sequence[int], heads: Sequence[str] = ()) -> dict[int, Row]:
-        """Fetch what ranking needs of passages, the dead ones drop out here; keep texts and names met on the way."""
-        given = {
-            "ids": lexical.array(ids),
-            "likely": lexical.array(likely),
-            "heads": list(heads),
-            "spaces": list(self._spaces),
-        }
-        rows: dict[int, Row] = {}
-        async with self._connection.cursor(binary=True) as cursor:
-            await cursor.execute(_FETCH, given)
-            for *row, body in await cursor.fetchall():
-                if row[0] is None:
-                    self._bearers.setdefault(row[2], []).append(row[1])
-                    continue
-                rows[row[0]] = Row(*row)
-                if body is not None:
-                    self._bodies[row[0]] = body
-        return rows
-
     async def bodies(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of passages; those not read yet are fetched."""
         missing = [id_ for id_ in ids if id_ not in self._bodies]
         if missing:
             async with self._connection.cursor(binary=True) as cursor:
-                await cursor.execute(
-                    "select id, body from passage where id = any(%s::int4[])", (lexical.array(missing),)
-                )
+                await cursor.execute("select id, body from passage where id = any(%s::int4[])", (array(missing),))
                 self._bodies |= dict(await cursor.fetchall())
         return self._bodies
 
-    async def _hop(self, found: list[Found]) -> list[Found]:
-        """Follow one link from the best seeds and from the sources that the question names."""
+    async def _hop(self, found: list[Found], scores: Mapping[int, float]) -> list[Found]:
+        """Follow one link from the best seeds and from the sources that the question names.
+
+        `scores` has the candidates that were not looked at as well.
+        """
         seeds = {each.row.id: each for each in found[: ranking.SEEDS]}
-        sources = links.named_in(self._text, self._bearers)
+        sources = set(self._named)
         for each in found:
             if each.row.source in sources and each.row.id not in seeds:
                 seeds[each.row.id] = each
                 sources.discard(each.row.source)
-        if not seeds:
-            return found
-        leaving = await links.from_passages(self._connection, list(seeds))
+        leaving = await self._leaving(seeds)
         if not leaving:
             return found
         targets = await self._entrances({link.source: link.passages for link in leaving})
@@ -152,10 +201,15 @@ class Search:
                 ranking.share(rest, set(stems(link.sentence))),
                 ranking.share(rest, set(stems(f"{row.title} {bodies.get(row.id, '')}"))),
             )
-            old = best.get(row.id)
-            if old is None or score > old.score:
+            old = best[row.id].score if row.id in best else scores.get(row.id)
+            if old is None or score > old:
                 best[row.id] = Found(row, score, link.alias)
         return sorted(best.values(), key=_order)
+
+    async def _leaving(self, seeds: Collection[int]) -> Sequence[links.Link]:
+        if not self._followed.issuperset(seeds):
+            return await links.from_passages(self._connection, list(seeds))
+        return [link for link in self._links if link.src in seeds]
 
     async def _entrances(self, sources: Mapping[int, Sequence[int]]) -> dict[int, Row]:
         """Return for each source the one of its passages that best fits the question, the first if none does."""
@@ -163,8 +217,11 @@ class Search:
         for passages in sources.values():
             scores = self._scorer.score_of(passages)
             best += [passages[scores.index(max(scores))]] if passages else []
-        rows = await self._rows(best, likely=best)
-        return {row.source: row for row in rows.values()}
+        async with self._connection.cursor(binary=True) as cursor:
+            await cursor.execute(_TARGETS, {"ids": array(best)})
+            rows = await cursor.fetchall()
+        self._bodies |= {row[0]: row[6] for row in rows}
+        return {row[1]: Row(*row[:6]) for row in rows}
 
 
 def _by_score(pair: tuple[int, float]) -> tuple[float, int]:

@@ -18,7 +18,7 @@ from corrobora.storage import blobs
 from corrobora.storage.tokens import Codes, Ints, Postings, renumbered, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from psycopg import AsyncConnection
     from psycopg.rows import TupleRow
@@ -31,25 +31,39 @@ LIVE_SHARE = 0.7
 _ROWS_A_STEP = 20_000
 _LOCK_FOLD = 0x636F_7266
 _LOCK_MERGE = 0x636F_726D
-_COLUMNS = ("int4", "int4", "int4", "int4", "bytea")
+_MAX_PUBLISHERS = 1_000  # of one segment; more are not listed, and every search looks at them all
+_COLUMNS = ("int4", "int4", "int4", "int4", "bytea", "text")
 
 
-async def add(connection: Connection, space: int, ids: Sequence[int], postings: Postings) -> None:
+async def add(
+    connection: Connection, space: int, ids: Sequence[int], postings: Postings, publishers: Sequence[str]
+) -> None:
     """Index new passages in the caller's transaction: a few go to the outbox, a bulk becomes a segment at once."""
     if len(ids) >= FOLD_AT:
-        await _write_segment(connection, space, np.array(ids, np.int32), renumbered(postings, np.array(ids, np.int32)))
+        numbers = np.array(ids, np.int32)
+        await _write_segment(connection, space, numbers, renumbered(postings, numbers), _distinct(publishers))
         return
     async with (
         connection.cursor() as cursor,
-        cursor.copy("copy lex_new (id, space, dl, n, post) from stdin (format binary)") as copy,
+        cursor.copy("copy lex_new (id, space, dl, n, post, publisher) from stdin (format binary)") as copy,
     ):
         copy.set_types(_COLUMNS)
         for doc, length, n, post in postings.by_doc():
-            await copy.write_row((ids[doc], space, length, n, post))
+            await copy.write_row((ids[doc], space, length, n, post, publishers[doc]))
 
 
-async def _write_segment(connection: Connection, space: int, ids: Ints, postings: Postings) -> None:
-    seg = await _new_segment(connection, space, ids, postings.lengths)
+def _distinct(publishers: Iterable[str | None]) -> list[str] | None:
+    """Return each publisher once; None if they are too many, or not all of them are known."""
+    found = set(publishers) - {""}
+    if len(found) > _MAX_PUBLISHERS or None in found:
+        return None
+    return sorted(each for each in found if each is not None)
+
+
+async def _write_segment(
+    connection: Connection, space: int, ids: Ints, postings: Postings, publishers: Sequence[str] | None
+) -> None:
+    seg = await _new_segment(connection, space, ids, postings.lengths, publishers)
     await _copy(connection, space, seg, blobs.grouped(postings.terms, postings.docs, postings.codes))
 
 
@@ -61,11 +75,14 @@ async def _copy(connection: Connection, space: int, seg: int, lists: blobs.Lists
         await copy.write(blobs.copy_stream(space, seg, lists))
 
 
-async def _new_segment(connection: Connection, space: int, ids: Ints, lengths: Ints) -> int:
+async def _new_segment(
+    connection: Connection, space: int, ids: Ints, lengths: Ints, publishers: Sequence[str] | None
+) -> int:
     low, high = (int(ids[0]), int(ids[-1])) if len(ids) else (0, 0)
     cursor = await connection.execute(
-        "insert into lex_seg (space, docs, dl, lo, hi, members) values (%s, %s, %s, %s, %s, %b) returning seg",
-        (space, len(ids), int(lengths.sum()), low, high, ids.tobytes() + lengths.tobytes()),
+        "insert into lex_seg (space, docs, dl, lo, hi, members, publishers)"
+        " values (%s, %s, %s, %s, %s, %b, %s::text[]) returning seg",
+        (space, len(ids), int(lengths.sum()), low, high, ids.tobytes() + lengths.tobytes(), publishers),
     )
     row = await cursor.fetchone()
     return int(row[0]) if row else 0
@@ -80,8 +97,8 @@ async def fold(connection: Connection, space: int) -> int:
         if not await _locked(connection, _LOCK_FOLD, space):
             return 0
         async with connection.cursor(binary=True) as cursor:
-            await cursor.execute("delete from lex_new where space = %s returning id, n, dl, post", (space,))
-            rows = sorted(await cursor.fetchall())
+            await cursor.execute("delete from lex_new where space = %s returning id, n, dl, post, publisher", (space,))
+            rows = sorted(await cursor.fetchall(), key=itemgetter(0))
         if not rows:
             return 0
         parts = [unpack(row[3], row[1]) for row in rows]
@@ -91,7 +108,8 @@ async def fold(connection: Connection, space: int) -> int:
         order = np.lexsort((docs, terms))
         ids = np.array([row[0] for row in rows], np.int32)
         lengths = np.array([row[2] for row in rows], np.int32)
-        await _write_segment(connection, space, ids, Postings(docs[order], terms[order], codes[order], lengths))
+        postings = Postings(docs[order], terms[order], codes[order], lengths)
+        await _write_segment(connection, space, ids, postings, _distinct(row[4] for row in rows))
     return len(rows)
 
 
@@ -139,16 +157,16 @@ def full_tier(segments: Sequence[Segment]) -> Sequence[Segment]:
 
 
 async def _merge(connection: Connection, space: int, chosen: Sequence[Segment]) -> None:
-    ids, lengths = await _members(connection, [segment.seg for segment in chosen])
+    numbers = [segment.seg for segment in chosen]
+    ids, lengths, publishers = await _members(connection, numbers)
     if not len(ids):
-        await _drop(connection, space, [segment.seg for segment in chosen])
+        await _drop(connection, space, numbers)
         return
     low = int(ids[0])
     living = await _living(connection, space, (low, int(ids[-1])))
     keep = living[ids - low]
-    in_turn = bool(keep.all()) and await _follow(connection, [segment.seg for segment in chosen])
-    numbers = [segment.seg for segment in chosen]
-    seg = await _new_segment(connection, space, ids[keep], lengths[keep])
+    in_turn = bool(keep.all()) and await _follow(connection, numbers)
+    seg = await _new_segment(connection, space, ids[keep], lengths[keep], publishers)
     async for rows in _by_terms(connection, space, numbers):
         terms, sizes = (np.array([row[at] for row in rows], np.int32) for at in (0, 1))
         docs, codes = blobs.split(sizes, b"".join([row[2] for row in rows]))
@@ -187,15 +205,23 @@ async def _drop(connection: Connection, space: int, segs: Sequence[int]) -> None
     await connection.execute("delete from lex_seg where seg = any(%s)", (segs,))
 
 
-async def _members(connection: Connection, segs: Sequence[int]) -> tuple[Ints, Ints]:
-    """Return ids and lengths of all passages of some segments, by rising id."""
+class _Members(NamedTuple):
+    """All passages of some segments by rising id, and who published them."""
+
+    ids: Ints
+    lengths: Ints
+    publishers: Sequence[str] | None
+
+
+async def _members(connection: Connection, segs: Sequence[int]) -> _Members:
     async with connection.cursor(binary=True) as cursor:
-        await cursor.execute("select docs, members from lex_seg where seg = any(%s)", (segs,))
+        await cursor.execute("select docs, members, publishers from lex_seg where seg = any(%s)", (segs,))
         rows = await cursor.fetchall()
-    parts = [np.frombuffer(members, "<i4").reshape(2, docs) for docs, members in rows]
+    parts = [np.frombuffer(members, "<i4").reshape(2, docs) for docs, members, _ in rows]
+    lists: list[Sequence[str] | None] = [publishers for _, _, publishers in rows]
     both = np.concatenate(parts, axis=1)
     both = both[:, np.argsort(both[0], kind="stable")]
-    return both[0], both[1]
+    return _Members(both[0], both[1], _distinct(name for each in lists for name in ((None,) if each is None else each)))
 
 
 async def _follow(connection: Connection, segs: Sequence[int]) -> bool:

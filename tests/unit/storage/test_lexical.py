@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.storage import lexical, segments
+from corrobora.storage import segments
+from corrobora.storage.kept import Kept
 from corrobora.storage.lexical import Blob, Postings, Scorer
 from corrobora.storage.tokens import Tokenizer
 
@@ -25,8 +26,8 @@ QUESTIONS = ["king of rome", "war and peace at the river", "gold n17", "judge co
 
 async def ranked(database, question, limit=50):
     async with database.connection() as connection:
-        postings = await lexical.read(connection, ["lib"], Tokenizer().query(question))
-        found = Scorer().rank(postings, limit=limit)
+        read = await Kept(["lib"]).read(connection, Tokenizer().query(question))
+        found = Scorer().rank(read.postings, limit=limit)
         cursor = await connection.execute("select p.id, s.url from passage p join source s on s.id = p.source")
         urls = dict(await cursor.fetchall())
         return [(urls.get(id_), score) for id_, score in found.pairs()]
@@ -69,7 +70,7 @@ def test_selection_by_the_floor_loses_nothing(terms, limit):
             for part in (slice(0, half), slice(half, None))
             if docs[part]
         ]
-    postings = Postings(tuple(blobs), 100, 4_000, 60)
+    postings = Postings(tuple(blobs), 100, 4_000, 0, 60)
     everything = Scorer().rank(postings, limit=1_000)
     best = Scorer().rank(postings, limit=limit)
     assert best.pairs() == everything.pairs()[:limit]
@@ -78,8 +79,8 @@ def test_selection_by_the_floor_loses_nothing(terms, limit):
 
 def test_a_scorer_forgets_the_question_before():
     scorer = Scorer()
-    one = Postings((Blob(1, np.array([3], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 5)
-    two = Postings((Blob(2, np.array([4], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 5)
+    one = Postings((Blob(1, np.array([3], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
+    two = Postings((Blob(2, np.array([4], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
     scorer.rank(one, limit=5)
     assert [id_ for id_, _ in scorer.rank(two, limit=5).pairs()] == [4]
     assert scorer.score_of([3, 4, 9_999])[0] == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from corrobora.storage.database import Database
 from corrobora.storage.library import PostgresLibrary
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
@@ -53,3 +54,59 @@ async def test_each_clause_of_a_long_question_finds_its_document(database):
     question = "Who fought the war for the crown, which judge liked court gold, and was the harbour built of stone?"
     hits = await PostgresLibrary(database, ["lib"]).hybrid_search(question, limit=4)
     assert {"doc:1", "doc:2"} <= {hit.url for hit in hits}
+
+
+async def test_candidates_that_no_boost_can_move_are_ranked_without_a_look_at_them(database):
+    names = ("King Rome", "Stone Bridge", "War Peace", "Gold Judge")
+    items = [
+        shelves.item(
+            at,
+            names[at] if at < len(names) else shelves.made(at).source.title,
+            f"{shelves.made(at).text} {names[at % 4]} was here, and {names[at % 3]} too." * (1 + at % 2),
+            path=f"/{at}",
+            publisher=("The Verge", "TechCrunch", "")[at % 3],
+            published=("2023-10-07", "")[at % 2],
+        )
+        for at in range(700)
+    ]
+    catalog = await shelves.fill(database, items, batch=300)
+    questions = (
+        "king of rome",
+        "War and peace, and who was at the Stone Bridge of the river?",
+        "gold judge n17",
+        "What did King Rome say to Gold Judge of the law and the court?",
+        "What did The Verge say of gold?",
+        "peace and stone on October 7, 2023",
+    )
+
+    async def asked():
+        library = PostgresLibrary(database, ["lib"])
+        return [await library.hybrid_search(text, limit=limit) for text in questions for limit in (1, 2, 10, 60)]
+
+    await catalog.retire(await catalog.open("lib"), [f"/{at}" for at in range(4, 700, 7)])
+    quick = await asked()
+    assert any(hit.linked_from for hits in quick for hit in hits)
+    await database.run("update lex_seg set publishers = null")  # not known: every candidate is looked at
+    await database.run("update lex_new set publisher = null")
+    assert await asked() == quick
+
+
+async def test_a_search_is_two_trips_to_the_server_and_a_third_if_links_lead_on(database_url, tmp_path):
+    async with await Database.connect(database_url, size=1) as database:
+        items = [
+            shelves.item(1, "Stone Bridge", "Built of stone."),
+            shelves.item(2, "", "The Stone Bridge and a lantern."),
+        ]
+        await shelves.fill(database, [*items, *[shelves.made(at) for at in range(10, 40)]])
+        library = PostgresLibrary(database, ["lib"])
+        for question, trips in (("war peace", 2), ("a lantern", 3)):
+            for _ in range(7):  # until the driver has prepared the statements
+                await library.hybrid_search(question)
+            path = tmp_path / question
+            with path.open("wb") as messages:
+                async with database.connection() as only:
+                    only.pgconn.trace(messages.fileno())
+                await library.hybrid_search(question)
+                only.pgconn.untrace()
+            sent = [line for line in path.read_text().splitlines() if "\tF\t" in line and "Sync" in line]
+            assert len(sent) == trips

@@ -1,0 +1,252 @@
+"""Kept: what an index says of a question, read once and kept for the next one.
+
+Knows the statement that reads segments and outbox, and that no row of theirs ever changes: what is kept is right as
+long as the database lists the same rows, which every statement asks. Does not know how postings are ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from corrobora.policies.ranking import spoken
+from corrobora.storage.lexical import Blob, Postings
+from corrobora.storage.tokens import Codes, Ints, unpack
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg.rows import TupleRow
+
+    Connection = AsyncConnection[TupleRow]
+
+MAX_BYTES = 32_000_000
+_POSTING_BYTES = 10  # a document, its code, its score
+
+# One statement is one snapshot: a fold that runs meanwhile can neither hide nor double a passage. An array behind a
+# select is not looked into by the planner, so that one plan serves all questions.
+_READ = """
+with named as materialized (
+  select coalesce(array_agg(id), '{}') ids from space where name = any((select %(spaces)s::text[])::text[])
+)
+select 0, term, n, post, null::text[] from lex_post
+  where space = any((select ids from named)::int4[]) and term = any((select %(terms)s::int4[])::int4[])
+union all select 1, seg, docs,
+    case when seg <> all((select %(segments)s::int4[])::int4[]) then int4send(lo) || int4send(hi) || int8send(dl) end,
+    case when seg <> all((select %(segments)s::int4[])::int4[]) then publishers end
+  from lex_seg where space = any((select ids from named)::int4[])
+union all select 2, id, n, int4send(dl) || post, array[publisher] from lex_new
+  where space = any((select ids from named)::int4[]) and id <> all((select %(fresh)s::int4[])::int4[])
+union all select 3, 0, 0, string_agg(int4send(id), ''), null from lex_new
+  where space = any((select ids from named)::int4[])
+union all select 4, source, 0, null, array[alias] from alias
+  where space = any((select ids from named)::int4[]) and head = any((select %(heads)s::text[])::text[])
+"""
+_POST, _SEGMENT, _FRESH, _WAITING, _ALIAS = range(5)
+
+
+class Names:
+    """The names by which a question may name a publisher of what is indexed."""
+
+    def __init__(self, publishers: Iterable[str]) -> None:
+        self._by_first: dict[str, set[str]] = {}
+        for name in {name for publisher in set(publishers) for name in spoken(publisher)}:
+            self._by_first.setdefault(name.split(" ", 1)[0], set()).add(name)
+
+    def any_in(self, joined: str) -> bool:
+        """True if the question, as " words with spaces ", names a publisher."""
+        words = set(joined.split()) & self._by_first.keys()
+        return any(f" {name} " in joined for word in words for name in self._by_first[word])
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read for one question, all of one moment.
+
+    `bearers` are the sources by alias; `publishers` is None if those of some passages are not known.
+    """
+
+    postings: Postings
+    bearers: Mapping[str, Sequence[int]]
+    publishers: Names | None
+
+
+class _Segment(NamedTuple):
+    docs: int
+    length: int
+    lowest: int
+    highest: int
+    publishers: Sequence[str] | None
+
+
+class _Fresh(NamedTuple):
+    """A row of the outbox."""
+
+    length: int
+    terms: Ints
+    codes: Codes
+    publisher: str | None
+
+
+class _Outbox(NamedTuple):
+    """All rows of the outbox, turned: parallel arrays by rising term."""
+
+    terms: Ints
+    docs: Ints
+    codes: Codes
+
+
+class Kept:
+    """Keeps what was read of some spaces: postings of the terms asked last up to a limit, and all of what is small."""
+
+    def __init__(self, spaces: Sequence[str], max_bytes: int = MAX_BYTES) -> None:
+        self._spaces = list(spaces)
+        self._max_bytes = max_bytes
+        self._forget()
+
+    def _forget(self) -> None:
+        self._blobs: dict[int, Blob] = {}  # by term, of all segments together; the last asked last
+        self._bytes = 0
+        self._segments: dict[int, _Segment] = {}
+        self._fresh: dict[int, _Fresh] = {}
+        self._digest()
+
+    async def read(self, connection: Connection, terms: Sequence[int], heads: Sequence[str] = ()) -> Read:
+        """Read what the spaces hold of `terms`, and who bears an alias with one of the `heads`."""
+        asked = [term for term in terms if term not in self._blobs]
+        rows = await self._ask(connection, asked, heads)
+        if not self._take(rows, asked) or not all(term in self._blobs for term in terms):
+            self._forget()  # other segments than before: read everything at one moment
+            rows = await self._ask(connection, terms, heads)
+            self._take(rows, terms)
+        blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
+        found = replace(self._totals, blobs=(*blobs, *self._waiting(terms)))
+        self._trim(terms)
+        return Read(found, _bearers(rows), self._publishers)
+
+    async def _ask(self, connection: Connection, terms: Sequence[int], heads: Sequence[str]) -> list[TupleRow]:
+        given = {
+            "spaces": self._spaces,
+            "terms": array(terms),
+            "segments": array(self._segments),
+            "fresh": array(self._fresh),
+            "heads": list(heads),
+        }
+        async with connection.cursor(binary=True) as cursor:
+            await cursor.execute(_READ, given)
+            return await cursor.fetchall()
+
+    def _take(self, rows: Sequence[TupleRow], asked: Sequence[int]) -> bool:
+        """Keep what was read, `asked` in full; False if a row came without its values that is not known any more."""
+        segments: dict[int, _Segment | None] = {}
+        fresh = dict(self._fresh)
+        waiting: list[int] = []
+        posts: dict[int, list[tuple[Ints, Codes]]] = {term: [] for term in asked}
+        for kind, number, n, values, names in rows:
+            if kind == _POST:
+                posts[number].append(unpack(values, n))
+            elif kind == _SEGMENT:
+                segments[number] = self._segments.get(number) if values is None else _segment(n, values, names)
+            elif kind == _FRESH:
+                fresh[number] = _fresh(n, values, names)
+            elif kind == _WAITING and values:
+                waiting = np.frombuffer(values, ">i4").tolist()
+        known = {number: segment for number, segment in segments.items() if segment is not None}
+        if len(known) < len(segments) or not fresh.keys() >= set(waiting):
+            return False
+        if known.keys() != self._segments.keys():
+            self._blobs, self._bytes = {}, 0
+        if known.keys() != self._segments.keys() or set(waiting) != self._fresh.keys():
+            self._segments, self._fresh = known, {number: fresh[number] for number in waiting}
+            self._digest()
+        for term, parts in posts.items():
+            self._put(_joined(term, parts))
+        return True
+
+    def _digest(self) -> None:
+        """Work out what follows from the segments and the outbox."""
+        filled = [segment for segment in self._segments.values() if segment.docs]
+        rows = self._fresh
+        self._outbox = _turned(rows)
+        self._totals = Postings(
+            (),
+            sum(segment.docs for segment in filled) + len(rows),
+            sum(segment.length for segment in filled) + sum(row.length for row in rows.values()),
+            min((*(segment.lowest for segment in filled), *rows), default=0),
+            max((*(segment.highest for segment in filled), *rows), default=0),
+        )
+        lists = [segment.publishers for segment in filled]
+        known = [each for each in lists if each is not None]
+        waiting = [row.publisher for row in rows.values() if row.publisher is not None]
+        complete = len(known) == len(lists) and len(waiting) == len(rows)
+        self._publishers = Names([*(name for each in known for name in each), *waiting]) if complete else None
+
+    def _waiting(self, terms: Sequence[int]) -> list[Blob]:
+        """Return what the outbox holds of some terms."""
+        box = self._outbox
+        if not len(box.terms):
+            return []
+        wanted = np.array(terms, np.int32)
+        low, high = (np.searchsorted(box.terms, wanted, side).tolist() for side in ("left", "right"))
+        return [
+            Blob(term, box.docs[start:end], box.codes[start:end])
+            for term, start, end in zip(terms, low, high, strict=True)
+            if start < end
+        ]
+
+    def _put(self, blob: Blob) -> None:
+        old = self._blobs.pop(blob.term, None)
+        self._bytes += _POSTING_BYTES * (len(blob.docs) - (0 if old is None else len(old.docs)))
+        self._blobs[blob.term] = blob
+
+    def _trim(self, asked: Sequence[int]) -> None:
+        """Drop what was asked longest ago until the rest is within the limit."""
+        for term in asked:
+            self._blobs[term] = self._blobs.pop(term)
+        while self._bytes > self._max_bytes:
+            term = next(iter(self._blobs))
+            self._bytes -= _POSTING_BYTES * len(self._blobs.pop(term).docs)
+
+
+def array(numbers: Iterable[int]) -> str:
+    """Write numbers as PostgreSQL reads an array: many times as fast as a list that the driver looks through."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _segment(docs: int, values: bytes, publishers: Sequence[str] | None) -> _Segment:
+    lowest, highest, length = (int.from_bytes(values[at:end], "big") for at, end in ((0, 4), (4, 8), (8, 16)))
+    return _Segment(docs, length, lowest, highest, publishers)
+
+
+def _fresh(n: int, values: bytes, publisher: Sequence[str | None]) -> _Fresh:
+    return _Fresh(int.from_bytes(values[:4], "big"), *unpack(memoryview(values)[4:], n), publisher[0])
+
+
+def _joined(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
+    if len(parts) == 1:
+        return Blob(term, *parts[0])
+    if not parts:
+        return Blob(term, np.empty(0, np.int32), np.empty(0, np.uint16))
+    return Blob(term, np.concatenate([docs for docs, _ in parts]), np.concatenate([codes for _, codes in parts]))
+
+
+def _turned(rows: Mapping[int, _Fresh]) -> _Outbox:
+    """Turn the forward rows of the outbox."""
+    if not rows:
+        return _Outbox(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint16))
+    numbers = sorted(rows)
+    terms = np.concatenate([rows[number].terms for number in numbers])
+    codes = np.concatenate([rows[number].codes for number in numbers])
+    docs = np.repeat(np.array(numbers, np.int32), [len(rows[number].terms) for number in numbers])
+    order = np.argsort(terms, kind="stable")
+    return _Outbox(terms[order], docs[order], codes[order])
+
+
+def _bearers(rows: Sequence[TupleRow]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for kind, source, _, _, alias in rows:
+        if kind == _ALIAS:
+            found.setdefault(alias[0], []).append(source)
+    return found
