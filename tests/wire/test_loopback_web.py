@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.unit.adapters.web.certificates import Key, serving, showing
 from tests.unit.adapters.web.lab import Canary, resolver
 
 from corrobora.assembly import Workspace
@@ -28,6 +29,7 @@ from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may a crane of class B lift?"
 HOSTS = ("port.example", "gazette.example", "cranes.example", "archive.example", "union.example", "127.0.0.1")
+SELF_SIGNED = "vault.example"
 QUICK = replace(LIMITS, host_pause_seconds=0.01, host_max_pause_seconds=0.2, fetch_seconds=5.0, pages_per_host=200)
 STATEMENTS = (
     "Harbour cranes of Brenhaven must be inspected every 12 months, and the record must be kept for 10 years.",
@@ -108,6 +110,7 @@ class Lab:
     workspace: Workspace
     canaries: Sequence[Canary]
     hostile: list[str]
+    self_signed: str
 
     async def research(self, profile: str, **more: object) -> tuple[Report, Counter[str]]:
         """Run to the end; return the report and how often each result was found, by the journal."""
@@ -133,14 +136,14 @@ class Lab:
         ]
 
 
-def _settings(folder: Path, database_url: str, web: LoopbackWeb) -> Settings:
+def _settings(folder: Path, database_url: str, web: LoopbackWeb, *ports: int) -> Settings:
     env = {
         "CORROBORA_HOME": str(folder / "home"),
         "CORROBORA_DATABASE_URL": database_url,
         "CORROBORA_SOURCES_PROVIDERS": "tavily,exa",
         "CORROBORA_SOURCES_TAVILY_URL": web.url,
         "CORROBORA_SOURCES_EXA_URL": web.url,
-        "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
+        "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": ",".join(f"127.0.0.1:{port}" for port in (web.port, *ports)),
         "TAVILY_API_KEY": web.key,
         "EXA_API_KEY": web.key,
     }
@@ -150,7 +153,10 @@ def _settings(folder: Path, database_url: str, web: LoopbackWeb) -> Settings:
 @pytest.fixture
 async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
     limits: Limits = getattr(request, "param", QUICK)
-    names = {host: ["127.0.0.1"] for host in HOSTS} | {"rebound.example": ["127.0.0.2"], "six.example": ["::1"]}
+    names = {host: ["127.0.0.1"] for host in (*HOSTS, SELF_SIGNED)} | {
+        "rebound.example": ["127.0.0.2"],
+        "six.example": ["::1"],
+    }
     redirects: dict[str, str] = {}
     hostile: list[str] = []
     async with AsyncExitStack() as stack:
@@ -165,6 +171,9 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str)
         )
         await stack.enter_async_context(web)
         near = await stack.enter_async_context(Canary(("127.0.0.2", "::1"), web.port))  # only the address is refused
+        site = Key("A site that nobody vouches for")
+        shown = showing(site.certificate(site, SELF_SIGNED), site)
+        secure = await stack.enter_async_context(serving(shown, _page("/cranes.html", 0, 2).body))
         far = await stack.enter_async_context(Canary())
         redirects |= dict(
             zip(
@@ -186,10 +195,10 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str)
             "file:///etc/passwd",
             "javascript:alert(1)",
         ]
-        settings = _settings(tmp_path, database_url, web)
+        settings = _settings(tmp_path, database_url, web, secure)
         opened = Workspace.open(settings, web=partial(Web, resolve=resolver(names), limits=limits))
         workspace = await stack.enter_async_context(opened)
-        yield Lab(web, workspace, (near, far), hostile)
+        yield Lab(web, workspace, (near, far), hostile, f"https://{SELF_SIGNED}:{secure}/cranes.html")
 
 
 async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
@@ -241,10 +250,20 @@ async def test_s3_rounds_one_and_three_ask_tavily_and_round_two_alternates(lab: 
 async def test_every_kind_of_page_has_its_outcome(lab: Lab):
     """One round reads all there is; the faults of the web are told apart."""
     wide = (*ONCE, ("reads_per_round", "60"), ("hits_per_query", "60"), ("drift", "false"))
+    lab.hostile.append(lab.self_signed)
     report, found = await lab.research("timed", overrides=wide)
     outcomes = dict(report.methodology.outcomes)
     assert sum(outcomes.values()) == len(found) == report.methodology.hits
     assert outcomes["robots"] == 2
+    told = {
+        reading.hit.url: (reading.outcome, reading.note)
+        for done in report.findings.rounds
+        for reading in done.readings
+        if reading.hit.url == lab.self_signed
+    }
+    ((outcome, why),) = told.values()
+    assert outcome == "failed"
+    assert "certificate is not valid: self-signed certificate" in why
     assert {"read", "not_found", "timeout", "too_large", "unsupported", "refused", "failed"} <= set(outcomes)
     assert [canary.connections for canary in lab.canaries] == [0, 0]
 

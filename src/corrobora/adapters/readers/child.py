@@ -22,7 +22,8 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.parsed import Heading, Parsed
 
 DOCUMENTS_A_CHILD = 200
-_START_SECONDS = 15.0  # a cold start with its imports, on a busy machine, is no fault of the document
+_START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no fault of the document
+_WALL = 4.0  # times the CPU time that a document may take: on a busy machine a process gets its CPU slowly
 _ANSWER_BYTES = 500_000_000
 _KEPT = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 
@@ -70,7 +71,7 @@ class ParserChild:
         process = await self._running()
         head = json.dumps({"format": format_, "name": name, "charset": charset, "seconds": seconds}).encode()
         try:
-            async with asyncio.timeout(seconds + (_START_SECONDS if fresh else 1.0)):
+            async with asyncio.timeout(_WALL * seconds + (_START_SECONDS if fresh else 1.0)):
                 answer = await _exchange(process, head, data)
         except TimeoutError:
             await self._kill()

@@ -71,7 +71,9 @@ class Transport:
         clock: Clock,
         limits: Limits = LIMITS,
         user_agent: str = USER_AGENT,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._network = network
         self._clock = clock
         self._limits = limits
@@ -101,7 +103,7 @@ class Transport:
         except (httpcore2.LocalProtocolError, UnicodeError) as error:
             raise ReadError(ReadOutcome.REFUSED, "Not fetched: no request can be written for this URL.") from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, CutShort, OSError, ValueError) as error:
-            raise ReadError(ReadOutcome.FAILED, f"The connection failed ({type(error).__name__}).") from error
+            raise ReadError(ReadOutcome.FAILED, _broken(error)) from error
 
     async def _get(self, url: str, wants: Wants, accept: str) -> Reply:
         target = parse(url)
@@ -124,7 +126,7 @@ class Transport:
         async with (
             httpcore2.AsyncHTTPConnection(
                 httpcore2.Origin(target.raw_scheme, request.url.host, _port(target)),
-                ssl_context=_tls() if target.scheme == "https" else None,
+                ssl_context=(self._tls or _tls()) if target.scheme == "https" else None,
                 network_backend=self._network,
             ) as connection,
         ):
@@ -159,6 +161,18 @@ class Transport:
             if passed > self._limits.connect_seconds and taken < self._limits.fetch_min_bytes_per_second * passed:
                 raise ReadError(ReadOutcome.TIMEOUT, f"The page came too slowly: {taken} bytes in {passed:.0f} s.")
             yield chunk
+
+
+def _broken(error: BaseException) -> str:
+    """Say why a connection failed; what is wrong with a certificate, in the words of the check."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"Its certificate is not valid: {cause.verify_message.rstrip('.')}."
+        if isinstance(cause, ssl.SSLError):
+            return f"It offers no secure connection ({cause.reason or type(cause).__name__})."
+        cause = cause.__cause__ or cause.__context__
+    return f"The connection failed ({type(error).__name__})."
 
 
 def _port(url: httpx2.URL) -> int:

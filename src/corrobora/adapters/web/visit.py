@@ -6,6 +6,7 @@ wanted.
 
 from __future__ import annotations
 
+import ssl
 from urllib.parse import urljoin
 
 from corrobora.adapters.web.addresses import Allow
@@ -36,9 +37,10 @@ class Visitor:
         resolve: how names become addresses.
         limits: times and sizes.
         user_agent: says who asks; an operator may add an address for complaints.
+        tls: whose certificates are trusted, in place of the public authorities.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an operator may set
         self,
         clock: Clock,
         *,
@@ -46,9 +48,10 @@ class Visitor:
         resolve: Resolve = system_resolve,
         limits: Limits = LIMITS,
         user_agent: str = USER_AGENT,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         network = VettedNetwork(resolve=resolve, allow=allow, dns_seconds=limits.dns_seconds)
-        self._transport = Transport(network, clock=clock, limits=limits, user_agent=user_agent)
+        self._transport = Transport(network, clock=clock, limits=limits, user_agent=user_agent, tls=tls)
         self._clock = clock
         self._limits = limits
         self._turns = Politeness(clock, limits)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import heapq
 import itertools
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -73,12 +74,13 @@ def visitor(
     ports: Sequence[int] = (),
     limits: Limits = QUICK,
     resolve: Callable[[str, int], Awaitable[Sequence[str]]] | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> Visitor:
     """A visitor that may read the given servers, and no other private address; `ports` are open, addresses are not."""
     allow = Allow(
         ports=frozenset({80, 443, *ports}), endpoints=frozenset(("127.0.0.1", server.port) for server in servers)
     )
-    return Visitor(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}))
+    return Visitor(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}), tls=tls)
 
 
 async def fetch(at: Visitor, url: str) -> Reply:
