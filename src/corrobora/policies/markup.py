@@ -16,7 +16,7 @@ _OPENING = re.compile(r"(?<![^\W_])[*_]{1,3}(?=[^\s*_])")
 _CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
 _LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
 _MARKER = re.compile(r"\[(S\d+:C\d+)\]")
-_SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://|https?:(?=\S)|javascript:|data:(?=\w+/))")
+_SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
 _SPACE = re.compile(r"\s+")
 _PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
 

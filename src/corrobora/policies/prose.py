@@ -29,7 +29,8 @@ class _Part(Enum):
 def prose(quote: str, chosen: str = "") -> str:
     r"""Return a quote as one line of sentences.
 
-    Of a table the rows are read that `chosen` holds as they read here, all of them if it holds none.
+    Of a table the rows are read that `chosen` holds as they read here; if it holds none of them, nothing tells that the
+    first row has the heads, and all are read cell by cell.
 
     Example:
         >>> prose("Bring:\n\n- a lamp\n- two ropes")
@@ -86,7 +87,8 @@ def _rows(quote: str, spans: Sequence[Span], at: int) -> list[str]:
 def _table(rows: Sequence[str], chosen: str) -> list[str]:
     head = cells(rows[0])
     read = [plain(told(head, cells(row))) for row in rows[1:]]
-    kept = [row for row in read if row in chosen] or read
+    kept = [row for row in read if row in chosen] if chosen else read
+    kept = kept or [plain(told((), cells(row))) for row in rows]
     return [f"{row.rstrip('.;: ')}." for row in kept]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from corrobora.domain.report import Support
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, mentions
+from corrobora.policies.prose import prose
 from corrobora.policies.sentences import sentences
 from corrobora.policies.words import fold, stems, words
 
@@ -45,7 +46,7 @@ def support(sentence: str, quotes: Sequence[str]) -> Supported:
     folded = " ".join(fold(sentence).split()).rstrip(".!?")
     if any(folded in " ".join(fold(quote).split()) for quote in quotes) or _stands(sentence, quotes):
         return Supported(Support.SUPPORTED, 1.0)
-    everything = "\n".join(quotes)
+    everything = "\n".join((*quotes, *(prose(quote) for quote in quotes if "\n" in quote)))  # values parted by commas
     overlap = overlap_share(sentence, everything)
     reasons: list[str] = []
     foreign = numbers(sentence) - numbers(everything)

@@ -148,6 +148,21 @@ def aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, t
     return {term: tuple(others) for term, others in found.items()}
 
 
+def joined(text: str) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map a word to the one word that it makes with the next: who asks how to "back up" may read of a "backup".
+
+    Example:
+        >>> joined("How do I log in?")["log"]
+        (frozenset({'login'}),)
+    """
+    said = words(text)
+    found: dict[str, tuple[frozenset[str], ...]] = {}
+    for one, other in pairwise(said):
+        if stem(one) and len(other) > 1 and not (one + other).isdigit():
+            found.setdefault(stem(one), (frozenset(stems(one + other)),))
+    return found
+
+
 def filed_under(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
     """Map each one-word name to what texts file it under: what holds for "the PSTN (SMS or voice)" holds for SMS."""
     found: dict[str, dict[frozenset[str], None]] = {}

@@ -5,6 +5,7 @@ Knows the facts of a thread and how editions are ordered. Does not decide which 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,18 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.policies.conflict import ALIKE, Aspect, Difference, Statement, difference, likeness, statement
 from corrobora.policies.markup import plain
+from corrobora.policies.mentions import Kind, mentions
 from corrobora.policies.sentences import sentences
 from corrobora.policies.versions import in_order, label
+from corrobora.policies.words import fold, stems
 
+_CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
 _PAIRS = 40  # contradictions reported at once, weightiest first
 _SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
 _COMMON = 60  # a stem in more sentences than this pairs nothing by itself
+_MARKS = re.compile(r"[\"'“”‘’()]")
 _WEIGHT = {Aspect.OBLIGATION: 0, Aspect.NEGATION: 1, Aspect.QUANTITY: 2, Aspect.DATE: 3, Aspect.WORDING: 4}
+_LEAST = _WEIGHT[Aspect.WORDING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +39,34 @@ def contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     """Return the differences between facts of different origins, older edition first, weightiest first.
 
     Each sentence is compared only with the one most like it of another source, and only if that liking is mutual.
+    Two sentences are told once, in whatever quotes they stand; a term that was replaced everywhere is told once.
     The result does not depend on the order of the facts.
     """
     said = [Said(fact, statement(text)) for fact in sorted(facts, key=lambda fact: fact.id) for text in _texts(fact)]
     found: dict[tuple[FactId, FactId], tuple[int, float, Contradiction]] = {}
+    told: set[tuple[str, ...]] = set()
     for alike, first, second in _matched(said):
         made = _contradiction(said[first], said[second])
         if made is None:
             continue
         weight, contradiction = made
         key = (contradiction.a, contradiction.b)
+        same = sorted((said[first].statement.text, said[second].statement.text))
+        ways: set[tuple[str, ...]] = {(bare(contradiction.difference), *same)}
+        if weight == _LEAST:
+            ways.add((bare(contradiction.difference),))
+        if ways & told and key not in found:
+            continue
+        told |= ways
         if key not in found or (weight, -alike) < found[key][:2]:
             found[key] = (weight, -alike, contradiction)
     ranked = sorted(found.values(), key=lambda row: (row[0], row[1], row[2].a, row[2].b))
     return tuple(row[2] for row in ranked[:_PAIRS])
+
+
+def bare(difference: str) -> str:
+    """Return a difference without quotation marks and case, so that two tellings of it are equal."""
+    return fold(_MARKS.sub("", difference))
 
 
 def _texts(fact: Fact) -> list[str]:
@@ -86,11 +106,30 @@ def _alike(said: Sequence[Said]) -> list[tuple[float, int, int]]:
         one, other = said[first], said[second]
         if _edition(one.fact) == _edition(other.fact) or one.fact.source == other.fact.source:
             continue
+        if _of_other_things(one.fact, other.fact):
+            continue
         alike = likeness(one.statement, other.statement)
         if alike >= ALIKE:
             same = {verb for _, verb in one.statement.duties if verb} & {verb for _, verb in other.statement.duties}
             found.append((alike + (_SAME_VERB if same else 0.0), first, second))
     return found
+
+
+def _of_other_things(one: Fact, other: Fact) -> bool:
+    """True if titles are alike but for an identifier, and no version tells them apart: two models, not two views."""
+    if one.version or other.version or one.title == other.title:
+        return False
+    marked = [
+        {
+            mention.text
+            for mention in mentions(fact.title)
+            if mention.kind is not Kind.QUOTED and _CODE.search(mention.text)
+        }
+        for fact in (one, other)
+    ]
+    named = [frozenset(stems(fact.title)) for fact in (one, other)]
+    shared = len(named[0] & named[1])
+    return all(marked) and marked[0].isdisjoint(marked[1]) and 2 * shared >= min(len(named[0]), len(named[1]))
 
 
 def _contradiction(one: Said, other: Said) -> tuple[int, Contradiction] | None:

@@ -16,7 +16,9 @@ from corrobora.domain.limits import LIMITS
 from corrobora.policies.answers import Asked, fit
 from corrobora.policies.answers import asked as kind_of
 from corrobora.policies.conflict import difference, statement
+from corrobora.policies.definitions import explained, explains
 from corrobora.policies.dialogue import apart
+from corrobora.policies.directness import close_together, in_short
 from corrobora.policies.markup import plain
 from corrobora.policies.prose import rows_of
 from corrobora.policies.questions import anchors, expectation, weighed
@@ -26,6 +28,7 @@ from corrobora.policies.vocabulary import (
     aliases,
     equivalences,
     filed_under,
+    joined,
     named_after,
     paired,
     phrased,
@@ -41,7 +44,7 @@ from corrobora.roles.extractive.speaking import Speaking, beside, preference, sp
 
 QUOTES_PERQUESTION = 5
 QUOTES_PER_SOURCE = 16
-_NEAR_BEST = 0.45
+_NEAR_BEST, _BROAD_BEST = 0.45, 0.25  # of the best sentence's worth; less where a thing shall be explained
 _AROUND = 0.3  # what the neighbours' words count for a sentence
 _PASSED = 0.6  # of a question's worth goes to what answers it
 _CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0
@@ -99,7 +102,7 @@ def _aliases(
     given: Excerpt, asked: Sequence[SubQuestion], pairs: Sequence[Equivalence]
 ) -> Mapping[str, tuple[frozenset[str], ...]]:
     wanted = frozenset(stems(given.question)).union(*(stems(part.text) for part in asked))
-    return aliases(wanted, pairs)
+    return {**joined(" ".join((given.question, *(part.text for part in asked)))), **aliases(wanted, pairs)}
 
 
 def _wider(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> Mapping[str, tuple[frozenset[str], ...]]:
@@ -115,7 +118,7 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
         read, wanted = weighed(part.text), expectation(part.text)
-        kind = kind_of(part.text)
+        kind, thing = kind_of(part.text), explained(part.text)
         weights = weigh(read.weights, rare)
         scores = rank(units, weights)
         near = [_nearby(weights, line) for line in lines]
@@ -123,6 +126,9 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
             (s.total + _AROUND * near[at])
             * preference(line.text, wanted, kind)
             * topical(read.topic, line.unit.stems)
+            * close_together(line.unit.stems, read.topic)
+            * in_short(line.unit.stems)
+            * (1 + explains(line.text, thing))
             * line.weight
             for at, (s, line) in enumerate(zip(scores, lines, strict=True))
         ]
@@ -131,8 +137,9 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
         )
         _answered(lines, worth, speaks, kind)
         best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
-        fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= _NEAR_BEST * best]
-        for at in sorted(fit_for, key=lambda at: (-worth[at], at))[:QUOTES_PERQUESTION]:
+        near_best, most = (_BROAD_BEST, 2 * QUOTES_PERQUESTION) if thing else (_NEAR_BEST, QUOTES_PERQUESTION)
+        fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= near_best * best]
+        for at in sorted(fit_for, key=lambda at: (-worth[at], at))[:most]:
             chosen.setdefault(at, {})[part.id if speaks[at].answers else ""] = speaks[at].whole
     if len(chosen) > QUOTES_PER_SOURCE:
         kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]

@@ -17,7 +17,7 @@ from corrobora.policies.markup import plain
 from corrobora.policies.prose import ITEM
 from corrobora.policies.relevance import Unit
 from corrobora.policies.sentences import Span, sentences
-from corrobora.policies.tables import same_table
+from corrobora.policies.tables import cells, same_table
 from corrobora.policies.words import stems, words
 from corrobora.roles.extract import Excerpt
 
@@ -26,6 +26,7 @@ _HEADING_CHARS = 120
 _REFERENCES = re.compile(r"(?i)\b(?:references|bibliography|works cited|further reading|see also)\b")
 _CONTENTS = re.compile(r"(?i)^(?:table of )?contents$|^list of (?:tables|figures)$|^inhalt(?:sverzeichnis)?$")
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
+_TELLING_CELL = 8  # words of a cell that is a sentence
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
 _ASIDE = re.compile(
     r"(?i)\b(?:appendix|annex|change log|changelog|change history|revision history|document history|release notes|"
@@ -81,7 +82,7 @@ def _passage_lines(number: int, passage: Passage, about: frozenset[str], paragra
     text = passage.text
     spoken = turns(text)
     spans = sentences(text)
-    tables = _tables(text, spans)
+    tables = _tables(text, spans, headless=passage.start > 0)
     found: list[Line] = []
     above = _Above()
     last, open_turn = 0, -1
@@ -143,7 +144,7 @@ class _Above:
         return text if asks(text) else f"{text.rstrip(':')}:"
 
     def under(self, read: str, start: int) -> _Above:
-        run = (*self.run[-1:], read) if self.fresh and self.run else (read,)
+        run = (*self.run[-1:], read) if self.fresh and self.run and not asks(read) else (read,)
         return _Above(read, self.opened if len(run) > 1 else start, run, fresh=True)
 
     def passed(self, read: str, *, item: bool, keeps: bool) -> _Above:
@@ -153,13 +154,19 @@ class _Above:
         return replace(self, fresh=False, run=(), lead=lead)
 
 
-def _tables(text: str, spans: Sequence[Span]) -> dict[int, int]:
-    """Map each row of a table to the row of its heads: rows that follow each other line by line."""
+def _tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[int, int]:
+    """Map each row of a table to the row of its heads: rows that follow each other line by line.
+
+    Rows that open a passage may go on a table of the one before: `headless` leaves them as they are.
+    """
     found: dict[int, int] = {}
+    begun = not headless
     for at in range(1, len(spans)):
         one, other = spans[at - 1], spans[at]
         near = text[one.end : other.start].count("\n") == 1
-        if near and same_table(text[one.start : one.end], text[other.start : other.end]):
+        rows = near and same_table(text[one.start : one.end], text[other.start : other.end])
+        begun = begun or not rows
+        if rows and begun:
             found.setdefault(at - 1, at - 1)
             found[at] = found[at - 1]
     return found
@@ -186,9 +193,16 @@ def _weight(read: str, heading: str, local: str, *, listed: bool) -> float:
     """Weigh what a sentence states. Items, rows and turns say something in few words; lists of contents do not."""
     above = f"{heading} {local}"
     nothing = _REFERENCES.search(above) or _CONTENTS.search(local) or (not listed and _states_nothing(read))
+    nothing = nothing or (not listed and _bare_row(read))
     weight = NO_STATEMENT if nothing else 1.0
     weight = min(weight, ASIDE if beside_the_body(above) else 1.0)
     return min(weight, QUESTION if asks(read) else 1.0)
+
+
+def _bare_row(read: str) -> bool:
+    """True for the row of a table whose heads are not known, unless a cell of it says something by itself."""
+    parts = cells(read)
+    return len(parts) > 1 and all(len(part.split()) < _TELLING_CELL for part in parts)
 
 
 def asks(text: str) -> bool:

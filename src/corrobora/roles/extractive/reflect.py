@@ -36,7 +36,7 @@ from corrobora.policies.vocabulary import (
     wider,
 )
 from corrobora.policies.words import content_words, fold, stem, stems, words
-from corrobora.roles.extractive.compare import contradictions
+from corrobora.roles.extractive.compare import bare, contradictions
 from corrobora.roles.extractive.select import ranked, said
 from corrobora.roles.extractive.speaking import preference
 from corrobora.roles.reflect import Learned
@@ -48,7 +48,10 @@ _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
 _OF_THE_KIND = 0.8
+_SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
+_SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 _WHEN = frozenset((Wants.DATE, Wants.CLOCK))
+_FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b")  # asks for advice, not for a duty
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 
 
@@ -77,13 +80,16 @@ def reflected(given: Learned) -> Proposal:
     gaps = [gap for one in reaches for gap in _gaps(one)]
     gaps += _one_sided(given)
     followed = _followed(given)
-    if relational(given.question) and len(weighed(given.question).topic) > 1 and followed and given.facts:
+    told = len(parts) == 1 and any(
+        _states(fact, answer_kind(given.question), given.question, 1) for fact in given.facts
+    )
+    if relational(given.question) and len(weighed(given.question).topic) > 1 and followed and given.facts and not told:
         gaps += [Gap(f"A name that was met may lead on: {name}") for name in followed[:2]]
     whole = sufficient(given.question, [part.text for part in parts], evidence_texts(given.facts))
     if not whole.enough and given.facts:
         known = " ".join(gap.text for gap in gaps)
         gaps += [Gap(f"No source names: {name}") for name in whole.missing if name not in known][:3]
-    fresh = pertinent(given.question, parts, contradictions(given.facts))
+    fresh = pertinent(given.question, parts, contradictions(given.facts), pairs, given.contradictions)
     unpaired = _unpaired(given)
     if unpaired:
         gaps.append(Gap(f"{ONE_SIDED}."))
@@ -100,17 +106,35 @@ def reflected(given: Learned) -> Proposal:
     )
 
 
-def pertinent(question: str, parts: Sequence[SubQuestion], found: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """Keep the differences that speak to what is asked; another wording of something else is none of its business."""
-    if expectation(question).comparison:
-        return tuple(found)
-    topics = [weighed(part.text).topic for part in parts]
-    return tuple(
-        one
-        for one in found
-        if one.severity is not Severity.LOW
-        and any(len(topic & frozenset(stems(one.claim))) >= COVERED * len(topic) for topic in topics)
-    )
+def pertinent(
+    question: str,
+    parts: Sequence[SubQuestion],
+    found: Sequence[Contradiction],
+    pairs: Sequence[Equivalence] = (),
+    known: Sequence[Contradiction] = (),
+) -> tuple[Contradiction, ...]:
+    """Keep the differences that speak to what is asked, the most serious and closest first.
+
+    Where no change is asked for, another wording is none of its business. A term that was replaced everywhere is not
+    told again if it is `known`.
+    """
+    compares = expectation(question).comparison
+    told = {bare(one.difference) for one in known if one.severity is Severity.LOW}
+    kept: list[tuple[int, float, int, Contradiction]] = []
+    for at, one in enumerate(found):
+        if one.severity is Severity.LOW and (not compares or bare(one.difference) in told):
+            continue
+        near = max((_nearness(one, part, pairs) for part in parts), default=0.0)
+        if near >= (_SHARES if compares else _CLOSE) or (compares and one.severity is Severity.HIGH):
+            kept.append((_SERIOUS[one.severity], -near, at, one))
+    return tuple(row[3] for row in sorted(kept, key=lambda row: row[:3]))
+
+
+def _nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
+    """Return the share of a sub-question's topic that the differing sentence holds, other names counted."""
+    topic = weighed(part.text).topic
+    held = frozenset(read_as(stems(one.claim), aliases(topic, pairs)))
+    return len(topic & held) / len(topic) if topic else 1.0
 
 
 def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]) -> Reach:
@@ -140,7 +164,8 @@ def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
     asked = frozenset(stems(question))
     if wanted.obligation:
         bound = {fact.version for fact, text in zip(facts, texts, strict=True) if _binds(text)}
-        if len(bound) < (2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1):
+        least = 2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1
+        if len(bound) < least and not _FOR_ME.search(question):
             yield "statement of what must, should or may be"
     if wanted.number and not any(quantities(text) for text in texts):
         yield "number"
@@ -160,15 +185,15 @@ def _binds(text: str) -> bool:
     return bool(statement(text).duties) or _PLAINLY.search(text) is not None
 
 
-def _states(fact: Fact, kind: Asked, question: str) -> bool:
-    """True if one sentence is of the kind asked for and names half of the topic, under the headings above it."""
+def _states(fact: Fact, kind: Asked, question: str, most: float = 0.5) -> bool:
+    """True if one sentence is of the kind asked for and names so much of the topic, under the headings above it."""
     topic = weighed(question).topic
     above = topic & frozenset(stems(f"{fact.title} {fact.heading}"))
     text = said(fact)
     for span in sentences(text):
         piece = text[span.start : span.end]
         own = topic & frozenset(stems(apart(piece)))
-        if fit(piece, kind) >= _OF_THE_KIND and own and 2 * len(own | above) >= len(topic):
+        if fit(piece, kind) >= _OF_THE_KIND and own and len(own | above) >= most * len(topic):
             return True
     return False
 

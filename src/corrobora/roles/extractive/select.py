@@ -5,18 +5,21 @@ Knows facts and a question. Keeps two editions of one statement apart: that both
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Fact, FactId
-from corrobora.policies.answers import asked
+from corrobora.policies.answers import asked, fit
+from corrobora.policies.definitions import explained, explains
 from corrobora.policies.dialogue import apart
+from corrobora.policies.directness import by_itself, close_together, in_short
 from corrobora.policies.diversity import marginal_relevance, overlap
 from corrobora.policies.prose import prose
 from corrobora.policies.questions import Weighed, anchors, expectation, weighed
 from corrobora.policies.relevance import Unit, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
-from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, read_as
+from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as
 from corrobora.policies.words import stems
 from corrobora.roles.extractive.lines import ASIDE, QUESTION, asks, beside_the_body
 from corrobora.roles.extractive.speaking import preference, topical
@@ -26,7 +29,10 @@ _SAME = 0.8  # from this on two statements of one edition are one
 _CONFIDENCE_SHARE = 0.3
 _UNANCHORED = 0.5  # a statement that names nothing the question is about
 _DIFFERS = 1.6
-_BY_SENTENCE = 0.5  # a fact is worth what its best sentence is, and what it says as a whole
+_EXPLAINS = 0.8  # what a sentence gains that says what the thing is that shall be explained
+_OF_THE_KIND = 0.8
+_LATER = 0.95  # for each sentence that is read before the one that answers
+_BY_SENTENCE = 0.75  # a fact is worth what its best sentence is, and what it says as a whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class Ranked:
     worth: float
     stems: frozenset[str]
     core: str = ""  # its sentence that speaks best
+    share: float = 0.0  # of the topic of the text that it holds, with its headings
+    fits: bool = False  # a sentence of it is of the very kind that is asked for
 
 
 def said(fact: Fact) -> str:
@@ -53,8 +61,8 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
     read = weighed(text)
     about = [own for name in anchors(text) if (own := frozenset(stems(name)))]
-    wanted, kind = expectation(text), asked(text)
-    names = _other_names(distinct, read, about)
+    wanted, kind, thing = expectation(text), asked(text), explained(text)
+    names = {**joined(text), **_other_names(distinct, read, about)}
 
     def worths(sayings: Sequence[Saying]) -> list[float]:
         weights = weigh(read.weights, rarity(saying.unit.stems for saying in sayings))
@@ -62,13 +70,20 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
             score.total
             * preference(saying.text, wanted, kind)
             * topical(read.topic, saying.unit.stems)
+            * close_together(saying.unit.stems, read.topic)
+            * in_short(saying.unit.stems)
+            * by_itself(saying.text)
+            * (1 + _EXPLAINS * explains(saying.text, thing))
             * (QUESTION if asks(saying.text) else 1.0)
             for saying, score in zip(sayings, rank([s.unit for s in sayings], weights), strict=True)
         ]
 
     best: dict[FactId, tuple[float, str]] = {}
+    place: Counter[FactId] = Counter()
     sayings = _sayings(distinct, names)
-    for saying, worth in zip(sayings, worths(sayings), strict=True):
+    for saying, each in zip(sayings, worths(sayings), strict=True):
+        worth = each * _LATER ** place[saying.fact.id]
+        place[saying.fact.id] += 1
         if worth > best.get(saying.fact.id, (-1.0, ""))[0]:
             best[saying.fact.id] = worth, saying.text
     whole = dict(
@@ -89,6 +104,8 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
             * (_DIFFERS if wanted.comparison and fact.id in compared else 1.0),
             frozenset(stems(said(fact))),
             best[fact.id][1],
+            len(read.topic & (frozenset(read_as(stems(said(fact)), names)) | _held(fact))) / max(1, len(read.topic)),
+            fit(best[fact.id][1], kind) >= _OF_THE_KIND or fit(said(fact), kind) >= _OF_THE_KIND,
         )
         for fact in distinct
         if fact.id in best

@@ -6,29 +6,38 @@ only; where there is no evidence it says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, Severity
 from corrobora.domain.report import Draft
 from corrobora.policies.answers import Wants, asked
-from corrobora.policies.questions import expectation, topic_stems
+from corrobora.policies.conflict import ALIKE, likeness, statement
+from corrobora.policies.definitions import explained
+from corrobora.policies.questions import expectation, topic_stems, weighed
 from corrobora.policies.sufficiency import evidence_texts, sufficient
 from corrobora.policies.words import stems
 from corrobora.roles.extractive.compare import contradictions
 from corrobora.roles.extractive.layouts import FURTHER, Page, Section, by_angles, by_questions, completion, summary
-from corrobora.roles.extractive.select import Ranked, diverse, ranked
+from corrobora.roles.extractive.select import Ranked, diverse, ranked, said
 from corrobora.roles.synthesize import Material, Part
 
 _SUMMARY_WORDS = 350
-_FACTOID_WORDS = 350
+_WHETHER = re.compile(
+    r"(?i)\s*(?:is|are|was|were|do|does|did|can|could|may|must|should|shall|will|would|has|have|had)\b"
+)
+_FACTOID_WORDS = 200
+_FACTOID_STATEMENTS = 4
+_AS_FULLY = 0.75  # of the share of the topic that the fullest statement holds, where one thing is asked for
 _STATEMENTS = 60  # at most, in one section
 _ROWS = 8
-_WEAK, _WEAK_ALONE = 0.4, 0.6  # of the best; a question for one thing needs less
+_WEAK, _WEAK_ALONE, _WEAK_BROAD = 0.45, 0.6, 0.3  # of the best; a question for one thing needs less
 _FURTHER = 0.6  # of the best statement's worth, for what answers no sub-question
 _FURTHER_MOST = 5
-_ENOUGH = 12  # statements of one section, unless more words are asked for
+_COUNTERPART = 0.9  # of a statement's worth has its counterpart in another edition
+_ENOUGH, _ENOUGH_BROAD = 8, 14  # statements of one section, unless more words are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +60,15 @@ def written(given: Material) -> Draft:
     whole = sufficient(given.question, [part.text for part in given.sub_questions], evidence_texts(facts))
     plots = _by_part(given) if given.layout == "angles" else _by_question(given, facts)
     most = min(given.words_max, _SUMMARY_WORDS) if given.purpose == "summary" else given.words_max
-    if _factoid(given):
-        most = max(given.words_min, min(most, _FACTOID_WORDS))
+    factoid = _factoid(given) and not given.words_min
+    if factoid:
+        most = min(most, _FACTOID_WORDS)
     rows = _rows(given, facts)
     differing = frozenset(fact for row in rows for fact in (row.a, row.b))
-    sections = _filled(plots, most, given.words_min, differing, given.sub_questions)
+    orders = [_ordered(plot, differing, factoid=factoid) for plot in plots]
+    if expectation(given.question).comparison:
+        orders = [_paired(order, facts) for order in orders]
+    sections = _filled(plots, orders, most, given.words_min, given.sub_questions)
     # the layouts of S1 and S4 have sections for differences and gaps; in others the engine's own are the only ones
     plain_report = given.purpose == "report" and given.layout in ("questions", "words")
     page = Page(
@@ -85,10 +98,12 @@ def written(given: Material) -> Draft:
 
 
 def _factoid(given: Material) -> bool:
-    """True for one question that asks for one thing: a number, a date, a name, a place, a definition."""
-    kinds = asked(given.question).kinds
-    single = len(given.sub_questions) < 2 and not expectation(given.question).comparison  # noqa: PLR2004 - several
-    return single and bool(kinds) and not kinds & {Wants.LIST, Wants.REASON, Wants.MEANS}
+    """True for one question that asks for one thing: a number, a date, a name, a place, whether something is so."""
+    kind = asked(given.question)
+    if len(given.sub_questions) > 1 or expectation(given.question).comparison or explained(given.question):
+        return False
+    listed = kind.kinds & {Wants.LIST, Wants.REASON, Wants.MEANS}
+    return not listed and bool(kind.kinds or kind.permission or _WHETHER.match(given.question))
 
 
 def _facts(given: Material) -> tuple[Fact, ...]:
@@ -105,8 +120,9 @@ def _by_question(given: Material, facts: Sequence[Fact]) -> list[Plot]:
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     plots: list[Plot] = []
     placed: set[str] = set()
+    strays = _strays(given, facts)
     for part in parts:
-        own = [fact for fact in facts if part.id in fact.answers]
+        own = [fact for fact in facts if part.id in fact.answers and (part.id, fact.id) not in strays]
         if not own and len(parts) == 1:
             own = list(facts)
         placed |= {fact.id for fact in own}
@@ -117,6 +133,24 @@ def _by_question(given: Material, facts: Sequence[Fact]) -> list[Plot]:
     if rest:
         plots.append(Plot(FURTHER, given.question, rest))
     return plots
+
+
+def _strays(given: Material, facts: Sequence[Fact]) -> frozenset[tuple[str, str]]:
+    """Return what is filed under an open part though nothing read says what sets the part apart: it answers others."""
+    parts = given.sub_questions
+    if len(parts) < 2:  # noqa: PLR2004 - one part
+        return frozenset()
+    topics = {part.id: weighed(part.text).topic for part in parts}
+    first, *others = topics.values()
+    common = first.intersection(*others)
+    held = frozenset(stems(" ".join(f"{fact.quote} {fact.heading} {fact.title}" for fact in facts)))
+    lacking = {gap.target for gap in given.gaps}
+    unsaid = {
+        part.id
+        for part in parts
+        if part.id in lacking and topics[part.id] > common and not (topics[part.id] - common) & held
+    }
+    return frozenset((part, fact.id) for part in unsaid for fact in facts)
 
 
 def _by_part(given: Material) -> list[Plot]:
@@ -135,11 +169,11 @@ def _part_asked(given: Material, part: Part) -> str:
 
 
 def _filled(
-    plots: Sequence[Plot], most: int, least: int, differing: frozenset[str], asked: Sequence[SubQuestion]
+    plots: Sequence[Plot], orders: Sequence[tuple[Ranked, ...]], most: int, least: int, asked: Sequence[SubQuestion]
 ) -> tuple[Section, ...]:
     """Give every section its share of the words, best statements first; what one leaves the others may use."""
-    orders = [diverse(ranked(plot.asked, plot.facts, compared=differing), _STATEMENTS) for plot in plots]
-    bound = _WEAK_ALONE if len(asked) < 2 and not differing else _WEAK  # noqa: PLR2004 - one question
+    bound = _WEAK_ALONE if len(asked) < 2 else _WEAK  # noqa: PLR2004 - one question
+    bounds = [(_WEAK_BROAD, _ENOUGH_BROAD) if explained(plot.asked) else (bound, _ENOUGH) for plot in plots]
     room = max(60, int(most * 0.8) if least < most * 0.8 else most)
     chosen: list[list[Ranked]] = [[] for _ in plots]
     used: set[str] = set()
@@ -149,7 +183,7 @@ def _filled(
         for at, order in enumerate(orders):
             if turn >= len(order) or order[turn].fact.id in used:
                 continue
-            if spent >= least and (_weak(order, turn, bound) or turn >= _ENOUGH):
+            if spent >= least and (_weak(order, turn, bounds[at][0]) or turn >= bounds[at][1]):
                 continue
             cost = len(order[turn].fact.quote.split())
             if spent and spent + cost > room:
@@ -165,6 +199,44 @@ def _filled(
         Section(plot.title, plot.asked, tuple(one.fact for one in own), plot.note, bool(plot.facts))
         for plot, own in zip(plots, chosen, strict=True)
     )
+
+
+def _ordered(plot: Plot, differing: frozenset[str], *, factoid: bool) -> tuple[Ranked, ...]:
+    """Put the statements of a section in order; where one thing is asked for, only what answers it as fully is left."""
+    order = diverse(ranked(plot.asked, plot.facts, compared=differing), _STATEMENTS)
+    if not factoid or not order:
+        return order
+    fullest = max(one.share for one in order)
+    fitting = any(one.fits for one in order)
+    full = [
+        one
+        for at, one in enumerate(order)
+        if at == 0 or (one.share >= _AS_FULLY * fullest and (one.fits or not fitting))
+    ]
+    return tuple(full[:_FACTOID_STATEMENTS])
+
+
+def _paired(order: Sequence[Ranked], facts: Sequence[Fact]) -> tuple[Ranked, ...]:
+    """Let each statement be followed by its counterpart in another edition: only both together show a change."""
+    stated = {fact.id: statement(said(fact)) for fact in (*facts, *(one.fact for one in order))}
+    left = {one.fact.id: one for one in order}
+    found: list[Ranked] = []
+    for one in order:
+        if left.pop(one.fact.id, None) is None:
+            continue
+        found.append(one)
+        alike = [
+            (likeness(stated[one.fact.id], stated[fact.id]), fact)
+            for fact in facts
+            if fact.version and one.fact.version and fact.version != one.fact.version
+        ]
+        nearest, other = max(alike, key=lambda row: row[0], default=(0.0, one.fact))
+        if nearest < ALIKE or any(other.id == each.fact.id for each in found):
+            continue
+        own = left.pop(other.id, None)
+        worth = max(_COUNTERPART * one.worth, own.worth if own is not None else 0.0)
+        found.append(replace(own or one, fact=other, worth=worth))
+    return tuple(found)
 
 
 def _complete(asked: Sequence[SubQuestion], orders: Sequence[Sequence[Ranked]], chosen: Sequence[list[Ranked]]) -> None:

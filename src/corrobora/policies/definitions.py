@@ -1,0 +1,71 @@
+"""Definitions: what a question wants explained, and how far a sentence explains it.
+
+Knows the forms of such questions ("What is X?", "What does X do?", "Tell me about X") and of sentences that say what a
+thing is or does. Does not know any thing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from corrobora.policies.words import STOP_WORDS, fold, stem, stems
+
+_ASKS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^what (?:is|are)(?: meant by)? (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) (?:mean|stand for|do|say)\W*$",
+        r"^(?:explain|describe|define)(?: to me)? (?:what (?:is|are) )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^(?:please )?tell me about (?:the history of )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"\b(?:say|said|written|stated|known|learn|found|find) (?:about|on) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^(?:give|write) (?:me )?an? (?:overview|summary) (?:of|on|about) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+    )
+)
+_PART_OF = re.compile(r" (?:of|for|between|in|on|with|to|from|by|at|and|or) ")  # it asks for something of the thing
+_WORD = re.compile(r"[\w'’-]+")
+_IS = re.compile(
+    r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?:is|are|was|were) (?:an?|the|any|one|both|defined|when|where|how|"
+    r"what)\b|means\b|refers? to\b|stands? for\b|denotes?\b|describes?\b|consists? of\b|:\s)"
+)
+_DOES = re.compile(
+    r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?!is\b|was\b|has\b|does\b)[a-z]{2,}(?<!s)s|exist|allow|help|protect|"
+    r"prevent|serve|ensure|enable|provide)\b (?!of\b|and\b|or\b|in\b)"
+)
+_MOST_STEMS = 4
+_REACH = 200  # characters in which the thing must be named
+
+
+def explained(question: str) -> frozenset[str]:
+    """Return the stems of the thing that a question wants explained; nothing for any other question.
+
+    Example:
+        >>> sorted(explained("What does HSTS do?")), explained("How long is it?")
+        (['hst'], frozenset())
+    """
+    folded = " ".join(fold(question).split())
+    for pattern in _ASKS:
+        match = pattern.search(folded)
+        if match is not None:
+            own = frozenset(stems(match.group(1)))
+            return own if len(own) <= _MOST_STEMS and _PART_OF.search(match.group(1)) is None else frozenset()
+    return frozenset()
+
+
+def explains(text: str, thing: frozenset[str]) -> float:
+    """Say how far a sentence explains a thing: 1.0 if it says what it is, 0.6 what it does, 0.0 if neither.
+
+    Example:
+        >>> explains("For us, a kiln is an oven.", frozenset({"kiln"})), explains("A kiln is hot.", frozenset({"kiln"}))
+        (1.0, 0.0)
+    """
+    if not thing:
+        return 0.0
+    best = 0.0
+    recent: list[str] = []
+    for match in _WORD.finditer(text[:_REACH]):
+        recent.append(stem(fold(match.group())) if fold(match.group()) not in STOP_WORDS else "")
+        span = [term for term in recent[-len(thing) - 1 :] if term]
+        if recent[-1] in thing and thing <= set(span):
+            after = text[match.end() : match.end() + 80]
+            best = max(best, 1.0 if _IS.match(after) else 0.6 if _DOES.match(after) else 0.0)
+    return best

@@ -1,0 +1,47 @@
+"""Definitions: what is to be explained, and which sentence explains it."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.policies.definitions import explained, explains
+from corrobora.policies.words import stems
+
+
+@pytest.mark.parametrize(
+    ("question", "thing"),
+    [
+        ("What is a kiln?", "kiln"),
+        ("What does the flue do?", "flue"),
+        ("What does TTL stand for?", "TTL"),
+        ("Tell me about the history of the lighthouse", "lighthouse"),
+        ("What do the documents say about glazes?", "glazes"),
+        ("Explain what a saggar is", "saggar"),
+        ("What is the length of the kiln?", ""),
+        ("How hot is a kiln?", ""),
+        ("What are the risks and benefits of glazes?", ""),
+    ],
+)
+def test_what_is_to_be_explained_is_read_from_the_question(question: str, thing: str) -> None:
+    assert explained(question) == frozenset(stems(thing))
+
+
+@pytest.mark.parametrize(
+    ("text", "much"),
+    [
+        ("A kiln is an oven for pottery.", 1.0),
+        ("A kiln (or furnace) is the oven of a potter.", 1.0),
+        ("For the purposes of this guide, a kiln is the oven of a potter.", 1.0),
+        ("Kiln: an oven for pottery.", 1.0),
+        ("A kiln dries clay.", 0.6),
+        ("A kiln is hot.", 0.0),
+        ("The oven stands next to the kiln.", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_a_sentence_explains_a_thing_by_what_it_is_or_does(text: str, much: float) -> None:
+    assert explains(text, frozenset(stems("kiln"))) == much
+
+
+def test_nothing_explains_nothing() -> None:
+    assert explains("A kiln is an oven.", frozenset()) == 0.0

@@ -1,0 +1,44 @@
+"""Directness: close, short and self-contained sentences come before others that hold the same words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.policies.directness import by_itself, close_together, in_short
+from corrobora.policies.words import stems
+
+TOPIC = frozenset(stems("oil pump change"))
+
+
+def test_words_side_by_side_count_more_than_words_apart() -> None:
+    near = close_together(stems("The pump oil is changed monthly."), TOPIC)
+    far = close_together(
+        stems("The pump stands on a frame of steel that was painted when the oil tank changed."), TOPIC
+    )
+    assert near > far > 1.0
+
+
+def test_one_word_is_close_to_nothing() -> None:
+    assert close_together(stems("The pump is new."), TOPIC) == 1.0
+    assert close_together((), TOPIC) == 1.0
+
+
+def test_a_long_sentence_counts_less_than_a_short_one() -> None:
+    assert in_short(("a",) * 10) == 1.0
+    assert in_short(("a",) * 100) < in_short(("a",) * 40) < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["For example, a pump may leak.", "(They leak.)", "See below for pumps.", "It leaks.", "The pump includes:",
+     "In the above example, it leaks.", "However, pumps leak."],
+)  # fmt: skip
+def test_asides_pointers_and_open_ends_count_less(text: str) -> None:
+    assert by_itself(text) < by_itself("The pump leaks when it is cold.") == 1.0
+
+
+@given(st.lists(st.sampled_from([*sorted(TOPIC), "x", "y"]), max_size=30))
+def test_closeness_stays_in_its_bounds(said: list[str]) -> None:
+    assert 1.0 <= close_together(said, TOPIC) <= 1.5
