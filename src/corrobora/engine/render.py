@@ -1,4 +1,4 @@
-"""Render: a checked draft to the delivered report, in Markdown, HTML and JSON.
+"""Render: a checked draft to the delivered report in Markdown; `page` makes HTML of it.
 
 Knows how citations are numbered and how the sections that code writes are laid out. Titles, URLs and quotes come from
 the evidence, never from a writer. Does not check and does not decide.
@@ -6,7 +6,6 @@ the evidence, never from a writer. Does not check and does not decide.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +77,7 @@ def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[st
             title=clean(held[0].title),
             url=clean(held[0].url),
             snapshot=snapshots.get(held[0].source, ""),
-            quotes=tuple(dict.fromkeys(fact.quote for fact in held)),
+            quotes=_widest([fact.quote for fact in held]),
             version=held[0].version,
             published=held[0].published,
             heading=clean(held[0].heading),
@@ -86,6 +85,12 @@ def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[st
         for marker, number in sorted(numbers.items(), key=lambda item: item[1])
         if (held := by_marker.get(marker))
     )
+
+
+def _widest(quotes: Sequence[str]) -> tuple[str, ...]:
+    """Each quote once, and none that stands whole inside of another."""
+    once = tuple(dict.fromkeys(quotes))
+    return tuple(each for each in once if not any(each != other and each in other for other in once))
 
 
 def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
@@ -125,7 +130,7 @@ def _status(report: Report) -> str:
 
 def _side(fact: Fact, mark: Mark) -> str:
     where = fact.version or fact.published or fact.title
-    return f"{where}: “{cell(fact.quote, 400)}” {mark(fact)}".rstrip()
+    return f"{where}: “{cell(fact.quote, 600)}” {mark(fact)}".rstrip()
 
 
 def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: Mark, body: str = "") -> str:
@@ -209,51 +214,11 @@ def sources_section(cited: Sequence[Citation]) -> str:
         head = f"[{citation.number}] **{cell(citation.title, 200)}**"
         head += f" ({cell(told, 120)})" if told else ""
         head += f", {cell(citation.heading, 160)}" if citation.heading else ""
-        head += f". {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
+        head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
+        head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
         quotes = "\n>\n".join(f"> {' '.join(clean(quote).split())}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
-
-
-_STYLE = (
-    "body{max-width:46rem;margin:2rem auto;padding:0 1rem;font:1rem/1.55 system-ui,sans-serif;color:#1b1b1b;"
-    "background:#fff}table{border-collapse:collapse;width:100%;font-size:.92rem}td,th{border:1px solid #bbb;"
-    "padding:.35rem .5rem;vertical-align:top;text-align:left}blockquote{border-left:3px solid #8aa;margin:.4rem 0;"
-    "padding:.1rem .8rem;color:#444}code{overflow-wrap:anywhere}h2{margin-top:2rem}"
-    "@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}td,th{border-color:#555}"
-    "blockquote{color:#bbb}a{color:#8cf}}"
-)
-_TAGS = set("h1 h2 h3 h4 h5 h6 p a ul ol li em strong code pre blockquote table thead tbody tr th td hr br".split())
-
-
-def html(report: Report) -> str:
-    """Render one self-contained page: no script, no remote load, HTML of sources escaped (safety 2.5, G9)."""
-    import nh3  # noqa: PLC0415 - only an export needs it; start-up stays lean
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    body = nh3.clean(
-        parser.render(report.markdown),
-        tags=_TAGS,
-        attributes={"a": {"href"}},
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer nofollow",
-    )
-    digest = _style_hash()
-    policy = f"default-src 'none'; style-src '{digest}'; img-src 'none'; base-uri 'none'; form-action 'none'"
-    title = clean(report.title).replace("&", "&amp;").replace("<", "&lt;")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
-    )
-
-
-def _style_hash() -> str:
-    from base64 import b64encode  # noqa: PLC0415 - as above
-
-    return "sha256-" + b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 
 
 def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.profiles.research import desk
 from tests.unit.policies.threads import fact, one_round
 
 from corrobora.domain.brief import Standing, SubQuestion
-from corrobora.domain.evidence import Contradiction, ReadOutcome, Relation
+from corrobora.domain.evidence import Contradiction, FactId, ReadOutcome, Relation
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Intent, StopReason
 from corrobora.engine.render import (
     citations,
     clean,
     conflicts_section,
-    html,
     numbered,
     outcome,
     renumbered,
@@ -52,15 +50,13 @@ def test_a_source_is_listed_with_its_address_its_hash_and_its_literal_quote() ->
     assert clean("a\u2066b\x00c") == "abc"
 
 
-async def test_g9_the_page_runs_nothing_and_loads_nothing() -> None:
-    report = await (await desk("timed")).research()
-    bad = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) ![x](https://evil.example/p.png)\n"
-    page = html(replace(report, title="<b>A & B", markdown=report.markdown + bad))
-    assert "<script" not in page
-    assert "<img" not in page
-    assert 'href="javascript:' not in page
-    assert "<title>&lt;b>A &amp; B</title>" in page
-    assert "default-src 'none'" in page
+def test_a_quote_inside_of_another_is_listed_once_and_a_title_keeps_its_one_full_stop() -> None:
+    whole = replace(ONE, title="The harbour was opened.", quote="Long ago. The harbour of Ardal was opened in 1874.")
+    part = replace(whole, id=FactId("F9"), quote="The harbour of Ardal was opened in 1874.")
+    cited = citations({whole.marker: 1}, (part, whole, part), {})
+    assert cited[0].quotes == (whole.quote,)
+    assert "[1] **The harbour was opened.** " in sources_section(cited)
+    assert "opened.**." not in sources_section(cited)
 
 
 @pytest.mark.parametrize(
