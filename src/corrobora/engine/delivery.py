@@ -55,6 +55,8 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     text = markdown(report, body, numbers) if numbers else ""
     report = replace(report, markdown=text)
     await _files(report, run)
+    if findings.facts:
+        await run.facts.remember(findings.facts, run=run.run)
     totals = {
         "outcome": kind,
         "reason": reason,
