@@ -107,10 +107,18 @@ class _File:
 class Ingest:
     """Brings a library space in line with folders and files."""
 
-    def __init__(self, shelf: Shelf, parse: Parse, *, on_progress: Callable[[Progress], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        shelf: Shelf,
+        parse: Parse,
+        *,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        max_files: int = MAX_FILES,
+    ) -> None:
         self._shelf = shelf
         self._parse = parse
         self._on_progress = on_progress
+        self._max_files = max_files
 
     async def add(self, space: str, root: Path, *, label: str = "") -> IngestReport:
         """Store what is new or changed under `root` (a folder or one file) and remove what vanished from it.
@@ -123,7 +131,7 @@ class Ingest:
         report = IngestReport()
         base = _absolute(root)
         prefix = label or printable(str(base))
-        files = await asyncio.to_thread(_listed, base, prefix, report)
+        files = await asyncio.to_thread(_listed, base, prefix, report, self._max_files)
         number = await self._shelf.open(space, root="" if label else str(base))
         known = await self._shelf.files(number)
         await self._store_all(number, files, known, report)
@@ -240,7 +248,7 @@ def looks_secret(name: str) -> bool:
     return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
 
 
-def _listed(base: Path, prefix: str, report: IngestReport) -> list[_File]:
+def _listed(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_File]:
     """List the files to be read, in a fixed order; the others go to the report."""
     about = _manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
     files: list[_File] = []
@@ -253,8 +261,8 @@ def _listed(base: Path, prefix: str, report: IngestReport) -> list[_File]:
             report.skip(key, *problem)
         elif looks_secret(path.name):
             report.skip(key, ReadOutcome.SKIPPED, "Its name is one under which secrets are kept.")
-        elif len(files) >= MAX_FILES:
-            report.skip(key, ReadOutcome.SKIPPED, f"Over the limit of {MAX_FILES} files; this and all later ones.")
+        elif len(files) >= max_files:
+            report.skip(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
             break
         else:
             files.append(_File(path, shown, key, about.get(shown, {})))

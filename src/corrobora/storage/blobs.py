@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.storage.tokens import Codes, Ints
+from corrobora.storage.tokens import Codes, Ints, whole
 
 _UNIT = 2  # bytes; every part of a row and of a blob is a whole number of these
 _DOC, _CODE = 2, 1  # units of a document's number and of its code
@@ -41,7 +41,8 @@ class Parts(NamedTuple):
 
 
 def split(sizes: Ints, blobs: bytes) -> Parts:
-    """Read blobs that were written one after the other, each with `sizes[i]` postings."""
+    """Read blobs that were written one after the other, each with `sizes[i]` postings. Raises as `whole` does."""
+    whole(len(blobs), int(sizes.sum()))
     units = np.frombuffer(blobs, "<u2")
     is_doc = _kinds(sizes * _DOC, sizes * _CODE) == 0
     return Parts(units[is_doc].view("<i4"), units[~is_doc])

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.policies.words import stem, words
+from corrobora.domain.errors import JournalError
+from corrobora.policies.words import plain, stem, words
+from corrobora.storage.numbering import Numbering
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint16]
@@ -22,7 +24,9 @@ TITLE_WEIGHT = 2
 _MAX_TF = 255
 _MEMO_WORDS = 500_000
 STOP = -1
+_FIELDS = 3
 _WEIGHT_BITS = 2
+POSTING_BYTES = 6  # a number and its code
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._memo = _Memo()
+        self._numbering = Numbering(self._memo.__getitem__)
 
     def terms(self, text: str) -> list[int]:
         """Return the term number of every word in order, `STOP` for stop words."""
@@ -85,31 +90,28 @@ class Tokenizer:
 
     def postings(self, batch: Sequence[Fields]) -> Postings:
         """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
-        flat: list[int] = []
-        sizes: list[int] = []
-        weights: list[int] = []
-        cached: tuple[str, list[int]] = ("", [])
-        for fields in batch:
-            if fields.title != cached[0]:
-                cached = (fields.title, self.terms(fields.title))
-            title = cached[1]
-            rest = self.terms(fields.body)
-            if fields.meta:
-                rest += self.terms(fields.meta)
-            flat += title
-            flat += rest
-            sizes.append(len(title) + len(rest))
-            weights += (len(title), len(rest))
-        return _count(flat, sizes, weights)
+        texts = [text for fields in batch for text in (fields.title, fields.body, fields.meta)]
+        ready = [plain(text) for text in texts]
+        others = {
+            at: self.terms(text) for at, (text, as_is) in enumerate(zip(texts, ready, strict=True)) if as_is is None
+        }
+        found = self._numbering.of("\n".join([as_is or "" for as_is in ready]))
+        ends = np.cumsum(np.array([len(as_is or "") + 1 for as_is in ready], np.int64))
+        field = np.searchsorted(ends, found.starts, side="right")
+        terms = np.concatenate((found.numbers, np.array([term for each in others.values() for term in each], np.int32)))
+        field = np.concatenate((field, np.repeat(np.array(list(others), np.int64), [*map(len, others.values())])))
+        return _count(terms, field, len(batch))
 
 
-def _count(flat: list[int], sizes: list[int], weights: list[int]) -> Postings:
-    terms = np.array(flat, dtype=np.int64)
-    lengths = np.array(sizes, dtype=np.int32)
-    docs = np.repeat(np.arange(len(sizes), dtype=np.int64), lengths)
-    weight = np.repeat(np.tile(np.array([TITLE_WEIGHT, 1], dtype=np.int64), len(sizes)), weights)
+def _count(terms: Ints, fields: NDArray[np.int64], n_docs: int) -> Postings:
+    """Count terms, given in any order with the number of the field that each stands in, three fields a document."""
+    docs = fields // _FIELDS
+    lengths = np.bincount(docs, minlength=n_docs).astype(np.int32)
+    weight = np.where(fields % _FIELDS == 0, TITLE_WEIGHT, 1)
     keep = terms >= 0
-    keys = np.sort((terms[keep] << 32) | (docs[keep] << _WEIGHT_BITS) | weight[keep])  # one sort of numbers, no index
+    keys = np.sort(
+        (terms[keep].astype(np.int64) << 32) | (docs[keep] << _WEIGHT_BITS) | weight[keep]
+    )  # one sort of numbers, no index
     if not len(keys):
         none = np.empty(0, np.int32)
         return Postings(none, none, np.empty(0, np.uint16), lengths)
@@ -131,11 +133,22 @@ LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
 
 
 def unpack(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
-    """Split a blob into its numbers (documents or terms) and codes, without copying."""
+    """Split a blob into its numbers (documents or terms) and codes, without copying. Raises as `whole` does."""
+    whole(len(blob), n)
     return (
         np.frombuffer(blob, dtype="<i4", count=n),
         np.frombuffer(blob, dtype="<u2", count=n, offset=4 * n),
     )
+
+
+def whole(size: int, n: int) -> None:
+    """Raise `JournalError` `library_damaged` unless `n` postings have this size in bytes (safety K12)."""
+    if size != n * POSTING_BYTES:
+        raise JournalError(
+            "library_damaged",
+            f"The index of the library is damaged: {size} bytes where {n} postings have {n * POSTING_BYTES}.",
+            next_step="Build it again: corrobora library rm NAME, then corrobora library add NAME PATH.",
+        )
 
 
 def renumbered(postings: Postings, ids: Ints) -> Postings:

@@ -10,7 +10,8 @@ import pytest
 
 from corrobora.adapters.readers.child import ParserChild
 from corrobora.domain.errors import UserError
-from corrobora.engine.ingest import MAX_DEPTH, Ingest, looks_secret, printable
+from corrobora.domain.parsed import Parsed
+from corrobora.engine.ingest import MAX_DEPTH, Ingest, Progress, looks_secret, printable
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.library import PostgresLibrary
 
@@ -122,6 +123,53 @@ async def test_k05_folders_too_deep_are_listed(ingest, tmp_path):
     report = await ingest.add("lib", tmp_path)
     assert report.stored == ["a.md"]
     assert "Deeper than" in report.skipped[0].reason
+
+
+async def test_k05_a_file_of_ten_gigabytes_is_listed_and_not_read(ingest, tmp_path):
+    write(tmp_path, a_md="Text.")
+    with (tmp_path / "huge.txt").open("wb") as file:
+        file.truncate(10_000_000_000)  # sparse: it takes no room
+    report = await ingest.add("lib", tmp_path)
+    assert report.stored == ["a.md"]
+    (huge,) = report.skipped
+    assert (huge.path, huge.outcome) == ("huge.txt", "too_large")
+    assert "10000000000 bytes" in huge.reason
+
+
+async def test_k05_of_too_many_files_the_first_ones_are_read_and_the_cut_is_told(database, tmp_path):
+    write(tmp_path, **{f"f{at:02}_md": f"Text {at}." for at in range(9)})
+    async with ParserChild() as child:
+        few = Ingest(Catalog(database), lambda data, name: child.parse(data, name=name), max_files=3)
+        report = await few.add("lib", tmp_path)
+    assert report.stored == ["f00.md", "f01.md", "f02.md"]
+    assert [(each.path, each.outcome) for each in report.skipped] == [("f03.md", "skipped")]
+    assert "limit of 3 files; this and all later ones" in report.skipped[0].reason
+
+
+async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(database, tmp_path):
+    """One that vanishes is listed; one that changes is stored as it was read, and read again the next time."""
+    write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
+
+    def meddle(told: Progress) -> None:
+        if told.path == "a.md":
+            (tmp_path / "b.md").unlink()
+            write(tmp_path, a_md="The emperor.", c_md="The bridge.")
+
+    async with ParserChild() as child:
+
+        async def parse(data: bytes, name: str) -> Parsed:
+            return await child.parse(data, name=name)
+
+        report = await Ingest(Catalog(database), parse, on_progress=meddle).add("lib", tmp_path)
+        assert report.stored == ["a.md", "c.md"]
+        assert [(each.path, each.outcome) for each in report.skipped] == [("b.md", "not_found")]
+        library = PostgresLibrary(database, ["lib"])
+        (king,) = await library.hybrid_search("king")
+        assert king.source is not None
+        assert [hit.url for hit in await library.hybrid_search("river bridge")] == ["c.md"]
+        again = await Ingest(Catalog(database), parse).add("lib", tmp_path)
+        assert (again.stored, again.unchanged) == (["a.md"], ["c.md"])
+    assert "The king." in (await library.document(king.source))[1], "what was cited stays as it was read"
 
 
 @pytest.mark.parametrize("files", [{}, {"x": ""}])

@@ -84,6 +84,23 @@ async def test_k12_an_index_of_another_tokenizer_is_refused(database):
         await Catalog(database).open("lib")
 
 
+@pytest.mark.parametrize(
+    "damage", ["post = substr(post, 1, length(post) - 1)", "post = substr(post, 7)", "post = ''", "n = n + 1"]
+)
+async def test_k12_a_damaged_index_is_refused_with_the_command_that_builds_it_again(database, damage):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    await catalog.upkeep(await catalog.open("lib"))
+    assert await database.run(f"UPDATE lex_post SET {damage}") > 0
+    library = PostgresLibrary(database, ["lib"])
+    with pytest.raises(JournalError, match="index of the library is damaged") as caught:
+        await library.hybrid_search("king")
+    assert caught.value.code == "library_damaged"
+    assert "corrobora library rm NAME" in caught.value.next_step
+    await catalog.remove("lib")
+    await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    assert await PostgresLibrary(database, ["lib"]).hybrid_search("king"), "built again, it answers"
+
+
 async def test_numbers_are_those_of_the_library(database):
     (stored,) = await Catalog(database).store(await Catalog(database).open("lib"), [shelves.item(1, "A", "Text.")])
     assert stored.source.id == SourceId(f"S{int(stored.source.id[1:])}")

@@ -31,13 +31,13 @@ def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pag
     """Return the text of at most `max_pages` pages; `truncated` says that there were more.
 
     Raises:
-        ReadError: `broken`, `encrypted`, or `empty` for pages without text (scans).
+        ReadError: `broken`, `encrypted`, `too_large` for what unpacks without end, `empty` for scans without text.
     """
     del name
     if b"%PDF" not in data[:_HEADER_BYTES]:
         raise ReadError(ReadOutcome.BROKEN, "It does not begin as a PDF file.")
     from pypdf import PdfReader  # noqa: PLC0415 - paid by those who read PDF
-    from pypdf.errors import PyPdfError  # noqa: PLC0415
+    from pypdf.errors import LimitReachedError, PyPdfError  # noqa: PLC0415
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
@@ -47,6 +47,8 @@ def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pag
         total = len(reader.pages)
         pages = [reader.pages[number].extract_text() or "" for number in range(min(total, max_pages))]
         title, published = _about(reader)
+    except LimitReachedError as error:
+        raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.") from error
     except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError) as error:
         raise ReadError(ReadOutcome.BROKEN, f"The PDF is damaged ({type(error).__name__}).") from error
     writer = Writer()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.unit.adapters.readers.hostile_pdfs import HOSTILE
 
 from corrobora.adapters.readers.child import ParserChild, revived
 from corrobora.domain.errors import ReadError
@@ -82,3 +83,30 @@ def test_headings_outside_the_text_are_dropped():
         "headings": [{"start": 5, "level": 1, "title": "x"}, {"start": 1, "level": 1, "title": "b"}],
     }
     assert [heading.title for heading in revived(raw).headings] == ["b"]
+
+
+ENDS = {  # of each hostile PDF; where two are named, the speed of the machine decides which comes first
+    "flate bomb": {"too_large"},
+    "flate thrice": {"too_large"},
+    "shared contents": {"timeout"},
+    "exponential forms": {"empty", "timeout"},
+    "map of 4 G": {"too_large"},
+    "cycle of pages": {"broken"},
+    "endless xref": {"read"},
+    "endless reference": {"broken"},
+    "deep nesting": {"broken"},
+    "claimed pages": {"read"},
+    "no table": {"broken", "timeout"},
+    "encrypted": {"encrypted"},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_d01_d02_a_hostile_pdf_ends_within_its_limits_and_the_next_document_is_read(name: str):
+    async with ParserChild(seconds=2.0) as child:
+        try:
+            found = (await child.parse(HOSTILE[name](), name="a.pdf")).text and "read"
+        except ReadError as error:
+            found = error.outcome
+        assert found in ENDS[name]
+        assert (await child.parse(b"Text.", name="a.txt")).text == "Text."
