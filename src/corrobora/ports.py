@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from corrobora.domain.events import Event
-from corrobora.domain.evidence import Document, Fact, Hit, Passage, PassageId, Query, Source, SourceId
+from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.parsed import Heading
 from corrobora.domain.plan import Plan
@@ -120,6 +120,14 @@ class Library(Protocol):
         """Return stored facts that speak to `text`, best first (S0, knowledge base)."""
         ...
 
+    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+        """Keep what sources told beside what was asked; the same of one source once. Returns how many were new."""
+        ...
+
+    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first (S0, knowledge base)."""
+        ...
+
 
 class FactStore(Protocol):
     """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (S0, memory)."""
@@ -130,6 +138,14 @@ class FactStore(Protocol):
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return stored facts that speak to `text`, best first."""
+        ...
+
+    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+        """Keep insights, the same of one source once; the surer one stays. Returns how many were new."""
+        ...
+
+    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first."""
         ...
 
 

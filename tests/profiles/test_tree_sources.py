@@ -12,7 +12,7 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.events import EventType
-from corrobora.domain.evidence import FollowUp, LinkedSource
+from corrobora.domain.evidence import FollowUp, InsightKind, LinkedSource
 from corrobora.domain.plan import Gate, Node, Plan, TaskSpec
 from corrobora.domain.report import Outcome
 from corrobora.engine.executor import investigate
@@ -184,6 +184,27 @@ async def test_s0_facts_are_stored_with_citation_and_confidence_once_and_used_ag
     assert any(json.loads(second.journal.entries[key].out) for key in recalled)
     assert "12 months" in report.markdown
     assert len(library._facts) == before, "the same facts are not stored twice"
+
+
+async def test_s0_optional_insights_are_kept_and_used_again_by_later_runs():
+    """A question that a source raised in one run is a query of the next one."""
+    raised = FollowUp("Who inspected the harbour cranes of Brenhaven in 2014?", 0.4, "it is not said")
+
+    def emitting(given: Any) -> Extraction:
+        return replace(extraction(given, contradicts_known=("x",)), follow_ups=(raised,))
+
+    library = await MemoryLibrary.of(SURE)
+    first = await desk("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)
+    await first.research()
+    (kept,) = [each for each in await library.noted("who inspected cranes") if each.kind is InsightKind.FOLLOW_UP]
+    assert (kept.text, kept.why, kept.confidence) == (raised.question, raised.rationale, raised.confidence)
+    assert library._sources[kept.source][0].url == "sure.md"
+    before = len(library._insights)
+    again = Mixed()
+    await (await desk("tree", library=library, question=SQ.text, analysts=(again,))).research()
+    assert any(raised.question in given.suggested for given in again.given("scope"))
+    await (await desk("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)).research()
+    assert len(library._insights) == before, "the same is not stored twice"
 
 
 async def test_s0_a_recalled_fact_whose_source_is_gone_is_not_used():

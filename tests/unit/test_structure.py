@@ -29,7 +29,6 @@ MAX_FUNCTION_LINES = 60  # 40 is the habit; a table of cases may be longer
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
     "engine/delivery.py": "profiles/test_angles.py",  # the files and outcomes of whole runs
-    "engine/knowledge.py": "profiles/test_tree.py",  # recall and sharing over runs with a real store
     "engine/reading.py": "wire/test_loopback_web.py",  # every document in one outcome
     "engine/thread.py": "journal/test_engine_kill.py",  # the loop, killed and resumed at fifty points
 }

@@ -283,6 +283,26 @@ class FollowUp:
     rationale: str
 
 
+class InsightKind(StrEnum):
+    """What a source may tell beside what was asked (S0, extractor output schema)."""
+
+    FOLLOW_UP = "follow_up"  # a question that it raises
+    GAP = "gap"  # a limitation or future work that it names
+    LINKED = "linked"  # a source that it refers to
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """An optional insight with its citation, as the knowledge base keeps it over runs (S0, memory)."""
+
+    kind: InsightKind
+    text: str  # the question, the gap or the reference
+    source: SourceId
+    why: str = ""  # the rationale, or the words around the reference
+    confidence: float = 0.5  # of a question; of a reference, its priority
+    title: str = ""  # of the source
+
+
 @dataclass(frozen=True, slots=True)
 class KnownConflict:
     """A fact that differs from what the brief takes as known: kept open, neither side is dropped (S4, error table)."""

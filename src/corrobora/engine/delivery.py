@@ -13,6 +13,7 @@ from corrobora.domain.report import Findings, Outcome, Report, Verdict
 from corrobora.domain.run import Stage
 from corrobora.engine.artifacts import completion_report
 from corrobora.engine.codec import encode
+from corrobora.engine.knowledge import remembered
 from corrobora.engine.methodology import methodology, threads
 from corrobora.engine.page import html
 from corrobora.engine.render import citations, markdown, methodology_section, numbered, outcome
@@ -55,8 +56,7 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     text = markdown(report, body, numbers) if numbers else ""
     report = replace(report, markdown=text)
     await _files(report, run)
-    if findings.facts:
-        await run.facts.remember(findings.facts, run=run.run)
+    await remembered(findings, run)
     totals = {
         "outcome": kind,
         "reason": reason,

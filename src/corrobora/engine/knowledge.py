@@ -1,44 +1,94 @@
-"""Knowledge: stored facts that a thread starts with, and what it leaves for its siblings and for later runs (S0).
+"""Knowledge: what is stored that a thread starts with, and what it leaves for its siblings and for later runs (S0).
 
 Knows the profile's two switches: `recall_facts` over runs, `share_facts` among siblings. A recalled fact counts only if
-its snapshot can still be opened in this run's libraries.
+its snapshot can still be opened in this run's libraries; stored insights give queries and sources, never statements.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import ReadError
-from corrobora.domain.evidence import Fact, locate
-from corrobora.domain.thread import ThreadState
+from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, locate
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.codec import Meta, decode, encode
+from corrobora.engine.methodology import threads
 from corrobora.engine.session import Session
 from corrobora.policies.support import overlap_share
 
 RECALLED = 20  # stored facts that are looked at
 SPEAKS_TO = 0.6  # share of a sub-question's content words that a stored fact must hold
+RELATED = 0.4  # the same for an insight: it only says where to look
+INSIGHTS = 3  # of each kind that a thread starts with
 
 
 async def recalled(thread: ThreadState, run: Session) -> ThreadState:
-    """Give a thread the stored facts that speak to its sub-questions; journaled, so that a resumed run starts equal."""
+    """Give a thread what is stored on its sub-questions; journaled, so that a resumed run starts equal.
+
+    Facts count as found; questions that sources raised become suggested queries, sources they named are read first.
+    """
     if not (run.profile.recall_facts or run.profile.share_facts):
         return thread
     key = f"{thread.path}/recall"
     facts = decode(tuple[Fact, ...], await run.once(key, lambda: _recall(thread, run), paid=False), key=key)
-    return replace(thread, recalled=facts, facts=facts)
+    key = f"{key}/insights"
+    told = decode(tuple[Insight, ...], await run.once(key, lambda: _noted(thread, run), paid=False), key=key)
+    queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
+    broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (S1)
+    return replace(
+        thread,
+        recalled=facts,
+        facts=facts,
+        suggested=tuple(dict.fromkeys((*broad, *queries))) if queries else thread.suggested,
+        sources=(*thread.sources, *(each.text for each in told if each.kind is InsightKind.LINKED)),
+    )
 
 
 async def shared(thread: ThreadState, run: Session) -> None:
-    """Store the facts of a finished thread at once, for siblings that begin later."""
-    if run.profile.share_facts and thread.facts:
-        await run.facts.remember(thread.facts, run=run.run)
+    """Store what a finished thread found at once, for siblings that begin later."""
+    if run.profile.share_facts:
+        await _keep(thread.facts, insights_of(thread.rounds), run)
+
+
+async def remembered(found: Findings, run: Session) -> None:
+    """Store what a run found, for later runs."""
+    await _keep(found.facts, [each for leaf in threads(found) for each in insights_of(leaf.rounds)], run)
+
+
+def insights_of(rounds: Sequence[Round]) -> tuple[Insight, ...]:
+    """What the sources of some rounds told beside what was asked, each with its source, each once."""
+    return tuple(dict.fromkeys(_insights(rounds)))
+
+
+def _insights(rounds: Sequence[Round]) -> Iterator[Insight]:
+    for reading in (reading for done in rounds for reading in done.readings):
+        if reading.source is None:
+            continue
+        for asked in reading.follow_ups:
+            yield Insight(
+                InsightKind.FOLLOW_UP, asked.question, reading.source, asked.rationale, asked.confidence, reading.title
+            )
+        for gap in reading.gaps:
+            yield Insight(InsightKind.GAP, gap, reading.source, title=reading.title)
+        for link in reading.linked:
+            yield Insight(
+                InsightKind.LINKED, link.reference, reading.source, link.context, link.priority, reading.title
+            )
+
+
+async def _keep(facts: Sequence[Fact], insights: Sequence[Insight], run: Session) -> None:
+    if facts:
+        await run.facts.remember(facts, run=run.run)
+    if insights:
+        await run.facts.note(insights, run=run.run)
 
 
 async def _recall(thread: ThreadState, run: Session) -> tuple[str, Meta]:
     found: dict[str, Fact] = {}
-    asked = thread.sub_questions or (SubQuestion("", thread.objective),)
-    for question in asked:
+    for question in _asked(thread):
         for fact in await run.facts.recall(question.text, limit=RECALLED):
             if overlap_share(question.text, f"{fact.title} {fact.heading} {fact.quote}") < SPEAKS_TO:
                 continue
@@ -47,6 +97,28 @@ async def _recall(thread: ThreadState, run: Session) -> tuple[str, Meta]:
             answers = (*found.get(fact.id, replace(fact, answers=())).answers, *([question.id] if question.id else []))
             found[fact.id] = replace(fact, answers=answers)
     return encode(tuple[Fact, ...], tuple(found.values())), Meta()
+
+
+async def _noted(thread: ThreadState, run: Session) -> tuple[str, Meta]:
+    """Questions that sources raised about what is asked, and sources they named that this run can read."""
+    found: dict[InsightKind, dict[str, Insight]] = {InsightKind.FOLLOW_UP: {}, InsightKind.LINKED: {}}
+    for question in _asked(thread):
+        for each in await run.facts.noted(question.text, limit=RECALLED):
+            related = overlap_share(question.text, f"{each.text} {each.why} {each.title}") >= RELATED
+            usable = each.kind is not InsightKind.LINKED or _readable(each, run)
+            if related and usable and each.kind in found and len(found[each.kind]) < INSIGHTS:
+                found[each.kind].setdefault(each.text, each)
+    told = tuple(each for kind in found.values() for each in kind.values())
+    return encode(tuple[Insight, ...], told), Meta()
+
+
+def _asked(thread: ThreadState) -> Sequence[SubQuestion]:
+    return thread.sub_questions or (SubQuestion("", thread.objective),)
+
+
+def _readable(insight: Insight, run: Session) -> bool:
+    hit = Hit(insight.text, insight.title, "", 0.0, "linked", "")
+    return any(reader.accepts(hit) for reader in run.outside.readers)
 
 
 async def _stands(fact: Fact, run: Session) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.domain.errors import ReadError
-from corrobora.domain.evidence import Fact, Hit, Passage, PassageId, ReadOutcome, Source, SourceId
+from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.parsed import Item
-from corrobora.storage import facts, vectors
+from corrobora.storage import facts, insights, vectors
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.kept import Kept
 from corrobora.storage.lexical import Scorer
@@ -209,6 +209,17 @@ class PostgresLibrary:
         async with self._database.connection("recalling facts") as connection:
             spaces = await self._space_numbers(connection)
             return await facts.recall(connection, self._tokenizer, spaces, text, limit=limit)
+
+    async def note(self, insights_: Sequence[Insight], *, run: str) -> int:
+        """Keep what sources told beside what was asked, the same of one source once. Returns how many were new."""
+        async with self._database.connection("keeping insights") as connection:
+            return await insights.note(connection, self._tokenizer, insights_, run=run)
+
+    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first, from these spaces."""
+        async with self._database.connection("looking for insights") as connection:
+            spaces = await self._space_numbers(connection)
+            return await insights.noted(connection, self._tokenizer, spaces, text, limit=limit)
 
 
 def _number(id_: str) -> int:

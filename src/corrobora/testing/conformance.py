@@ -16,8 +16,8 @@ from typing import Any
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError, Stale
 from corrobora.domain.events import Event, EventType
-from corrobora.domain.evidence import Document, Fact, Hit, Query, ReadOutcome, Source, SourceId
-from corrobora.ports import Analyst, Entry, Journal, Library, Reader, Role, SearchProvider
+from corrobora.domain.evidence import Document, Fact, Hit, Insight, InsightKind, Query, ReadOutcome, Source, SourceId
+from corrobora.ports import Analyst, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
 from corrobora.testing.samples import SAMPLES
 
 __all__ = ["check_analyst", "check_journal", "check_library", "check_reader", "check_search"]
@@ -128,6 +128,21 @@ async def check_library(library: Library, *, space: str = "conformance") -> None
     assert await library.remember([fact], run="r_conformance") == 0, "a known fact does not count again"
     recalled = await library.recall("otter kilometres", limit=5)
     assert fact.quote in [each.quote for each in recalled], "recall() finds what was remembered"
+    await check_insights(library, source.id)
+
+
+async def check_insights(store: FactStore, source: SourceId) -> None:
+    """Note insights of a stored source twice and find them by their words; also for a `FactStore` of its own."""
+    asked = Insight(InsightKind.FOLLOW_UP, "How far does a young otter swim?", source, "it is not said", 0.4)
+    linked = Insight(InsightKind.LINKED, "https://example.org/herons", source, "a survey of herons", 0.7)
+    assert await store.note([asked, linked, asked], run="r_conformance") == 2, "new insights count once"  # noqa: PLR2004 - both
+    assert await store.note([asked], run="r_conformance") == 0, "a known insight does not count again"
+    (found,) = await store.noted("young otters", limit=5)
+    assert (found.kind, found.text, found.source) == (asked.kind, asked.text, source), (
+        "noted() finds it with its source"
+    )
+    assert [each.text for each in await store.noted("survey", limit=5)] == [linked.text], "by the words around it, too"
+    assert await store.noted("tax law", limit=5) == [], "what shares no word is not returned"
 
 
 async def check_journal(attempt: Callable[[], Awaitable[Journal]]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corrobora.domain.errors import ReadError
-from corrobora.domain.evidence import Document, Fact, FactId, Hit, Passage, PassageId, Query, Source, SourceId
+from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.parsed import Heading
 from corrobora.policies.words import stems
 
@@ -36,6 +36,7 @@ class MemoryLibrary:
     _passages: dict[PassageId, Passage] = field(default_factory=dict[PassageId, Passage])
     _words: dict[PassageId, frozenset[str]] = field(default_factory=dict[PassageId, frozenset[str]])
     _facts: dict[FactId, Fact] = field(default_factory=dict[FactId, Fact])
+    _insights: dict[tuple[str, str, str], Insight] = field(default_factory=dict[tuple[str, str, str], Insight])
 
     @classmethod
     async def of(cls, documents: Mapping[str, str]) -> MemoryLibrary:
@@ -152,6 +153,20 @@ class MemoryLibrary:
         wanted = set(stems(text))
         ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stems(fact.quote))), fact.id))
         return [fact for fact in ranked if wanted & set(stems(fact.quote))][:limit]
+
+    async def note(self, insights: Sequence[Insight], *, run: str) -> int:  # noqa: ARG002 - insights outlive runs
+        """Keep insights once, by source, kind and text; return how many were new."""
+        fresh = {(each.source, each.kind, each.text): each for each in insights}
+        fresh = {name: each for name, each in fresh.items() if name not in self._insights}
+        self._insights |= fresh
+        return len(fresh)
+
+    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return noted insights that share words with `text`, best first."""
+        wanted = set(stems(text))
+        shared = {name: len(wanted & set(stems(f"{each.text} {each.why}"))) for name, each in self._insights.items()}
+        ranked = sorted((name for name in shared if shared[name]), key=lambda name: (-shared[name], name))
+        return [self._insights[name] for name in ranked][:limit]
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

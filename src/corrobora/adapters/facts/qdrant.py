@@ -18,7 +18,7 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from corrobora.domain.errors import ProviderError
-from corrobora.domain.evidence import Fact, Grade
+from corrobora.domain.evidence import Fact, Grade, Insight
 from corrobora.policies.words import stems
 
 COLLECTION = "corrobora_facts"
@@ -26,6 +26,7 @@ SAME = 0.9  # shared terms over all terms: two such claims of one origin are one
 _VECTOR = "words"
 _CANDIDATES = 8
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+_INSIGHT: TypeAdapter[Insight] = TypeAdapter(Insight)
 _GRADES = (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)
 
 
@@ -35,6 +36,7 @@ class QdrantFacts:
     def __init__(self, client: AsyncQdrantClient, *, collection: str = COLLECTION) -> None:
         self._client = client
         self._collection = collection
+        self._insights = f"{collection}_insights"
         self._ready = asyncio.Lock()
         self._made = False
 
@@ -73,6 +75,39 @@ class QdrantFacts:
         except (UnexpectedResponse, ResponseHandlingException) as error:
             raise _failed(error) from error
         return [_fact(point.payload) for point in found.points]
+
+    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+        """Keep insights in a collection beside the facts, the same of one source once. Raises `ProviderError`."""
+        points = {_insight_point(each): each for each in insights if _words(f"{each.text} {each.why}").indices}
+        try:
+            await self._collection_made()
+            known = {str(point.id) for point in await self._client.retrieve(self._insights, list(points))}
+            fresh = [
+                models.PointStruct(
+                    id=name,
+                    vector=cast("dict[str, Any]", {_VECTOR: _words(f"{each.text} {each.why}")}),
+                    payload={"insight": _INSIGHT.dump_python(each, mode="json"), "run": run},
+                )
+                for name, each in points.items()
+                if name not in known
+            ]
+            if fresh:
+                await self._client.upsert(self._insights, fresh, wait=True)
+        except (UnexpectedResponse, ResponseHandlingException) as error:
+            raise _failed(error) from error
+        return len(fresh)
+
+    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first. Raises `ProviderError`."""
+        vector = _words(text)
+        if not vector.indices:
+            return []
+        try:
+            await self._collection_made()
+            found = await self._client.query_points(self._insights, query=vector, using=_VECTOR, limit=limit)
+        except (UnexpectedResponse, ResponseHandlingException) as error:
+            raise _failed(error) from error
+        return [_INSIGHT.validate_python((point.payload or {})["insight"]) for point in found.points]
 
     async def _keep(self, fact: Fact, run: str) -> int:
         twin = await self._twin(fact)
@@ -113,12 +148,13 @@ class QdrantFacts:
         async with self._ready:
             if self._made:
                 return
-            if not await self._client.collection_exists(self._collection):
-                await self._client.create_collection(
-                    self._collection,
-                    vectors_config={},
-                    sparse_vectors_config={_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                )
+            for collection in (self._collection, self._insights):
+                if not await self._client.collection_exists(collection):
+                    await self._client.create_collection(
+                        collection,
+                        vectors_config={},
+                        sparse_vectors_config={_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                    )
             self._made = True
 
 
@@ -146,6 +182,11 @@ def _words(text: str) -> models.SparseVector:
 
 def _point(fact: Fact) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"corrobora:fact:{fact.source}:{fact.id}"))
+
+
+def _insight_point(insight: Insight) -> str:
+    name = f"corrobora:insight:{insight.source}:{insight.kind.value}:{insight.text}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
 def _fact(payload: dict[str, Any] | None) -> Fact:

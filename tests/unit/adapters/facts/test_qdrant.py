@@ -8,7 +8,9 @@ import pytest
 from tests.profiles.research import DOCUMENTS, desk
 
 from corrobora.domain.brief import SubQuestion
+from corrobora.domain.evidence import SourceId
 from corrobora.testing import MemoryLibrary
+from corrobora.testing.conformance import check_insights
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 
@@ -27,4 +29,5 @@ async def test_s0_facts_may_be_kept_in_qdrant():
     later = await desk("tree", library=library, facts=store, question=SQ.text)
     await later.research()
     assert any(json.loads(later.journal.entries[k].out) for k in later.journal.entries if k.endswith("/recall"))
+    await check_insights(store, SourceId("S1"))
     await store.close()
