@@ -43,7 +43,7 @@ from corrobora.profiles import Profile, load_profile, resolve_advance, resolve_r
 from corrobora.settings import Settings
 from corrobora.settings.profile import profile_of
 from corrobora.storage.database import Database, place
-from corrobora.storage.events import EventLog
+from corrobora.storage.events import EventLog, last_number
 from corrobora.storage.folder import RunFolder
 from corrobora.storage.journal import RunJournal
 from corrobora.storage.library import PostgresLibrary
@@ -235,6 +235,10 @@ class Workspace:
         """
         ends = [status for status in RunStatus if status.final or (status.waits and not through_pauses)]
         return self._events.follow(run, after, ends=ends)
+
+    async def last_event(self, run: str) -> int:
+        """Return the number of the last event of a run so far."""
+        return await last_number(self.database, run)
 
     async def report(self, run: str) -> dict[str, Any]:
         """Return the report of a finished run as JSON values. Raises `NoEvidence` if it has none."""

@@ -38,6 +38,12 @@ async def read_events(database: Database, run: str, *, after: int = 0, limit: in
     ]
 
 
+async def last_number(database: Database, run: str) -> int:
+    """Return the number of the last event of a run so far, 0 if it has none."""
+    row = await database.row("SELECT max(seq) FROM run_events WHERE run = %s", [run], where="counting events")
+    return int(row[0] or 0) if row is not None else 0
+
+
 def _taken_back(event: Event) -> bool:
     """True for an event of a stage that was rewound: it stays in the log under another key (`rewind`)."""
     return event.key.endswith(f"!{event.seq}")

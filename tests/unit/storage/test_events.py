@@ -10,7 +10,7 @@ import pytest
 from corrobora.domain.events import Event, EventType
 from corrobora.domain.run import Request, RunStatus, Stage
 from corrobora.storage.database import Database
-from corrobora.storage.events import EventLog, read_events
+from corrobora.storage.events import EventLog, last_number, read_events
 from corrobora.storage.journal import RunJournal
 from corrobora.storage.rewind import rewind
 from corrobora.storage.runs import Runs
@@ -109,6 +109,7 @@ async def test_events_are_read_in_pages(database: Database) -> None:
         for number in range(10):
             journal.tell(event(str(number)))
         await journal.flush()
+    assert (await last_number(database, journal.run), await last_number(database, "r_none")) == (10, 0)
     page = await read_events(database, journal.run, after=4, limit=3)
     assert [each.seq for each in page] == [5, 6, 7]
     assert page[0].data == {"n": "4"}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from corrobora.domain.errors import JournalError
 from corrobora.domain.events import Event, EventType
 from corrobora.domain.run import RunId, RunStatus
 from corrobora.faces.cli.display import Display
@@ -20,7 +21,7 @@ from corrobora.faces.cli.failure import Exit
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace
 
-_LAST_EVENTS_SECONDS = 0.3
+_LOOK_SECONDS = 0.05  # between looks at whether the last events were shown
 
 
 @dataclass(slots=True)
@@ -60,6 +61,11 @@ class Conduct:
             return Exit.TERMINATED
         return Exit.INTERRUPTED if self.interrupts else None
 
+    @property
+    def _leaving(self) -> bool:
+        """True after a second Ctrl-C or a signal to end: the work is cancelled, and nothing is waited for."""
+        return self.terminated or self.interrupts > 1
+
     async def _attempt(self) -> None:
         """One attempt, with its events shown as they come."""
         self._work = asyncio.create_task(self._run_here())
@@ -67,7 +73,7 @@ class Conduct:
         try:
             await self._work
         except asyncio.CancelledError:
-            if self.interrupts < 2 and not self.terminated:  # noqa: PLR2004 - the second Ctrl-C cancels the work
+            if not self._leaving:
                 raise
         finally:
             await self._last_events(showing)
@@ -76,11 +82,13 @@ class Conduct:
                 await showing
 
     async def _last_events(self, showing: asyncio.Task[None]) -> None:
-        """Wait for the events that are still on their way: until the log ends, or nothing came for a moment."""
-        seen = -1
-        while self.interrupts < 2 and seen < self._seen and not showing.done():  # noqa: PLR2004 - as above
-            seen = self._seen
-            await asyncio.wait([showing], timeout=_LAST_EVENTS_SECONDS)
+        """Wait until the last event that was written has been shown; who leaves at once does not wait."""
+        if self._leaving:
+            return
+        with contextlib.suppress(JournalError):  # the store is down: nothing more can be shown
+            last = await self.workspace.last_event(self.run)
+            while self._seen < last and not (self._leaving or showing.done()):
+                await asyncio.wait([showing], timeout=_LOOK_SECONDS)
 
     async def _run_here(self) -> None:
         await self.workspace.run_here(self.run)
