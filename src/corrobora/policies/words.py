@@ -29,6 +29,9 @@ STOP_WORDS = frozenset(
 _MARKS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
+_ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
+_TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
+_FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _stem = Stemmer.Stemmer("porter")
 
@@ -59,6 +62,18 @@ def words(text: str) -> list[str]:
     if plain.isascii() or _UNSPACED.search(plain) is None:
         return found
     return [part for word in found for part in _parts(word)]
+
+
+def plain(text: str) -> str | None:
+    """Return an ASCII text whose runs of a-z and 0-9 are `words(text)`; None where other letters make words."""
+    folded = fold(text)
+    if not folded.isascii():
+        if _FOREIGN.search(folded) is not None:
+            return None
+        folded = folded.replace("’", "'").encode("ascii", "replace").decode("ascii")
+    if "'" not in folded:
+        return folded
+    return None if _TWO_ENDINGS.search(folded) is not None else _ENDING.sub(" ", folded)
 
 
 def unspaced(text: str) -> list[str]:

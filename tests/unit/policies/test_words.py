@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.words import STOP_WORDS, content_words, fingerprint, fold, stem, stems, words
+from corrobora.policies.words import STOP_WORDS, content_words, fingerprint, fold, plain, stem, stems, words
 
 
 def test_case_accents_and_possessives_are_folded():
@@ -40,3 +42,20 @@ def test_words_are_folded_already(text):
 @given(st.text(alphabet=st.characters(codec="ascii")))
 def test_case_does_not_matter(text):
     assert words(text.upper()) == words(text.lower())
+
+
+_ENDINGS = st.lists(st.sampled_from(["it", "'s", "’s", "'ll", "'", "’", " ", "s", "é", "–", "ß", "ʼ", "x1", "_"])).map(
+    "".join
+)
+
+
+@given(st.one_of(st.text(), _ENDINGS))
+def test_a_plain_text_has_the_same_words(text):
+    same = plain(text)
+    assert same is None or (same.isascii() and re.findall("[a-z0-9]+", same) == words(text))
+
+
+def test_most_texts_of_latin_letters_are_plain():
+    assert plain("The king’s café – “it’s 5 °C”, they'd say; O'Brien…") is not None
+    assert plain("Straße") is None
+    assert plain("東京") is None
