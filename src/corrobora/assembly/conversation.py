@@ -1,33 +1,46 @@
 """The manager as a partner in dialogue: what the command line and programs talk to before a run exists (S0).
 
 Knows a request, the analysts that play `clarify`, and when a run may be submitted: after the exact phrase, not before.
+What was said is stored turn by turn, so that a killed process loses none of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.run import Request, RunId
+from corrobora.engine.codec import decode, encode
 from corrobora.engine.dialogue import PHRASE, Dialogue, hear
 from corrobora.ports import Analyst
 from corrobora.profiles import Profile
 from corrobora.roles.clarify import Asking, Scoping, clarify
+from corrobora.storage.dialogues import StoredDialogue, run_of
+
+Keep = Callable[[StoredDialogue], Awaitable[StoredDialogue]]
+
+
+def asked_in(stored: StoredDialogue) -> str:
+    """Return what the person said first in a stored dialogue."""
+    turns = decode(Dialogue, stored.said, key=stored.id).turns if stored.said else ()
+    return next((turn.removeprefix("user: ") for turn in turns if turn.startswith("user: ")), stored.pending)
 
 
 class Submit(Protocol):
     """Stores a run, as `Workspace.submit` does."""
 
-    async def __call__(self, request: Request, *, deferred: bool) -> RunId:
-        """Store the run and return its id."""
+    async def __call__(self, request: Request, *, run: RunId, deferred: bool) -> RunId:
+        """Store the run under this id and return it; to say it twice makes one run."""
         ...
 
 
 class Manager:
     """One dialogue. `say` what the human said; `run` is set once they authorized what was agreed.
+
+    `stored` is a new dialogue or one to go on with; with `keep` it is stored before and after each answer.
 
     Example:
         async with Workspace.open(load_settings()) as workspace:
@@ -38,13 +51,35 @@ class Manager:
             await workspace.run_here(manager.run)
     """
 
-    def __init__(self, submit: Submit, request: Request, profile: Profile, analysts: Sequence[Analyst]) -> None:
+    def __init__(
+        self,
+        submit: Submit,
+        stored: StoredDialogue,
+        profile: Profile,
+        analysts: Sequence[Analyst],
+        *,
+        keep: Keep | None = None,
+    ) -> None:
         self._submit = submit
-        self._request = request
         self._analysts = tuple(analysts)
-        brief = Brief("", suggested_plan=request.plan_file)
-        self.dialogue = Dialogue(brief, max_sub_questions=profile.max_leaves, phrase=profile.phrase or PHRASE)
-        self.run: RunId | None = None
+        self._keep = keep
+        self._stored = stored
+        if stored.said:
+            self.dialogue = decode(Dialogue, stored.said, key=stored.id)
+        else:
+            brief = Brief("", suggested_plan=stored.request.plan_file)
+            self.dialogue = Dialogue(brief, max_sub_questions=profile.max_leaves, phrase=profile.phrase or PHRASE)
+        self.run: RunId | None = self._stored.run
+
+    @property
+    def id(self) -> str:
+        """Name under which the dialogue is stored from the first thing said on."""
+        return self._stored.id
+
+    @property
+    def pending(self) -> str:
+        """What was said last, if the process died before it was answered: `say` it again."""
+        return self._stored.pending
 
     @property
     def agreed(self) -> bool:
@@ -57,17 +92,25 @@ class Manager:
         Raises:
             UserError: the suggested plan or a target of the request cannot be used.
             ProviderError, RoleError: no analyst could judge the question.
+            Stale: the same dialogue went on in another process.
         """
         if self.run is not None:
             return f"The research has started as run {self.run}."
+        await self._kept(self.dialogue, pending=text)
         heard = await hear(self.dialogue, text, self._clarify)
+        run: RunId | None = None
         if heard.authorized:
             asked = heard.scoping.queries if heard.scoping is not None else ()
             question = " ".join(query.question for query in asked)
-            request = replace(self._request, question=question, scope=heard.scope, authorized="human")
-            self.run = await self._submit(request, deferred=False)
-        self.dialogue = heard
+            request = replace(self._stored.request, question=question, scope=heard.scope, authorized="human")
+            run = await self._submit(request, run=run_of(self.id), deferred=False)
+        await self._kept(heard, run=run)
+        self.dialogue, self.run = heard, run
         return heard.reply
+
+    async def _kept(self, dialogue: Dialogue, *, pending: str = "", run: RunId | None = None) -> None:
+        now = replace(self._stored, said=encode(Dialogue, dialogue), pending=pending, run=run)
+        self._stored = await self._keep(now) if self._keep is not None else now
 
     async def _clarify(self, asking: Asking) -> Scoping:
         for analyst in self._analysts[:-1]:

@@ -43,6 +43,7 @@ from corrobora.profiles import Profile, load_profile, resolve_advance, resolve_r
 from corrobora.settings import Settings
 from corrobora.settings.profile import profile_of
 from corrobora.storage.database import Database, place
+from corrobora.storage.dialogues import Dialogues, StoredDialogue, new_dialogue
 from corrobora.storage.events import EventLog, last_number
 from corrobora.storage.folder import RunFolder
 from corrobora.storage.journal import RunJournal
@@ -77,6 +78,7 @@ class Workspace:
         self.runs = Runs(database)
         self.queue = Queue(database)
         self.schedules = Schedules(database)
+        self.dialogues = Dialogues(database)
         self._writer = writer
         self._events = events
         self._models = Models(settings)
@@ -191,10 +193,11 @@ class Workspace:
         """Let the next attempts pause after a stage; None lets them go to the end (S1, one job for each stage)."""
         await self.runs.answer(run, UNTIL, stage or "")
 
-    def manager(self, request: Request) -> Manager:
+    def manager(self, request: Request, stored: StoredDialogue | None = None) -> Manager:
         """Open a dialogue with the manager; `request` says where and how to research once it is agreed (S0)."""
         profile = self.profile(request)
-        return Manager(self.submit, request, profile, analysts(self.settings, request, profile, self._models))
+        players = analysts(self.settings, request, profile, self._models)
+        return Manager(self.submit, stored or new_dialogue(request), profile, players, keep=self.dialogues.keep)
 
     async def reopen(self, run: str) -> None:
         """Open a run again that ended for want of a provider or was cancelled: failures are tried again."""

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from corrobora.assembly import Workspace
-from corrobora.assembly.conversation import Manager
-from corrobora.domain.errors import ProviderError, UserError
+from corrobora.assembly.conversation import Manager, asked_in
+from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
 from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.storage.dialogues import new_dialogue
 
 BROAD = "Tell me everything about mills"
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"
 ASKED = Request("", "tree", libraries=("mill",))
+
+
+async def reopened(workspace: Workspace, identity: str) -> Manager:
+    """Go on with a stored dialogue, as another process does."""
+    stored = await workspace.dialogues.get(identity)
+    return workspace.manager(stored.request, stored)
 
 
 async def test_s0_nothing_starts_before_an_agreement_and_the_phrase(workspace: Workspace) -> None:
@@ -51,10 +60,10 @@ async def test_a_model_that_is_down_is_replaced_by_the_next_analyst(workspace: W
         async def play(self, role: object, given: object, /) -> None:
             raise ProviderError.failed("down", status=503)
 
-    manager = Manager(workspace.submit, ASKED, load_profile("tree"), (Down(), ExtractiveAnalyst()))  # type: ignore[arg-type]
+    manager = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Down(), ExtractiveAnalyst()))  # type: ignore[arg-type]
     await manager.say(QUESTION)
     assert manager.agreed
-    alone = Manager(workspace.submit, ASKED, load_profile("tree"), (Down(),))  # type: ignore[arg-type]
+    alone = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
     with pytest.raises(ProviderError):
         await alone.say(QUESTION)
 
@@ -65,3 +74,65 @@ async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Wor
     with pytest.raises(UserError):
         await manager.say(PHRASE)
     assert manager.run is None
+
+
+async def test_s0_a_dialogue_survives_its_process_turn_by_turn(workspace: Workspace) -> None:
+    first = workspace.manager(ASKED)
+    await first.say(BROAD)
+    again = await reopened(workspace, first.id)
+    assert again.dialogue == first.dialogue
+    assert not again.pending
+    await again.say(QUESTION)
+    assert again.agreed
+    last = await reopened(workspace, first.id)
+    await last.say(PHRASE)
+    assert last.run is not None
+    assert (await workspace.runs.get(last.run)).request.libraries == ("mill",)
+    done = await reopened(workspace, first.id)
+    assert done.run == last.run
+    assert str(last.run) in await done.say("And now?")
+
+
+async def test_s0_what_was_said_while_the_manager_thought_is_not_lost(workspace: Workspace) -> None:
+    class Killed(Exception):
+        """Stands for a kill while a model thinks."""
+
+    class Thinking:
+        name = "thinking"
+
+        async def play(self, role: object, given: object, /) -> None:
+            raise Killed
+
+    keep = workspace.dialogues.keep
+    manager = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
+    with pytest.raises(Killed):
+        await manager.say(QUESTION)
+    again = await reopened(workspace, manager.id)
+    assert again.pending == QUESTION == asked_in(await workspace.dialogues.get(manager.id))
+    await again.say(again.pending)
+    assert again.agreed
+    assert (await reopened(workspace, manager.id)).pending == ""
+
+
+async def test_s0_one_dialogue_makes_one_run_even_if_it_died_before_that_was_noted(workspace: Workspace) -> None:
+    first = workspace.manager(ASKED)
+    await first.say(QUESTION)
+    agreed = await workspace.dialogues.get(first.id)
+    await first.say(PHRASE)
+    kept = await workspace.dialogues.get(first.id)
+    await workspace.dialogues.keep(replace(agreed, version=kept.version))  # as if the last note had been lost
+    again = await reopened(workspace, first.id)
+    assert again.run is None
+    await again.say(PHRASE)
+    assert again.run == first.run
+    assert len([row for row in await workspace.runs.list() if row.id == first.run]) == 1
+
+
+async def test_two_processes_cannot_go_on_with_one_dialogue(workspace: Workspace) -> None:
+    first = workspace.manager(ASKED)
+    await first.say(BROAD)
+    other = await reopened(workspace, first.id)
+    await other.say(QUESTION)
+    with pytest.raises(Stale):
+        await first.say(PHRASE)
+    assert first.run is None

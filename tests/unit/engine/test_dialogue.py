@@ -15,6 +15,7 @@ from corrobora.engine.dialogue import PHRASE, Dialogue, hear
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extractive.clarify import clarified
+from corrobora.storage.dialogues import new_dialogue
 
 BROAD = "Tell me everything about cranes"
 
@@ -118,11 +119,11 @@ async def test_s0_no_planner_is_called_before_the_human_authorized_what_was_agre
     analyst = Mixed()
     made: list[Request] = []
 
-    async def submit(request: Request, *, deferred: bool) -> RunId:
+    async def submit(request: Request, *, run: RunId, deferred: bool) -> RunId:
         made.append(request)
         return RunId("r_made")
 
-    manager = Manager(submit, Request("", "tree"), load_profile("tree"), (analyst,))
+    manager = Manager(submit, new_dialogue(Request("", "tree")), load_profile("tree"), (analyst,))
     for said in (BROAD, "do it", QUESTION, f"I say {PHRASE}"):
         await manager.say(said)
         assert manager.run is None

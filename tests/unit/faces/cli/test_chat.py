@@ -40,6 +40,34 @@ def test_s0_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any
     assert filled("runs", "list", "--json").out == before
 
 
+def test_s0_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
+    ended = filled.process("chat", "-l", "docs", stdin=lines(BROAD))
+    assert ended.code == 3
+    name = ended.complaint.split("--resume ", 1)[1].split()[0].rstrip(".")
+    listed = [line for line in filled("chat", "--list").out.splitlines() if line.startswith(name)]
+    assert len(listed) == 1
+    assert "  open  " in listed[0]
+    assert BROAD in listed[0]
+    result = filled.process("chat", "--resume", name, stdin=lines(QUESTION, PHRASE))
+    assert result.code == 0
+    assert f"user: {BROAD}" in result.err, "what was said before is shown again"
+    assert "412 metres" in result.out
+    after = next(line for line in filled("chat", "--list").out.splitlines() if line.startswith(name))
+    assert "  run r_" in after
+    assert "412 metres" in filled.process("chat", "--resume", name).out, "a dialogue that started a run leads to it"
+
+
+def test_s0_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: Any) -> None:
+    filled.process("chat", "-l", "docs", stdin=lines(BROAD))
+    newest = filled("chat", "--list").out.split()[0]
+    assert "412 metres" in filled.process("chat", "--resume", stdin=lines(QUESTION, PHRASE)).out
+    assert newest in filled("chat", "--list").out
+    assert filled("chat", "--forget", newest).code == 0
+    assert newest not in filled("chat", "--list").out
+    for wrong in (("--forget", newest), ("--resume", newest), ("--resume", newest, "-l", "docs")):
+        assert filled("chat", *wrong).code == 2
+
+
 def test_s0_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: Any) -> None:
     deep: dict[str, Any] = {"title": "leaf"}
     for level in range(5):
