@@ -16,7 +16,8 @@ _WORDS = {
     "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "
     "werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen sollte er sie es ihr "
     "ihre sein seine sich man wir ich du dass daß weil wenn ob als wie wer was wann wo warum wieso welche welcher "
-    "welches welchen wem wen wozu womit viel viele lange auch nur noch schon dieser diese dieses so",
+    "welches welchen wem wen wozu womit viel viele lange hoch groß weit oft alt auch nur noch schon so dieser diese "
+    "dieses",
     "fr": "le la les l un une des du de d et ou mais ne pas plus à au aux en dans par pour sur sous avec sans chez "
     "est sont était étaient sera a ont avait être avoir peut peuvent doit doivent il elle ils elles on nous vous je "
     "se ce cette ces cet son sa ses leur leurs que qui quoi quel quelle quels quelles quand où comment pourquoi "

@@ -221,7 +221,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         unit = "%" if percent else currency or (stem(fold(noun)) if noun else "")
         value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
         if (unit or scale) and not (noun and fold(noun) in MONTHS):
-            found.append((match.start(), Quantity(value, unit, match.group().strip())))
+            told = text[match.start() : match.end(3)] if percent else match.group()
+            found.append((match.start(), Quantity(value, unit, told.strip())))
     for match in _WORD_NUMBER.finditer(text):
         unit = stem(fold(match.group(2)))
         if unit:

@@ -96,14 +96,20 @@ def _part(quote: str, spans: Sequence[Span], at: int) -> tuple[_Part, str]:
     span = spans[at]
     raw = quote[span.start : span.end]
     mark = ITEM.match(raw)
+    text = plain(raw)
+    alone = _opens_line(quote, span.start) and quote[span.end : span.end + 2] == "\n\n"
+    if alone and len(text) <= _HEADING_CHARS and text[-1:] not in _ENDS + ":;," and not _listed(quote, spans, at):
+        return _Part.HEADING, text
     if mark is not None and _opens_line(quote, span.start):
         kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" is part of what clauses say
         return _Part.ITEM, f"{kept}{plain(raw[mark.end() :])}"
-    text = plain(raw)
-    alone = _opens_line(quote, span.start) and quote[span.end : span.end + 2] == "\n\n"
-    if alone and len(text) <= _HEADING_CHARS and text[-1:] not in _ENDS + ":;,":
-        return _Part.HEADING, text
     return _Part.TEXT, text
+
+
+def _listed(quote: str, spans: Sequence[Span], at: int) -> bool:
+    """True for an item that stands beside another one: a single numbered line is a heading."""
+    near = [spans[n] for n in (at - 1, at + 1) if 0 <= n < len(spans)]
+    return ITEM.match(quote, spans[at].start) is not None and any(ITEM.match(quote, span.start) for span in near)
 
 
 def _opens_line(quote: str, start: int) -> bool:

@@ -41,7 +41,8 @@ FRAMES = frozenset(
     "affects impact impacts work works mean means meaning relate related relation role detail details both "
     "recent recently condition conditions circumstance circumstances true false older younger later earlier "
     "same consistent consistency inconsistent inconsistency remain remained published portrayal document documents "
-    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs please".split()
+    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs "
+    "happens please".split()
 )  # fmt: skip
 _RELATION_WORDS = 4
 _SIDE_STEMS = 6
@@ -59,6 +60,7 @@ _SAID_BY = re.compile(
 )
 _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
+_DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
 _TOPIC_ENOUGH = 2  # topic words from which names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
@@ -193,7 +195,10 @@ def expectation(question: str) -> Expectation:
             "unless", "exceptions",
         ),
         comparison=bool(sides(question))
-        or has("change", "changed", "differ", "difference", "differences", "compare", "compared"),
+        or (
+            has("change", "changed", "differ", "difference", "differences", "compare", "compared")
+            and _DOES_IT.match(question) is None
+        ),
     )  # fmt: skip
 
 
@@ -235,11 +240,13 @@ def subjects(question: str) -> tuple[str, ...]:
         for m in named
         if m.kind is Kind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
     ]
-    kept = [name for name in kept if not is_day(name) and f"({name})" not in question and _names(name, question)]
+    kept = [
+        name for name in kept if not is_day(name) and f"({name})" not in question and names_something(name, question)
+    ]
     return tuple(dict.fromkeys(kept))
 
 
-def _names(name: str, question: str) -> bool:
+def names_something(name: str, question: str) -> bool:
     """False for function words of another language, and for one word of German, where every noun has a capital."""
     spoken = language(question)
     if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
 _HEADING_SHARE = 0.35
 _NEIGHBOUR_SHARE = 0.25
+_TITLED = 0.6
 _SATURATION = 0.5  # a word said twice in one sentence says little more
 _LENGTH = 22.0  # stems of a usual sentence
 
@@ -61,6 +62,17 @@ def weigh(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, f
     """
     top = max(rare.values(), default=1.0)
     return {term: weight * (0.5 + 0.5 * rare.get(term, 0.5 * top) / top) for term, weight in wanted.items()}
+
+
+def in_title(weights: Mapping[str, float], title: Collection[str]) -> dict[str, float]:
+    """Lower what the title of a source says: all of it is about that, and a sentence tells little by repeating it.
+
+    Where the title holds all that is asked, nothing is lowered.
+    """
+    held = {term for term in weights if term in title}
+    if len(held) == len(weights):
+        return dict(weights)
+    return {term: weight * (_TITLED if term in held else 1.0) for term, weight in weights.items()}
 
 
 def rank(units: Sequence[Unit], weights: Mapping[str, float]) -> tuple[Score, ...]:

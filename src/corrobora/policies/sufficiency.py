@@ -13,7 +13,7 @@ from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.evidence import Fact
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, Mention, holds, is_day, mentions, squash
-from corrobora.policies.questions import attributions, sides, topic_stems
+from corrobora.policies.questions import attributions, names_something, sides, topic_stems
 from corrobora.policies.words import STOP_WORDS, content_words, fold, stem, stems
 
 ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from
@@ -35,7 +35,7 @@ def anchors(question: str) -> tuple[str, ...]:
     """Return what the evidence must hold: names, acronyms, identifiers and quoted titles, each once."""
     found: list[Mention] = []
     for mention in mentions(question):
-        if is_day(mention.text):
+        if is_day(mention.text) or not names_something(mention.text, question):
             continue
         if mention.kind is Kind.QUOTED and not (mention.text[0].isupper() and len(mention.text.split()) <= 8):  # noqa: PLR2004 - a title
             continue

@@ -18,6 +18,10 @@ from corrobora.policies.sentences import sentences
 from corrobora.policies.versions import in_order, label
 from corrobora.policies.words import fold, stems
 
+_PERIOD = re.compile(
+    r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d{1,2}\b)?)\b"
+)
 _CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
 _PAIRS = 40  # contradictions reported at once, weightiest first
 _SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
@@ -116,15 +120,15 @@ def _alike(said: Sequence[Said]) -> list[tuple[float, int, int]]:
 
 
 def _of_other_things(one: Fact, other: Fact) -> bool:
-    """True if titles are alike but for an identifier, and no version tells them apart: two models, not two views."""
+    """True if titles are alike but for an identifier or a period, and no version tells them apart.
+
+    Two models, two quarters or two meetings may differ without contradicting each other.
+    """
     if one.version or other.version or one.title == other.title:
         return False
     marked = [
-        {
-            mention.text
-            for mention in mentions(fact.title)
-            if mention.kind is not Kind.QUOTED and _CODE.search(mention.text)
-        }
+        {m.text for m in mentions(fact.title) if m.kind is not Kind.QUOTED and _CODE.search(m.text)}
+        | {match.group().lower() for match in _PERIOD.finditer(fact.title)}
         for fact in (one, other)
     ]
     named = [frozenset(stems(fact.title)) for fact in (one, other)]

@@ -22,7 +22,7 @@ from corrobora.policies.directness import close_together, in_short
 from corrobora.policies.markup import plain
 from corrobora.policies.prose import rows_of
 from corrobora.policies.questions import anchors, expectation, weighed
-from corrobora.policies.relevance import rank, rarity, weigh
+from corrobora.policies.relevance import in_title, rank, rarity, weigh
 from corrobora.policies.vocabulary import (
     Equivalence,
     aliases,
@@ -48,6 +48,7 @@ _NEAR_BEST, _BROAD_BEST = 0.45, 0.25  # of the best sentence's worth; less where
 _AROUND = 0.3  # what the neighbours' words count for a sentence
 _PASSED = 0.6  # of a question's worth goes to what answers it
 _CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0
+_WITH_HEADING = 400  # characters of a quote that begins with the heading above it
 _UNANCHORED = 0.6  # of its confidence stays a sentence that names nothing the question is about
 _DEFINES = 0.4
 _DEFINITIONS = 2
@@ -94,7 +95,8 @@ def extracted(given: Excerpt) -> Extraction:
     kinds = {part.id: kind_of(part.text) for part in asked}
     named = [own for part in asked for name in anchors(part.text) if (own := frozenset(stems(name)))]
     spans = [_with_name(lines, span, named) for span in _spans(lines, chosen, kinds)]
-    quotes = [quote for span in spans if (quote := _quote(given, lines, span)) is not None]
+    topics = {part.id: weighed(part.text).topic for part in asked}
+    quotes = [quote for span in spans if (quote := _quote(given, lines, span, topics)) is not None]
     return _with_insights(given, lines, tuple(_distinct(quotes)), terms)
 
 
@@ -115,11 +117,12 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
     """Return the chosen lines with the coverage of each sub-question they speak to; "" stands for none of them."""
     units = [line.unit for line in lines]
     rare = rarity(unit.stems for unit in units)
+    titled = lines[0].title if lines else frozenset[str]()
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
         read, wanted = weighed(part.text), expectation(part.text)
         kind, thing = kind_of(part.text), explained(part.text)
-        weights = weigh(read.weights, rare)
+        weights = in_title(weigh(read.weights, rare), titled)
         scores = rank(units, weights)
         near = [_nearby(weights, line) for line in lines]
         worth = [
@@ -220,13 +223,15 @@ def _defining(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> list[int]:
     return found[:_DEFINITIONS]
 
 
-def _quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
-    """Quote a span literally, with the heading above it where it is too short to stand alone."""
+def _quote(given: Excerpt, lines: Sequence[Line], span: Span, topics: Mapping[str, frozenset[str]]) -> Quote | None:
+    """Quote a span literally, with the heading above it where it needs it: too short, or named by it alone."""
     line, speaks = lines[span.first], span.speaks
     text = given.passages[line.passage].text
     start, end = line.start, lines[span.last].end
     if end - start < LIMITS.quote_min_chars and line.opened >= 0:
         start = line.opened
+    if 0 <= line.under < start and end - line.under <= _WITH_HEADING and _named_above(lines, span, topics):
+        start = line.under
     literal = _cut(text[start:end])
     if len(literal) < LIMITS.quote_min_chars:
         return None
@@ -242,6 +247,17 @@ def _quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
         answers=answers,
         subjects=named,
     )
+
+
+def _named_above(lines: Sequence[Line], span: Span, topics: Mapping[str, frozenset[str]]) -> bool:
+    """True if a span holds little of what it speaks to, and the heading above it names it (no title does that)."""
+    said = frozenset(term for each in lines[span.first : span.last + 1] for term in each.unit.stems)
+    above = frozenset(stems(lines[span.first].above)) - lines[span.first].title
+    return any(2 * len(topic & said) < len(topic) and topic & above - said for topic in _spoken(span, topics))
+
+
+def _spoken(span: Span, topics: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
+    return [topic for part, topic in topics.items() if part in span.speaks]
 
 
 def _claim(lines: Sequence[Line], span: Span, literal: str) -> str:

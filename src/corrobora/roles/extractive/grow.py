@@ -115,8 +115,11 @@ def _in_table(lines: Sequence[Line], at: int) -> tuple[int, int]:
     first = last = at
     while first and lines[first - 1].table == lines[at].table and lines[first - 1].passage == lines[at].passage:
         first -= 1
-    if first == at:
-        while last + 1 < len(lines) and lines[last + 1].table == lines[at].table and _fits(lines, at, last + 1):
+    heads = first
+    if first and lines[first - 1].text.endswith(":") and _fits(lines, first - 1, at):
+        first -= 1
+    if heads == at:
+        while last + 1 < len(lines) and lines[last + 1].table == lines[at].table and _fits(lines, first, last + 1):
             last += 1
     return (first, last) if _fits(lines, first, last) else (at, at)
 

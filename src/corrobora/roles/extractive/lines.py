@@ -25,6 +25,7 @@ _OPENING = 400  # characters: who or what a source is about is said first
 _HEADING_CHARS = 120
 _REFERENCES = re.compile(r"(?i)\b(?:references|bibliography|works cited|further reading|see also)\b")
 _CONTENTS = re.compile(r"(?i)^(?:table of )?contents$|^list of (?:tables|figures)$|^inhalt(?:sverzeichnis)?$")
+_MAIL_HEAD = re.compile(r"(?i)(?:from|to|cc|bcc|date|sent|subject|reply-to|betreff|von|an|objet|asunto): ")
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 _TELLING_CELL = 8  # words of a cell that is a sentence
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing
@@ -52,6 +53,7 @@ class Line:
     weight: float = 1.0  # less than 1 for what states nothing: references, titles, addresses
     above: str = ""  # the heading right above it
     opened: int = -1  # where that heading begins, if the sentence is the first below it
+    under: int = -1  # where the headings above it begin, if they stand in its passage
     title: frozenset[str] = frozenset()  # stems of the source's title
     first: bool = False  # one of the sentences that open the source
     around: frozenset[str] = frozenset()  # stems of its neighbours in the passage
@@ -117,6 +119,7 @@ def _passage_lines(number: int, passage: Passage, about: frozenset[str], paragra
                 _weight(read, passage.heading, above.local, listed=item or row or heads or turn >= 0),
                 above.local,
                 above.opened if not heads and above.fresh else -1,
+                above.opened,
                 first=passage.start + span.start < _OPENING,
                 turn=turn,
                 item=item,
@@ -243,7 +246,7 @@ def _states_nothing(text: str) -> bool:
 
     A label with its value ("Weight: 4 kg") states something, and so does a text without spaces between its words.
     """
-    if text.startswith("["):
+    if text.startswith("[") or _MAIL_HEAD.match(text):
         return True
     if _LABELLED.match(text) or written_without_spaces(text):
         return False

@@ -65,11 +65,12 @@ class Reach:
     missing: tuple[str, ...]  # names of the question that stand in no evidence
     unsaid: tuple[str, ...] = ()  # topic words of the question that stand in no evidence
     lacking: tuple[str, ...] = ()  # kinds of statement that the question wants and no evidence is
+    told: bool = False  # a statement of the very kind that is asked for speaks of half of the topic
 
     @property
     def answered(self) -> bool:
         """Enough of the topic is held and every name is."""
-        return self.facts > 0 and self.share >= COVERED and not self.missing and not self.lacking
+        return self.facts > 0 and (self.share >= COVERED or self.told) and not self.missing and not self.lacking
 
 
 def reflected(given: Learned) -> Proposal:
@@ -154,7 +155,9 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
         if not holds(known, small, name) and not any(name in side for side in compared)
     )
     unsaid = tuple(word for word in content_words(part.text) if stem(word) in topic - held)
-    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own)))
+    kind = answer_kind(part.text)
+    told = bool(kind.kinds) and any(_states(fact, kind, part.text) for fact in own)
+    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own)), told)
 
 
 def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
@@ -162,7 +165,7 @@ def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
     wanted = expectation(question)
     texts = [plain(fact.quote) for fact in facts]
     asked = frozenset(stems(question))
-    if wanted.obligation:
+    if wanted.obligation and not answer_kind(question).kinds:  # a kind beside the duty is looked for as one
         bound = {fact.version for fact, text in zip(facts, texts, strict=True) if _binds(text)}
         least = 2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1
         if len(bound) < least and not _FOR_ME.search(question):

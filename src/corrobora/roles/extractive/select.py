@@ -17,7 +17,7 @@ from corrobora.policies.directness import by_itself, close_together, in_short
 from corrobora.policies.diversity import marginal_relevance, overlap
 from corrobora.policies.prose import prose
 from corrobora.policies.questions import Weighed, anchors, expectation, weighed
-from corrobora.policies.relevance import Unit, rank, rarity, weigh
+from corrobora.policies.relevance import Unit, in_title, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
 from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as
 from corrobora.policies.words import stems
@@ -64,8 +64,11 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
     wanted, kind, thing = expectation(text), asked(text), explained(text)
     names = {**joined(text), **_other_names(distinct, read, about)}
 
+    titles = [frozenset(stems(fact.title)) for fact in distinct]
+    titled = titles[0].intersection(*titles[1:]) if titles else frozenset[str]()  # what all that was read is about
+
     def worths(sayings: Sequence[Saying]) -> list[float]:
-        weights = weigh(read.weights, rarity(saying.unit.stems for saying in sayings))
+        weights = in_title(weigh(read.weights, rarity(saying.unit.stems for saying in sayings)), titled)
         return [
             score.total
             * preference(saying.text, wanted, kind)

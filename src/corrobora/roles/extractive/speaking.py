@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.policies.answers import Asked, fit
+from corrobora.policies.definitions import explained
 from corrobora.policies.mentions import dates, names, quantities, years
 from corrobora.policies.questions import Expectation, anchors, relational
 from corrobora.policies.relevance import Unit, akin
@@ -78,14 +79,20 @@ def speaking(question: str, topic: frozenset[str], line: Line, wanted: Expectati
     if titled and (share.own > 0 or line.first) and (relational(question) or share.enough):
         return Speaking(max(share.whole, _NAMED), answers=True)
     if not share.enough:
-        below = anchored and line.weight == 1 and _headed(topic, line)
+        below = anchored and line.weight == 1 and _headed(question, topic, line)
         return Speaking(_BELOW, answers=True) if below else Speaking(0.0)
     return Speaking(share.whole, answers=anchored or (fits and relational(question)))
 
 
-def _headed(topic: frozenset[str], line: Line) -> bool:
-    """True right below a heading that names the whole topic: what stands there is about it without repeating it."""
-    own = frozenset(stems(line.above))
+def _headed(question: str, topic: frozenset[str], line: Line) -> bool:
+    """True right below a heading that names the whole topic: what stands there is about it without repeating it.
+
+    A thing that shall be explained is what a whole source is about if its title names it.
+    """
+    if explained(question) and topic <= line.title:
+        return True
+    named = frozenset(term for name in anchors(question) for term in stems(name))
+    own = frozenset(term for term in stems(line.above) if not term.isdigit()) - named
     return bool(topic) and 2 * len(topic) >= len(own) and all(any(akin(t, held) for held in own) for t in topic)
 
 
