@@ -22,11 +22,13 @@ from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report, Verdict
 from corrobora.domain.run import Request
 from corrobora.domain.thread import Gap, Intent, Proposal
-from corrobora.profiles import Profile, load_profile
+from corrobora.faces.cli.research import research
+from corrobora.profiles import Profile, fields, load_profile
 from corrobora.roles.review import Critique
 from corrobora.settings import load_settings
 from corrobora.testing import run_virtually
 
+ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "How tall is the lighthouse of Oldby?"
 PAGES: dict[str, Any] = {
     f"https://site{n}.example/x": f"# Lighthouse note {n}\n\nThe lighthouse of Oldby is tall, wrote keeper {n}."
@@ -271,12 +273,24 @@ def test_field_of_a_phase_takes_effect(field: str, tmp_path: Path):
     assert seen(load_profile(str(tmp_path / "mine.toml"), MORE.get(f"phases.{field}", ()))) == expected
 
 
-def test_every_field_has_a_probe():
-    from corrobora.profiles import fields
+def test_the_mutation_table_names_every_field_and_every_flag():
+    from bench.mutate_fields import table
 
-    assert set(fields.PROFILE) - set(PROBES) == {"phrase"}, "the phrase is proved in test_tree.py"
-    assert set(fields.PHASE) == set(PHASES)
-    assert {f"review.{name}" for name in fields.REVIEW} <= set(PROBES)
+    wanted = {f"field:{name}" for name in fields.PROFILE}
+    wanted |= {f"field:review.{name}" for name in fields.REVIEW}
+    wanted |= {f"field:phases.{name}" for name in fields.PHASE}
+    wanted |= {f"flag:{each.name}" for each in research.params if each.param_type_name == "option"}
+    assert set(table()) == wanted
+
+
+def test_the_mutation_table_names_tests_that_exist():
+    from bench.mutate_fields import table
+
+    for name, test in table().items():
+        file, _, function = test.partition("::")
+        text, case = (ROOT / file).read_text(), function.partition("[")[2].rstrip("]")
+        assert f"def {function.partition('[')[0]}(" in text, name
+        assert not case or f'"{case}"' in text, name
 
 
 FLAGS: dict[str, tuple[tuple[str, ...], Callable[..., object], object]] = {
@@ -293,6 +307,11 @@ FLAGS: dict[str, tuple[tuple[str, ...], Callable[..., object], object]] = {
     "max_searches": (("--max-searches", "4"), lambda *a: dict(asked_for(*a).metadata)["max_searches"], "4"),
     "model": (("--model", "lead=openai:x"), lambda *a: dict(asked_for(*a).models)["lead"], "openai:x"),
     "library": (("--library", "more"), lambda *a: "docs" in asked_for(*a).libraries, True),
+    "accept_unknown_price": (
+        ("--accept-unknown-price",),
+        lambda *a: dict(asked_for(*a).metadata).get("accept_unknown_price"),
+        "yes",
+    ),
     "strict": (("--strict",), lambda *a: asked_for(*a).strict, True),
     "min_score": (("--min-score", "0.9"), lambda *a: profile_asked_for(*a).review.min_score, 0.9),
 }

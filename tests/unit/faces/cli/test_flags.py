@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+from pathlib import Path
+from typing import Any
+
+from corrobora.faces.cli.research import research, run_flags, wanted_of
+from corrobora.settings import load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
 RUN = (QUESTION, "-l", "docs", "-q")
@@ -74,3 +81,36 @@ def test_flag_quiet(filled):
 def test_flag_config(filled):
     (filled.folder / "mine.toml").write_text('profile = "nowhere"\n')
     assert filled("research", *RUN, "--config", "mine.toml").code == 2
+
+
+def test_flag_no_input_means_that_nobody_is_asked():
+    flags: Any = research.make_context("research", [QUESTION, "--no-input"]).params
+    settings = load_settings(run_flags(flags), env={}, user_file=Path("/nonexistent"))
+    assert wanted_of(flags, settings).may_ask is False
+
+
+def test_flag_no_input_leaves_a_plan_waiting_although_a_person_sits_there(filled):
+    ours, theirs = pty.openpty()
+    os.write(ours, b"Authorized to execute\n")
+    with filled.start(QUESTION, "-l", "docs", "-p", "tree", "-q", "--no-input", stdin=theirs, stderr=theirs) as process:
+        assert process.stdout.read() == b""
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == 3
+
+
+def test_flag_deliver(filled):
+    assert filled("research", *RUN, "--deliver", "folder:shared").code == 0
+    assert "1931" in (filled.folder / "shared" / "report.md").read_text()
+
+
+def test_flag_until_stage(filled):
+    made = json.loads(filled("research", *RUN, "--until-stage", "init", "--json").out)
+    assert made["outcome"] is None
+
+
+def test_field_phrase_is_what_authorizes(filled):
+    waits = filled("research", *RUN, "-p", "tree", "-s", "phrase=Go ahead", "--no-input", "--display", "jsonl")
+    run = json.loads(waits.out.splitlines()[0])["run_id"]
+    assert filled("authorize", run, "--words", "Authorized to execute").code == 2
+    assert filled("authorize", run, "--words", "Go ahead", "-q").code == 0
