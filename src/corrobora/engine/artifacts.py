@@ -204,6 +204,9 @@ def _why(thread: ThreadState, level: Saturation) -> str:
         return f"plateau: next escape is {thread.escape}"
     if not thread.open:
         return str(thread.stop)
+    last = thread.rounds[-1]
+    if thread.phase.name != last.phase and level is not Saturation.HIGH:
+        return f"{last.phase} has had its rounds (saturation {level})"
     return f"saturation {level}"
 
 

@@ -22,11 +22,14 @@ def forced_subject(thread: ThreadState) -> Subject | None:
     """Return the subject that the next round must target: the first one without a round of its own, or None.
 
     It is forced past half the budget (S4, coverage enforcement), and earlier where the rounds that are left would not
-    be enough for one each: three subjects of a budget of three get the first, the second and the third round.
+    be enough for one each, or where no sub-question is open: then nothing else keeps the thread from converging.
     """
     waiting = [subject for subject in thread.subjects if subject.rounds == 0]
     left = thread.course.max_rounds - thread.number
-    due = 2 * thread.number > thread.course.max_rounds or len(waiting) >= left
+    closed = (Standing.ANSWERED, Standing.EXHAUSTED)
+    asked = [question.standing for question in thread.sub_questions]
+    idle = bool(thread.rounds and asked) and all(standing in closed for standing in asked)
+    due = 2 * thread.number > thread.course.max_rounds or len(waiting) >= left or idle
     return waiting[0] if waiting and due else None
 
 

@@ -33,6 +33,15 @@ def test_s4_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, 
     assert forced_subject(roomy) is None
 
 
+def test_s4_a_subject_is_forced_as_soon_as_no_question_is_open() -> None:
+    waiting = subject("Ardal", 0)
+    closed = (replace(asked(1), standing=Standing.ANSWERED), replace(asked(2), standing=Standing.EXHAUSTED))
+    state = thread(one_round(), max_rounds=9, subjects=(waiting,), sub_questions=closed)
+    assert forced_subject(state) == waiting
+    assert forced_subject(replace(state, sub_questions=(*closed, asked(3)))) is None
+    assert forced_subject(replace(state, rounds=())) is None, "the first round is the analyst's"
+
+
 def test_s4_no_subject_is_forced_once_each_had_a_round() -> None:
     assert forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
 
