@@ -23,7 +23,7 @@ from corrobora.storage.database import Database
 TASK = "corrobora.attempt"
 POLL_SECONDS = 1.0
 HEARTBEAT_SECONDS = 1.0
-DEAD_AFTER_SECONDS = 5.0  # five missed heartbeats; the same in every worker, or one prunes another
+DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats: a busy machine is not dead; the same in every worker
 _PRUNE_AFTER_SECONDS = 600.0  # rows of long-gone workers; the sweeper decides who is dead, not this
 _PAUSE_SECONDS = 0.5
 

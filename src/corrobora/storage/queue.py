@@ -100,7 +100,7 @@ class Queue:
 
         `execute` ends its attempt with `Runs.finish`. If it raises, the run is marked failed, except that the run goes
         on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
-        cancelled, and their runs are handed back. A dead worker's runs are taken over after five missed heartbeats.
+        cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats.
         """
         worker = AttemptWorker(
             self._database,
@@ -130,8 +130,9 @@ class Queue:
         """Close what dead workers left, queue what should go on, and give due schedules their turn.
 
         Three statements, each safe in every worker at once. `lost` are job rows that this process knows it has lost.
+        What it works on itself is not dead, however long the machine was asleep.
         """
-        values = self._with({"lost": list(lost), "attempts": _MAX_ATTEMPTS})
+        values = self._with({"lost": list(lost), "mine": list(self._active), "attempts": _MAX_ATTEMPTS})
         swept = await self._database.row(sql.SWEEP, values, where="sweeping")
         again = await self._database.row(sql.RECONCILE, self._with({}), where="reconciling runs")
         turns = await self._schedules.tick(TASK, SHARED)

@@ -58,7 +58,7 @@ SELECT pg_notify(%(channel)s, id) FROM wanted
 SWEEP: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
-    WHERE j.status = 'doing' AND j.task_name = %(task)s AND (
+    WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[]) AND (
         w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s) OR j.id = ANY(%(lost)s::bigint[]))
     FOR UPDATE OF j SKIP LOCKED
 ), ended AS (

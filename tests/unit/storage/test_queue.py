@@ -326,6 +326,30 @@ async def test_a_pruned_worker_goes_on(database: Database) -> None:
         assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
 
 
+async def test_who_works_on_a_run_does_not_take_himself_for_dead_after_a_long_sleep(database: Database) -> None:
+    runs, queue, begun, end = Runs(database), Queue(database), asyncio.Event(), asyncio.Event()
+
+    async def execute(run: RunId, epoch: int) -> None:
+        begun.set()
+        await end.wait()
+        await runs.finish(run, epoch, RunStatus.DONE)
+
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run, own=True)
+    work = asyncio.create_task(queue.run_worker(execute, until=[run]))
+    await begun.wait()
+    closed = 0
+    for _ in range(20):  # its own sweeper looks as well, whenever it likes
+        await database.run("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+        closed += (await queue.sweep()).closed
+    standing = (await runs.get(run)).status
+    end.set()
+    await work
+    assert (closed, standing) == (0, RunStatus.RUNNING)
+    row = await runs.get(run)
+    assert (row.status, row.epoch) == (RunStatus.DONE, 1)
+
+
 async def test_higher_priority_goes_first(database: Database) -> None:
     runs, queue, seen = Runs(database), Queue(database), list[tuple[str, int]]()
     low, high = [await runs.create(Request("Which?")) for _ in range(2)]
