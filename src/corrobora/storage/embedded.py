@@ -20,7 +20,7 @@ from corrobora.storage.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, Run
 from corrobora.storage.processes import FileLock, UserList, hold, server_account
 
 _START_WAIT_SECONDS = 180.0
-_STOP_WAIT_SECONDS = 15.0
+_STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
