@@ -6,6 +6,7 @@ Knows markers, sentences and stored quotes. Uses no model and no network: a repo
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,10 +18,15 @@ from corrobora.policies.sentences import sentences
 from corrobora.policies.support import support
 
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")
-_LOOSE = re.compile(r"[\[(［]\s*(S\d{1,9})\s{0,2}[:：,]?\s{0,2}(C\d{1,9})\s*[\])］]?")
+_ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
+_MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
+_LOOSE = re.compile(rf"[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
+_PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
+_MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
+_MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
 _KEPT = (Support.SUPPORTED, Support.PARTLY, Support.UNCITED)
 
 
@@ -39,7 +45,8 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
     """Keep only what the evidence carries (DESIGN 10.2, 10.3).
 
     Markers that resolve to nothing go; URLs and links that a writer typed go; a cited sentence that its quotes do not
-    support, or contradict, goes. Headings, tables, rules and code-written connectives stay.
+    support, or contradict, goes; so does a line that was written again and again. Headings, tables, rules and
+    code-written connectives stay.
     """
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -48,7 +55,11 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
     lines: list[str] = []
     checks: list[SentenceCheck] = []
     markers = gone = 0
+    times: Counter[str] = Counter()
     for line in body.split("\n"):
+        if _repeated(line.strip(), times):
+            gone += 1
+            continue
         kept, found, lost, dropped = _line(line, by_marker)
         checks += found
         markers += lost
@@ -58,9 +69,25 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
     return Checked(Draft(draft.title, _tidy(lines)), tuple(checks), markers, gone, urls)
 
 
+def _repeated(line: str, times: Counter[str]) -> bool:
+    """Count a line and say whether it was written too often (safety M30); headings and tables may come again."""
+    if line.startswith(("#", "|", "```")) or not any(letter.isalpha() for letter in line):
+        return False
+    times[line] += 1
+    return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
+
+
 def normalized(text: str) -> str:
-    """Write every unambiguous marker in the one form `[S1:C2]` (safety M25)."""
-    return _LOOSE.sub(r"[\1:\2]", text)
+    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (safety M25)."""
+
+    def whole(match: re.Match[str]) -> str:
+        source, found = "", ""
+        for part in _PART.finditer(match.group(1).upper()):
+            source = part.group(1) or source  # [S1:C2, C3] means two passages of one source
+            found += f"[{source}:{part.group(2)}]"
+        return found
+
+    return _LOOSE.sub(whole, text)
 
 
 def _without_urls(text: str) -> tuple[str, int]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Support
-from corrobora.engine.verify import MARKER, checked
+from corrobora.engine.verify import MARKER, checked, normalized
 
 TEXT = (
     "Verifiers SHALL NOT impose other rules (e.g., mixtures of characters) for secrets. Verifiers SHALL NOT require "
@@ -170,3 +172,54 @@ def test_g1_a_quote_put_together_from_two_places_is_no_fact(made: tuple[list[Fac
     assert Fact.quoted(document, passage, spliced) is None
     assert Fact.quoted(document, passage, facts[0].quote.replace("weighs", "weighed")) is None
     assert Fact.quoted(document, passage, facts[1].quote) is not None
+
+
+WHOLE = "However, verifiers SHALL force a change after a compromise."
+FORMS = {
+    "[S1 C1]": "[S1:C1]",
+    "[S1:C1": "[S1:C1]",
+    "(S1:C1)": "[S1:C1]",
+    "［S1：C1］": "[S1:C1]",
+    "[s1:c1]": "[S1:C1]",
+    "[S1:C1, S9:C9]": "[S1:C1]",
+    "[S1:C1; S9:C9; S1:C1]": "[S1:C1][S1:C1]",
+    "[S9:C9, C8][S1:C1]": "[S1:C1]",
+}
+
+
+@pytest.mark.parametrize("given_form", FORMS)
+def test_m24_m25_malformed_and_foreign_markers_become_known_ones_or_nothing(given_form: str) -> None:
+    found = checked(Draft("t", f"{WHOLE} {given_form}"), [_fact()])
+    assert found.draft.body == f"{WHOLE} {FORMS[given_form]}"
+    assert found.removed_markers == given_form.upper().count("C") - FORMS[given_form].count("C")
+
+
+def test_m25_two_passages_of_one_source_in_one_bracket_are_two_markers() -> None:
+    assert normalized("x [S1:C1, C2; S3:C4] y (see S1)") == "x [S1:C1][S1:C2][S3:C4] y (see S1)"
+
+
+@given(st.text(alphabet="[](SsCc:;, 019］［", max_size=200))
+def test_m25_normalizing_twice_changes_nothing_more(text: str) -> None:
+    once = normalized(text)
+    assert MARKER.findall(normalized(once)) == MARKER.findall(once)
+
+
+def test_m28_of_ten_thousand_citations_of_a_sentence_a_few_stay() -> None:
+    found = checked(Draft("t", f"{WHOLE} " + "[S1:C1]" * 10_000), [_fact()])
+    assert found.draft.body.count("[S1:C1]") == LIMITS.citations_per_sentence
+    assert found.removed_markers == 10_000 - LIMITS.citations_per_sentence
+    assert checked(Draft("t", "[S1:C1, " * 10_000), [_fact()]).draft.body.count("SHALL") == 0
+
+
+def test_m30_a_paragraph_written_again_and_again_is_cut_and_counted() -> None:
+    body = "\n\n".join(["### Part", f"{WHOLE} [S1:C1]"] * 500)
+    found = checked(Draft("t", body), [_fact()])
+    assert found.draft.body.count(WHOLE) == 3
+    assert found.removed_sentences == 497
+
+
+def test_m26_m27_addresses_images_and_links_that_a_writer_typed_go() -> None:
+    typed = "![x](https://e.example/p.png) See https://e.example/x?k=1 or [this](http://e.example)."
+    found = checked(Draft("t", f"{typed} {WHOLE} [S1:C1]"), [_fact()])
+    assert "e.example" not in found.draft.body
+    assert found.removed_urls == 3
