@@ -68,7 +68,7 @@ class Fleet:
         """Wait until so many answers are committed: progress, not time, triggers what comes next."""
         self.until(lambda lines: sum(line.what == "C" for line in lines) >= count, f"{count} committed answers")
 
-    def until(self, reached: Callable[[list[Line]], bool], what: str, *, patience_seconds: float = 120.0) -> None:
+    def until(self, reached: Callable[[list[Line]], bool], what: str, *, patience_seconds: float = 900.0) -> None:
         """Wait until the ledger shows it; fail the test if it never does."""
         end = time.monotonic() + patience_seconds
         while not reached(self.lines()):

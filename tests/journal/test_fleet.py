@@ -29,7 +29,7 @@ async def submitted(database: Database, count: int) -> list[RunId]:
 
 async def assert_whole(database: Database, fleet: Fleet, made: list[RunId]) -> None:
     """Every run finished once, every call answered once in the journal, no answer misplaced, no event missing."""
-    standing = await Queue(database).wait(made, timeout_seconds=180)
+    standing = await Queue(database).wait(made, timeout_seconds=900)
     assert set(standing.values()) == {RunStatus.DONE}
     fleet.until(lambda lines: sum(line.what == "F" for line in lines) >= len(made), "finished runs")
     lines = fleet.lines()
