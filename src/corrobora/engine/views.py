@@ -5,6 +5,7 @@ Knows which parts of the state a role may see. Decides nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -71,10 +72,22 @@ def _angle(thread: ThreadState) -> str:
 
 
 def best(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
-    """The best facts: answering ones, better grades, higher confidence; ties by id, so that order is stable."""
+    """The best facts: answering ones, better grades, higher confidence; ties by id, so that order is stable.
+
+    Where not all are shown, each sub-question and each source has its best ones among them: no long document and no
+    easy question hides the others.
+    """
     grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
     ranked = sorted(facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.id))
-    return tuple(ranked[:limit])
+    if len(ranked) <= limit:
+        return tuple(ranked)
+    seen: Counter[tuple[str, str]] = Counter()
+    turn: dict[str, int] = {}
+    for fact in ranked:
+        turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
+        seen.update((answer, fact.source) for answer in fact.answers)
+    kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
+    return tuple(fact for fact in ranked if fact.id in kept)
 
 
 def learned(thread: ThreadState) -> Learned:

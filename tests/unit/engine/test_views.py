@@ -72,3 +72,14 @@ def test_a_failed_part_is_named_as_uncovered_and_a_short_report_is_shorter() -> 
     assert (material.uncovered, [part.title for part in material.parts]) == (("Lost",), ["Kept"])
     assert shortened(material).words_max <= 700
     assert shortened(material).words_min == 0
+
+
+def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another() -> None:
+    many = [
+        fact(f"The harbour of Ardal has pier {n}.", source="S1", answers=("sq-1",), confidence=0.9) for n in range(20)
+    ]
+    other = fact("The harbour was opened in 1874.", source="S2", answers=("sq-2",), confidence=0.1)
+    shown = best((*many, other), 5)
+    assert other in shown
+    assert len(shown) == 5
+    assert best((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"

@@ -28,6 +28,7 @@ from corrobora.policies.vocabulary import (
     Equivalence,
     aliases,
     equivalences,
+    joined,
     named_after,
     paired,
     phrased,
@@ -51,7 +52,8 @@ _OF_THE_KIND = 0.8
 _SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
 _SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 _WHEN = frozenset((Wants.DATE, Wants.CLOCK))
-_FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b")  # asks for advice, not for a duty
+# asks for advice, not for a duty
+_FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 
 
@@ -142,7 +144,7 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
     """Measure which share of a sub-question's topic words its facts hold, other names of things counted."""
     topic = weighed(part.text).topic
     own = [fact for fact in facts if part.id in fact.answers]
-    other_names = aliases(topic, pairs)
+    other_names = {**joined(part.text), **aliases(topic, pairs)}
     texts = evidence_texts(own)
     held = frozenset(term for text in texts for term in read_as(stems(text), other_names))
     share = len(topic & held) / len(topic) if topic else 1.0

@@ -36,6 +36,7 @@ _ROWS = 8
 _WEAK, _WEAK_ALONE, _WEAK_BROAD = 0.45, 0.6, 0.3  # of the best; a question for one thing needs less
 _FURTHER = 0.6  # of the best statement's worth, for what answers no sub-question
 _FURTHER_MOST = 5
+_FRESH_SOURCE = 0.2  # of the best worth is enough for a source that a long report has not cited yet (S3)
 _COUNTERPART = 0.9  # of a statement's worth has its counterpart in another edition
 _ENOUGH, _ENOUGH_BROAD = 8, 14  # statements of one section, unless more words are asked for
 
@@ -177,18 +178,21 @@ def _filled(
     room = max(60, int(most * 0.8) if least < most * 0.8 else most)
     chosen: list[list[Ranked]] = [[] for _ in plots]
     used: set[str] = set()
+    sources: set[str] = set()
     spent = 0
     for turn in range(_STATEMENTS):
         took = False
         for at, order in enumerate(orders):
             if turn >= len(order) or order[turn].fact.id in used:
                 continue
-            if spent >= least and (_weak(order, turn, bounds[at][0]) or turn >= bounds[at][1]):
+            fresh = least > 0 and order[turn].fact.source not in sources and not _weak(order, turn, _FRESH_SOURCE)
+            if spent >= least and not fresh and (_weak(order, turn, bounds[at][0]) or turn >= bounds[at][1]):
                 continue
             cost = len(order[turn].fact.quote.split())
             if spent and spent + cost > room:
                 continue
             used.add(order[turn].fact.id)
+            sources.add(order[turn].fact.source)
             chosen[at].append(order[turn])
             spent += cost
             took = True
