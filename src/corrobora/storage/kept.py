@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Connection = AsyncConnection[TupleRow]
 
-MAX_BYTES = 32_000_000
-_POSTING_BYTES = 10  # a document, its code, its score
+MAX_BYTES = 64_000_000
+_POSTING_BYTES = 6  # a document and its code
 
 # One statement is one snapshot: a fold that runs meanwhile can neither hide nor double a passage. An array behind a
 # select is not looked into by the planner, so that one plan serves all questions.

@@ -6,8 +6,8 @@ Does not know SQL, passages, titles or links: it ranks numbers, dead ones includ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,28 +20,14 @@ Scores = NDArray[np.float32]
 
 K1 = 0.9
 B = 0.5
-NOTHING = np.empty(0, np.int32)
 
 
-@dataclass(slots=True, eq=False)
-class Blob:
-    """The postings of one term in all segments together, or in the outbox; they never change."""
+class Blob(NamedTuple):
+    """The postings of one term in all segments together, or in the outbox."""
 
     term: int
     docs: Ints
     codes: Codes
-    _scores: Scores | None = field(default=None, init=False, repr=False)
-    _scored_at: tuple[float, float] = field(default=(0.0, 0.0), init=False, repr=False)
-
-    def scores(self, table: Scores, average: float, weight: float) -> Scores:
-        """Return what each document gets for this term; the last answer is kept until the totals change.
-
-        `table` is that of `average`.
-        """
-        if self._scores is None or self._scored_at != (average, weight):
-            self._scores = table.take(self.codes) * np.float32(weight)
-            self._scored_at = average, weight
-        return self._scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +65,13 @@ class Ranked(NamedTuple):
 
 
 class Scorer:
-    """Scores postings. Keeps one buffer, as long as the span of the passage numbers, between questions."""
+    """Scores postings. Keeps its arrays between questions: as long as the span of the passage numbers, or the lists."""
 
     def __init__(self) -> None:
         self._buffer = np.zeros(1024, np.float32)
+        self._marks = np.empty(1024, np.bool_)
+        self._places = np.empty(1024, np.intp)
+        self._scores = np.empty(1024, np.float32)
         self._size = 0  # of the part that the last question used; it begins with the passage `_lowest`
         self._lowest = 0
         self._average = -1.0
@@ -94,35 +83,83 @@ class Scorer:
         The sum of a document is built in a fixed order of terms, so equal content gives equal bits whatever the
         segments are.
         """
+        self._lowest, self._size = postings.lowest, 0
         frequencies = postings.frequencies
         if not frequencies:
-            self._size = 0
-            return Ranked(NOTHING, np.empty(0, np.float32))
-        average = postings.total_length / max(1, postings.n_docs)
-        table = self._impacts(average)
+            return Ranked(np.empty(0, np.int32), np.empty(0, np.float32))
         blobs = sorted(postings.blobs, key=lambda blob: (frequencies[blob.term], blob.term))
         weights = {term: idf(postings.n_docs, frequency) for term, frequency in frequencies.items()}
-        scores = np.concatenate([blob.scores(table, average, weights[blob.term]) for blob in blobs])
-        self._lowest = postings.lowest
-        places = np.subtract(np.concatenate([blob.docs for blob in blobs]), self._lowest, dtype=np.intp)
-        buffer = self._cleared(postings.highest - postings.lowest + 1)
-        np.add.at(buffer, places, scores)  # in the order given: one sum after the other for each document
-        ids, found = _best(buffer, places, [len(blob.docs) for blob in blobs], limit)
+        self._reserve(postings.highest - postings.lowest + 1, sum(frequencies.values()))
+        table = self._impacts(postings.total_length / max(1, postings.n_docs))
+        end = 0
+        for blob in blobs:
+            part = slice(end, end := end + len(blob.docs))
+            np.subtract(blob.docs, self._lowest, out=self._places[part])
+            scores = table.take(blob.codes, out=self._scores[part], mode="clip")
+            scores *= np.float32(weights[blob.term])
+        np.add.at(self._buffer[: self._size], self._places[:end], self._scores[:end])  # one after the other, in order
+        ids, found = self._best([len(blob.docs) for blob in blobs], limit)
         return Ranked((ids + self._lowest).astype(np.int32), found)
 
-    def _cleared(self, size: int) -> Scores:
-        self._size = size
-        if len(self._buffer) < size:
-            self._buffer = np.zeros(int(size * 1.25) + 1024, np.float32)
+    def _reserve(self, span: int, n: int) -> None:
+        """Have room for `n` postings, and a zero for every passage of the span."""
+        if len(self._buffer) < span:
+            self._buffer = np.zeros(int(span * 1.25) + 1024, np.float32)
+            self._marks = np.empty(len(self._buffer), np.bool_)
         else:
-            self._buffer[:size] = 0
-        return self._buffer[:size]
+            self._buffer[:span] = 0
+        if len(self._places) < n:
+            self._places, self._scores = np.empty(int(n * 1.25), np.intp), np.empty(int(n * 1.25), np.float32)
+        self._size = span
 
     def _impacts(self, average: float) -> Scores:
         """Return the table for an average length; it is the same until something is written."""
         if average != self._average:
             self._average, self._table = average, impacts(average)
         return self._table
+
+    def sum_of(self, postings: Postings, weights: Mapping[int, float], ids: Sequence[int]) -> list[float]:
+        """Return for `ids` the sum of BM25 times the weight of each term; what `score_of` tells stays as it is."""
+        frequencies = postings.frequencies
+        table = self._impacts(postings.total_length / max(1, postings.n_docs))
+        wanted = np.array(ids, np.int32)
+        order = np.argsort(wanted)
+        rising = wanted[order]
+        sums = np.zeros(len(ids), np.float32)
+        for blob in sorted(postings.blobs, key=lambda blob: (frequencies[blob.term], blob.term)):
+            weight = np.float32(idf(postings.n_docs, frequencies[blob.term]))
+            at = np.minimum(np.searchsorted(rising, blob.docs), len(rising) - 1)
+            held = rising[at] == blob.docs
+            sums[order[at[held]]] += table.take(blob.codes[held]) * weight * np.float32(weights[blob.term])
+        return sums.tolist()
+
+    def _best(self, sizes: Sequence[int], limit: int) -> tuple[Places, Scores]:
+        """Select the best: the k-th best score among holders of the rarest terms is a valid lower bound for the rest.
+
+        `sizes` are those of the lists of the terms, the rarest first.
+        """
+        buffer = self._buffer[: self._size]
+        n = 0
+        lists = 0
+        for size in sizes:
+            n += size
+            lists += 1
+            if n >= limit * lists * 2:
+                break
+        floor = np.float32(0)
+        depth = limit * lists  # a document may stand in every one of the lists
+        if n > depth:
+            scores = buffer[self._places[:n]]
+            floor = np.partition(scores, n - depth)[n - depth]
+        compare = np.greater_equal if floor > 0 else np.greater
+        ids = np.flatnonzero(compare(buffer, floor, out=self._marks[: self._size]))
+        found = buffer[ids]
+        if len(ids) > limit * 4:
+            cut = np.partition(found, len(found) - limit)[len(found) - limit]
+            keep = found >= cut
+            ids, found = ids[keep], found[keep]
+        order = np.lexsort((ids, -found))[:limit]
+        return ids[order], found[order]
 
     def score_of(self, ids: Sequence[int]) -> list[float]:
         """Return the scores that the last `rank` gave to `ids`; 0.0 for those without any term."""
@@ -140,30 +177,3 @@ def impacts(average: float) -> Scores:
     norm = K1 * (1 - B + B * LENGTHS / max(average, 1e-9))
     frequency = np.arange(256, dtype=np.float64)[:, None]
     return (frequency * (K1 + 1) / np.maximum(frequency + norm[None, :], 1e-9)).astype(np.float32).ravel()
-
-
-def _best(buffer: Scores, places: Places, sizes: Sequence[int], limit: int) -> tuple[Places, Scores]:
-    """Select the best: the k-th best score among holders of the rarest terms is a valid lower bound for the rest.
-
-    `places` holds the lists of the terms one after the other, the rarest first.
-    """
-    n = 0
-    lists = 0
-    for size in sizes:
-        n += size
-        lists += 1
-        if n >= limit * lists * 2:
-            break
-    floor = np.float32(0)
-    depth = limit * lists  # a document may stand in every one of the lists
-    if n > depth:
-        scores = buffer[places[:n]]
-        floor = np.partition(scores, n - depth)[n - depth]
-    ids = np.flatnonzero((buffer >= floor) & (buffer > 0)) if floor <= 0 else np.flatnonzero(buffer >= floor)
-    found = buffer[ids]
-    if len(ids) > limit * 4:
-        cut = np.partition(found, len(found) - limit)[len(found) - limit]
-        keep = found >= cut
-        ids, found = ids[keep], found[keep]
-    order = np.lexsort((ids, -found))[:limit]
-    return ids[order], found[order]

@@ -67,7 +67,7 @@ async def test_what_is_kept_gives_what_a_first_reading_gives_after_every_change(
 
 async def test_postings_are_read_once_while_the_segments_are_the_same(database):
     await shelves.fill(database, [shelves.made(at) for at in range(300)], batch=300)
-    roomy, narrow = Kept(["lib"]), Kept(["lib"], 3_000)
+    roomy, narrow = Kept(["lib"]), Kept(["lib"], 1_800)
     before = {question: await ranked(database, roomy, question) for question in ("king", "n17", "queen")}
     for question, found in before.items():
         assert await ranked(database, narrow, question) == found != []
