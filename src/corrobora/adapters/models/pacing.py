@@ -54,8 +54,8 @@ class Gate:
     the calls in flight; from then on it climbs by one after many good calls. A refusal at a level that did work is
     about rate, not about calls at once: the limit stays, and after two in a row new calls wait as long as asked.
     After failures in a row, or refusals in a row of calls that were alone, the gate lets one probe through every two
-    seconds; the others wait for its outcome. Only a call that was sent after the first of the failures can tell that
-    the provider is up: one that was in flight when the outage began may be answered in the middle of it.
+    seconds; the others wait for its outcome. Only a call that was sent after the first of the failures was known can
+    tell that the provider is up: one that was in flight when the outage began may be answered in the middle of it.
     """
 
     def __init__(self, name: str, pace: Pace | None = None, clock: Clock | None = None) -> None:
@@ -72,7 +72,8 @@ class Gate:
         self._failures = 0
         self._sent = 0
         self._open: set[int] = set()  # numbers of the calls in flight
-        self._since = 0  # number of the call that failed first in this row, or of the refused one that ended it
+        self._since = 0  # number of the call that failed first in this row
+        self._told_by = 0  # number of the last call that was sent before that was known
         self._reached = False
         self._down_since: float | None = None
         self._next_probe = 0.0
@@ -166,7 +167,7 @@ class Gate:
         self._reached = True
         self._refused = 0
         self._proven = max(self._proven, slot.level)
-        if slot.number > self._since:
+        if slot.number > self._told_by:
             self._failures = 0
             if self._down_since is not None:
                 self._down_since = None
@@ -193,7 +194,7 @@ class Gate:
                 asked = min(retry_after, LIMITS.retry_after_max_seconds)
                 self._hold_until = max(self._hold_until, self._clock.now() + asked)
         if self._refused >= self._pace.down_after and self.in_flight == 1:  # fewer at once would not help
-            self._since = slot.number
+            self._told_by = slot.number
             self._go_down()
 
     def failed(self, slot: Slot, *, reached: bool) -> None:
@@ -204,7 +205,7 @@ class Gate:
         """
         self._reached = self._reached or reached
         if not self._failures:
-            self._since = slot.number
+            self._since, self._told_by = slot.number, self._sent
         self._failures += 1
         undecided = sum(number > self._since for number in self._open if number != slot.number)
         if self._failures >= max(self._pace.down_after, undecided):

@@ -126,7 +126,10 @@ async def test_while_down_one_probe_in_two_seconds_goes_out_and_the_others_wait(
 
 
 def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
-    """Calls take 10 s, the outage lasts from 5 to 25: who was sent at 3 is answered at 13, in the middle of it."""
+    """Calls take 10 s, the outage lasts from 5 to 25: who was sent at 3 is answered at 13, in the middle of it.
+
+    The first call's connection is cut when it begins, so that calls sent later than a failed one are answered, too.
+    """
     sent: list[float] = []
 
     async def call(gate: Gate, begin: float) -> str:
@@ -135,7 +138,10 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
         while True:
             async with gate.slot() as slot:
                 sent.append(clock.now())
-                if 5 <= clock.now() < 25:
+                if clock.now() == 0:
+                    await clock.sleep(5)
+                    slot.failed()
+                elif 5 <= clock.now() < 25:
                     slot.failed()
                 else:
                     await clock.sleep(10)
