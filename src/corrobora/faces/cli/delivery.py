@@ -141,7 +141,8 @@ async def _delivered(
     if wanted.artifacts is not None:
         await _copy_files(workspace, row.id, wanted.artifacts)
     profile = workspace.profile(row.request)
-    threshold = profile.review.min_score if profile.review.judge or wanted.min_score is not None else None
+    threshold = profile.review.min_score if profile.review.judge else None
+    threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
     end = ended(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
     display.pause()
     if row.status.final or report or wanted.as_json:

@@ -109,12 +109,7 @@ def _without_report(row: RunRow, report: Mapping[str, object]) -> Ended:
 
 def score_of(report: Mapping[str, object]) -> float | None:
     """Return the judge's overall score; without one, the share of cited sentences that are supported."""
-    verdict = part(report, "verdict")
-    for holder, name in ((verdict, "overall"), (report, "supported_share"), (report, "overlap_score")):
-        value = holder.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-    scores = [float(v) for k, v in verdict.items() if k != "rationale" and isinstance(v, (int, float))]
+    scores = [float(value) for value in part(report, "verdict").values() if isinstance(value, (int, float))]
     return sum(scores) / len(scores) if scores else _supported(report)
 
 

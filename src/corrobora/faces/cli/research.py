@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypedDict, TypeVar, Unpack, cast
 
 import click
+from click.core import ParameterSource
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
@@ -33,6 +34,10 @@ from corrobora.settings import MINUTES_FORMS, Settings
 from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
 from corrobora.settings.profile import profile_of
 
+_OF_A_NEW_RUN = frozenset(
+    "library provider profile time deep max_rounds angles model fields plan plan_only yes deliver offline max_cost "
+    "accept_unknown_price max_tokens max_searches".split()
+)
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 
@@ -155,11 +160,20 @@ def as_unsaid(given: Mapping[str, object]) -> Flags:
 
 
 def _go_on(flags: Flags, settings: Settings, run: str) -> int:
-    """`--run-id`: the question is the stored run's; a second one would be ignored, so it is refused."""
+    """`--run-id`: what a run is, was said when it was made; saying it again would be ignored, so it is refused."""
     if flags["question"] is not None or flags["question_file"] is not None:
         raise UserError(
             "question_twice", f"The run {run} has its question.", next_step="Leave out the question, or --run-id."
         )
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name in _OF_A_NEW_RUN and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UserError(
+                "flag_of_a_new_run",
+                f"{option.opts[-1]} belongs to a new run: {run} goes on as it was asked for.",
+                next_step=f"Leave it out, or make a new run without --run-id. A plan: corrobora authorize {run}",
+            )
     stage = stage_named(flags["from_stage"]) if flags["from_stage"] else None
     wanted = wanted_of(flags, settings, until=flags["until_stage"])
     return resume_here(settings, checked_run(run), stage, wanted)

@@ -8,6 +8,8 @@ import pty
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from corrobora.faces.cli.research import research, run_flags, wanted_of
 from corrobora.settings import load_settings
 
@@ -40,6 +42,28 @@ def test_flag_run_id_and_from_stage(finished):
     assert again.code == 0
     assert "nothing was asked again" not in again.err
     assert shell("research", QUESTION, "-l", "docs", "-q", "--from-stage", "deliver").code == 2
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--deliver", "folder:out"), ("-l", "docs"), ("--profile", "rounds"), ("--time", "3"), ("--yes",), ("--deep",),
+        ("-s", "max_rounds=2"), ("--model", "anthropic:x"), ("--angles", "3"), ("--max-tokens", "5"), ("--offline",),
+    ],
+)  # fmt: skip
+def test_flag_run_id_refuses_what_it_would_ignore(finished, flags):
+    shell, run = finished
+    result = shell("research", "--run-id", run, *flags)
+    assert result.code == 2
+    assert "belongs to a new run" in result.complaint
+
+
+def test_flag_min_score_counts_for_a_run_that_goes_on(filled):
+    made = filled("research", *RUN, "-p", "angles", "--json", "--min-score", "0.1")
+    run = json.loads(made.out)["run_id"]
+    for again in (("research", "--run-id", run), ("resume", run)):
+        codes = [filled(*again, "-q", "--min-score", score).code for score in ("1.0", "0.1")]
+        assert (made.code, codes) == (0, [4, 0])
 
 
 def test_flag_output(filled):
