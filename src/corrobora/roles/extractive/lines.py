@@ -25,6 +25,7 @@ _OPENING = 400  # characters: who or what a source is about is said first
 _HEADING_CHARS = 120
 _REFERENCES = re.compile(r"(?i)\b(?:references|bibliography|works cited|further reading|see also)\b")
 _CONTENTS = re.compile(r"(?i)^(?:table of )?contents$|^list of (?:tables|figures)$|^inhalt(?:sverzeichnis)?$")
+_VALUE = re.compile(r": .*\d")
 _MAIL_HEAD = re.compile(r"(?i)(?:from|to|cc|bcc|date|sent|subject|reply-to|betreff|von|an|objet|asunto): ")
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 _TELLING_CELL = 8  # words of a cell that is a sentence
@@ -237,6 +238,8 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
         return True
     if len(read) > _HEADING_CHARS or read[-1:] in ".!:;,|" or "\n" in text[span.start : span.end]:
         return False
+    if _VALUE.search(read) or text[: span.start].rstrip().endswith(":"):
+        return False  # a label with its value, and the example after a colon
     alone = text[max(0, span.start - 2) : span.start] in ("", "\n\n") and text[span.end : span.end + 2] == "\n\n"
     return alone and text[span.start] not in "-*•|"
 

@@ -40,3 +40,27 @@ def test_undated_sources_contradict_and_stay_open():
 
 def test_one_edition_does_not_contradict_itself():
     assert contradictions(facts_of(OLD_DOCUMENT)) == ()
+
+
+def test_a_term_that_was_replaced_everywhere_is_told_once():
+    old = "The fitter writes each firing of a kiln into the black list. The guild reads the black list once in a month."
+    new = old.replace("black list", "block list")
+    facts = facts_of(
+        document(1, "Rules", old, "2015 edition", "2015"), document(2, "Rules", new, "2021 edition", "2021"),
+        question="What does the fitter write into the list and the guild read?", parts=(),
+    )  # fmt: skip
+    found = [one.difference for one in contradictions(facts)]
+    assert len(found) == len(set(found)) <= 1
+
+
+def test_two_models_and_two_quarters_do_not_contradict_each_other():
+    one, other = "The kiln must be cleaned every 3 months.", "The kiln must be cleaned every 6 months."
+    question = "How often must the kiln be cleaned?"
+
+    def differ(first: str, second: str) -> bool:
+        return bool(contradictions(facts_of(document(1, first, one), document(2, second, other), question=question,
+                                            parts=())))  # fmt: skip
+
+    assert differ("Notes of Ruth on kilns", "Care of kilns")
+    assert not differ("Kiln K7 manual", "Kiln K9 manual")
+    assert not differ("Report on the first quarter of 2024", "Report on the second quarter of 2024")

@@ -51,3 +51,34 @@ def test_a_turn_of_a_talk_is_quoted_with_the_question_it_answers() -> None:
     assert "Where do we meet on Saturday?" in grew
     assert "next to the bridge" in grew
     assert "I shall come" not in grew
+
+
+def test_a_demonstrative_with_its_noun_needs_nothing_before_it() -> None:
+    text = "The size of the plots had no influence. These results suggest that flowers help wild bees."
+    assert quote(text, "flowers help", "What helps wild bees?").startswith("These results")
+    text = "The clay is dried on racks. This removes the water before the firing."
+    assert quote(text, "removes the water", "What removes the water?").startswith("The clay is dried")
+
+
+def test_a_question_of_the_source_is_quoted_with_its_answer() -> None:
+    text = "Is the kiln safe?\n\nYes, if the door is shut. It cools slowly.\n\nMay it stand outside?\n\nNo."
+    for holds in ("Is the kiln safe", "Yes, if"):
+        assert quote(text, holds, "Is the kiln safe?").startswith("Is the kiln safe?\n\nYes, if the door is shut.")
+    assert "outside" not in quote(text, "Is the kiln safe", "Is the kiln safe?")
+
+
+def test_a_row_is_quoted_down_from_the_heads_of_its_table() -> None:
+    text = "Faults are rare.\n\nFault | Remedy\nSmoke | Open the door\nNoise | Call the fitter"
+    assert quote(text, "Smoke", "What helps against smoke?") == "Fault | Remedy\nSmoke | Open the door"
+    assert quote(text, "Fault |", "Which faults are there?").endswith("Call the fitter")
+
+
+def test_the_reason_that_follows_is_quoted_with_what_it_explains() -> None:
+    text = "The old kiln will be sold in April. Reasons: high costs and a cracked floor. Tea is served at five."
+    grew = quote(text, "will be sold", "Why will the old kiln be sold?")
+    assert grew.endswith("a cracked floor.")
+
+
+def test_after_a_colon_without_a_list_only_the_next_paragraph_is_taken() -> None:
+    text = "An example of a valid command is the following:\n\nkiln --hot 900\n\nThe weather was fine on that day."
+    assert quote(text, "An example", "What is a valid command?").endswith("kiln --hot 900")

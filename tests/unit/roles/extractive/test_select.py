@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, facts_of
+from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of
 
 from corrobora.roles.extractive.select import diverse, ranked, said
 
@@ -33,3 +33,18 @@ def test_what_differs_answers_a_question_for_change():
         one.fact.id: one.worth for one in ranked("How did kiln rules change?", FACTS, compared=frozenset({first}))
     }
     assert boosted[first] > by[first]
+
+
+def test_what_explains_a_thing_comes_before_what_mentions_it_more_often():
+    text = (
+        "A saggar or two saggars may crack when the saggar is wet. A saggar is a box of clay that shields pots. "
+        "Some potters stack saggars."
+    )
+    best = ranked("What is a saggar?", facts_of(document(5, "Notes", text), question="What is a saggar?", parts=()))[0]
+    assert best.core.startswith("A saggar is a box")
+
+
+def test_a_statement_says_which_share_of_the_question_it_holds_and_whether_it_is_of_its_kind():
+    by = {one.core: one for one in ranked("How hot may a thermal chamber be opened?", FACTS)}
+    assert all(0.0 <= one.share <= 1.0 for one in by.values())
+    assert {one.fits for one in by.values()} == {True, False}
