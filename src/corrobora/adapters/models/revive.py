@@ -25,8 +25,10 @@ from corrobora.roles.plan import Refinement, Shortfall
 from corrobora.roles.quoting import literal
 from corrobora.roles.reflect import Learned
 from corrobora.roles.scout import Shortlist, Shortlisted, Sweep
+from corrobora.roles.synthesize import Material
 
 _URL = re.compile(r"https?://[^\s<>\"'\])}]{1,2000}")
+_CITED = re.compile(r"\b(S\d{1,9})\s{0,2}[:：,]?\s{0,2}(C\d{1,9})\b", re.IGNORECASE)
 _WEAK = 0.5  # below this, evidence for a key claim counts as weak (S0, trigger 1)
 
 
@@ -226,6 +228,16 @@ def draft(_given: object, filled: wire.WireDraft) -> Draft:
     return Draft(title, body)
 
 
+def report(given: Material, filled: wire.WireDraft) -> Draft:
+    """Take a draft; one that cites none of the facts it was given is no report, however well it reads."""
+    made = draft(given, filled)
+    known = {(fact.source.upper(), fact.passage.upper()) for part in given.parts for fact in part.facts}
+    cited = {(source.upper(), passage.upper()) for source, passage in _CITED.findall(made.body)}
+    if given.purpose == "report" and known and not known & cited:
+        raise Unusable("No sentence of `body` cites a fact: its marker, such as [S1:C2], follows each sentence.")
+    return made
+
+
 def verdict(_given: object, filled: wire.WireVerdict) -> Verdict:
     """Take the scores as they are; whether they pass is computed elsewhere."""
     return Verdict(
@@ -260,7 +272,7 @@ REVIVE: dict[str, Callable[[Any, Any], Any]] = {
     "scout": shortlist,
     "extract": extraction,
     "reflect": proposal,
-    "synthesize": draft,
+    "synthesize": report,
     "summarize": draft,
     "critique": lambda _given, filled: Critique(_texts(filled.problems), filled.summary),
     "revise": draft,

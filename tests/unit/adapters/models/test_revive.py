@@ -139,3 +139,14 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
     assert (made.url, made.next_topic) == ("", "see now")
     asked = revive("reflect", replace(filled, url="https://ok.example/a"), question="What says https://ok.example/a ?")
     assert asked.url == "https://ok.example/a"
+
+
+def test_m23_a_report_that_cites_nothing_it_was_given_goes_back_to_its_writer():
+    marker = FACTS[0].marker
+    kept = marker, marker.lower(), marker.replace(":", " "), f"[{marker.strip('[]')}, S99:C99]"
+    assert [revive("synthesize", wire.WireDraft("T", f"It is so {each}.")).title for each in kept] == ["T"] * 4
+    for body in ("A fine essay without a source.", "It is so [S99:C99].", "It is so [1]. https://a.example"):
+        with pytest.raises(Unusable, match="No sentence of `body` cites a fact"):
+            revive("synthesize", wire.WireDraft("T", body))
+    assert revive("synthesize", wire.WireDraft("T", "Nothing was found."), parts=()).body == "Nothing was found."
+    assert revive("summarize", wire.WireDraft("T", "A summary.")).body == "A summary."
