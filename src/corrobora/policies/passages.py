@@ -33,6 +33,8 @@ def cut(text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTE
     white space, or anywhere if it has none.
     """
     plain = text.isascii()
+    if plain and not headings and len(text) <= size:
+        return tuple(Cut(span.start, span.end, "") for span in _units(text, 0, len(text), size))
     found: list[Cut] = []
     open_: list[Span] = []
     used = 0

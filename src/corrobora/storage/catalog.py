@@ -129,7 +129,7 @@ class Catalog:
             if replaced:
                 await self._retire(connection, space, replaced, keep=list(known.values()))
             fresh = await self._insert(connection, space, [each for each in prepared if each.key not in known])
-        return [await self._result(each, known, fresh) for each in prepared]
+        return [fresh[each.key] if each.key in fresh else await self._old(each, known[each.key]) for each in prepared]
 
     async def _known(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, int]:
         """Return the numbers of the documents that are stored already."""
@@ -162,15 +162,8 @@ class Catalog:
         await segments.add(connection, space, ids, self._tokenizer.postings(fields), publishers)
         return stored
 
-    async def _result(
-        self,
-        each: _Prepared,
-        known: dict[_Key, int],
-        fresh: dict[_Key, Stored],
-    ) -> Stored:
-        if each.key in fresh:
-            return fresh[each.key]
-        number = known[each.key]
+    async def _old(self, each: _Prepared, number: int) -> Stored:
+        """Return what is stored of a document that was there before."""
         rows = await self._database.rows(
             "select id, starts, ends, heading from passage where source = %s order by place", (number,)
         )
@@ -235,8 +228,12 @@ class _Prepared:
         return Stored(source, passages, new=True)
 
     def numbered(self, number: int) -> Source:
-        origin = self.source.origin or self.sha
-        return replace(self.source, id=SourceId(f"S{number}"), snapshot=self.sha, origin=origin)
+        it = self.source  # spelled out: `replace` takes as long as to hash and to cut a short text
+        return Source(
+            SourceId(f"S{number}"),
+            *(it.title, it.url, self.sha, it.origin or self.sha, it.version, it.published, it.publisher, it.kind),
+            primary=it.primary,
+        )
 
     @property
     def meta(self) -> str:
@@ -279,11 +276,12 @@ def _cleaned(source: Source) -> Source:
 
 async def _numbers(connection: Connection, table: str, n: int) -> list[int]:
     cursor = await connection.execute(
-        "select nextval(s)::int4 from (select pg_get_serial_sequence(%s, 'id')::regclass s offset 0) x,"
-        " generate_series(1, %s)",
+        "select string_agg(nextval(s)::text, ' ')"
+        " from (select pg_get_serial_sequence(%s, 'id')::regclass s offset 0) x, generate_series(1, %s)",
         (table, n),
     )
-    return sorted(row[0] for row in await cursor.fetchall())
+    row = await cursor.fetchone()
+    return sorted(map(int, row[0].split())) if row else []
 
 
 async def _copy_rows(
