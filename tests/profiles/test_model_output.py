@@ -84,6 +84,13 @@ async def test_m32_m33_calls_of_tools_are_words() -> None:
     assert {name for name, _ in analyst.played} <= {role.prompt for role, _ in SAMPLES}
 
 
+async def test_m34_a_key_in_a_report_is_taken_out_and_the_report_says_so() -> None:
+    key = "sk-ant-api03-" + "A1b2C3d4" * 6
+    _, report, _ = await ran(synthesize=Draft("T", f"# T\n\nThe secret is {key}.\n"))
+    assert key not in report.markdown
+    assert any("looked like a key" in note for note in report.methodology.notes)
+
+
 async def test_c20_the_time_of_day_may_jump_without_ending_a_run() -> None:
     class Jumping(FakeClock):
         def wall(self) -> str:

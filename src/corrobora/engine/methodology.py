@@ -66,7 +66,11 @@ def methodology(found: Findings, checked: Checked, cited: int, run: Session) -> 
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
-        notes=tuple(dict.fromkeys((*_fallbacks(run), *(note for leaf in leaves for note in leaf.notes if note)))),
+        notes=tuple(
+            dict.fromkeys(
+                (*_fallbacks(run), *_secrets(checked), *(note for leaf in leaves for note in leaf.notes if note))
+            )
+        ),
     )
 
 
@@ -122,3 +126,8 @@ def _fallbacks(run: Session) -> list[str]:
     return [
         f"{count} x {role} was played by the next analyst in the chain ({why})" for (role, why), count in fallen.items()
     ]
+
+
+def _secrets(checked: Checked) -> list[str]:
+    gone = checked.removed_secrets
+    return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []

@@ -23,6 +23,10 @@ _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
 _LOOSE = re.compile(rf"[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
 _PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
+_SECRET = re.compile(  # what keys of common services and private keys look like
+    r"\b(?:sk-[A-Za-z0-9_-]{20,400}|tvly-[A-Za-z0-9_-]{16,400}|gh[pousr]_[A-Za-z0-9]{30,400}|xox[baprs]-[A-Za-z0-9-]{10,400}"
+    r"|AKIA[0-9A-Z]{16})|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+)
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
@@ -39,6 +43,7 @@ class Checked:
     removed_markers: int = 0
     removed_sentences: int = 0
     removed_urls: int = 0
+    removed_secrets: int = 0
 
 
 def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
@@ -51,7 +56,8 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
-    body, urls = _without_urls(normalized(draft.body))
+    plain, secrets = _SECRET.subn("[removed]", draft.body)  # safety M34
+    body, urls = _without_urls(normalized(plain))
     lines: list[str] = []
     checks: list[SentenceCheck] = []
     markers = gone = 0
@@ -66,7 +72,7 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
         gone += dropped
         if kept.strip() or not line.strip():
             lines.append(kept)
-    return Checked(Draft(draft.title, _tidy(lines)), tuple(checks), markers, gone, urls)
+    return Checked(Draft(draft.title, _tidy(lines)), tuple(checks), markers, gone, urls, secrets)
 
 
 def _repeated(line: str, times: Counter[str]) -> bool:
