@@ -126,6 +126,13 @@ class Kept:
         self._trim(terms)
         return Read(found, _bearers(rows), self._publishers)
 
+    async def more(self, connection: Connection, terms: Sequence[int]) -> Postings:
+        """Return further postings of the moment of the last `read`; asks nothing if all of them are kept."""
+        if not all(term in self._blobs for term in terms):
+            return (await self.read(connection, terms)).postings
+        blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
+        return replace(self._totals, blobs=(*blobs, *self._waiting(terms)))
+
     async def _ask(self, connection: Connection, terms: Sequence[int], heads: Sequence[str]) -> list[TupleRow]:
         given = {
             "spaces": self._spaces,

@@ -1,6 +1,7 @@
 """Search: one question on its way through the index.
 
-Knows how BM25, clauses, boosts, vectors and links are joined into one ranked list. Does not know hits or who asks.
+Knows how BM25, clauses, agreed names, boosts, vectors and links are joined into one list. Does not know hits or who
+asks.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from corrobora.policies import ranking
+from corrobora.policies import feedback, ranking
 from corrobora.policies.clauses import clauses
 from corrobora.policies.words import stems
 from corrobora.storage import lexical, links
 from corrobora.storage.kept import array
+from corrobora.storage.tokens import term_id
 
 if TYPE_CHECKING:
     from corrobora.storage.database import Connection
@@ -40,6 +42,10 @@ _FETCH = " union all ".join(
 )
 _TARGETS = _ROW.format(body="p.body", which=_GIVEN)
 _MORE = 20  # more texts than asked for are read with the rows: boosts may change the order
+
+Ranking = list[tuple[int, float]]  # passage numbers with scores, best first
+Scores = Mapping[int, float]  # of the candidates
+Fitting = Mapping[int, frozenset[int]]  # passages that fit clauses best, with the numbers of the clauses
 
 
 class Row(NamedTuple):
@@ -81,55 +87,75 @@ class Search:
         """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
         read = await self._kept.read(self._connection, terms, links.asked_heads(self._text))
         self._named = links.named_in(self._text, read.bearers)
-        scores = self._lexical(read.postings, depth)
+        scores, parts = self._lexical(read.postings, depth)
+        fitting = feedback.to_look_at(scores, parts) if len(parts) >= feedback.LEAST_CLAUSES else {}
         if self.near:
             by_words = [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
             scores = ranking.fuse([(1.0, by_words), (ranking.DENSE_WEIGHT, self.near)])
-        ranked = sorted(scores.items(), key=_by_score)
         if self._boosts(read.publishers):
-            found = await self._boosted(ranked, limit)
+            found, scores = await self._boosted(scores, limit, fitting)
         else:
-            found = await self._first(ranked, max(limit, ranking.SEEDS))
+            found, scores = await self._first(scores, max(limit, ranking.SEEDS), fitting)
         return (await self._hop(found, scores))[:limit]
 
     def _boosts(self, publishers: Names | None) -> bool:
         """True if a candidate may be boosted: the question names a date, or somebody who published something here."""
         return bool(self._asked.dates) or publishers is None or publishers.any_in(self._asked.joined)
 
-    async def _boosted(self, ranked: Sequence[tuple[int, float]], limit: int) -> list[Found]:
-        """Return all candidates that live, boosted, best first."""
-        ids = [id_ for id_, _ in ranked]
-        rows = await self._fetch(ids, ids, likely=limit + _MORE)
-        boosted = {id_: score * self._boost(rows[id_]) for id_, score in ranked if id_ in rows}
+    async def _boosted(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[Found], Scores]:
+        """Return all candidates that live, boosted, best first; and the scores before boosts."""
+        ids = _ordered(scores)
+        rows = await self._fetch(ids, ids, likely=(*ids[: limit + _MORE], *fitting))
+        scores = await self._fed_back(scores, fitting, rows)
+        boosted = {id_: scores[id_] * self._boost(rows[id_]) for id_ in ids if id_ in rows}
         ordered = sorted(boosted.items(), key=_by_score)
         final = ranking.spread(ordered, {id_: row.publisher for id_, row in rows.items()}, self._asked)
-        return sorted((Found(rows[id_], score) for id_, score in final.items()), key=_order)
+        return sorted((Found(rows[id_], score) for id_, score in final.items()), key=_order), scores
 
     def _boost(self, row: Row) -> float:
         return self._asked.boost(row.publisher, row.published)
 
-    async def _first(self, ranked: Sequence[tuple[int, float]], limit: int) -> list[Found]:
+    async def _first(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[Found], Scores]:
         """Return the first `limit` candidates that live, and those from sources that the question names, best first.
 
-        No boost can change their order, so the others need not be looked at.
+        No boost can change their order, so the others need not be looked at. Returns the scores of all as well.
         """
-        ids = [id_ for id_, _ in ranked]
         rows: dict[int, Row] = {}
+        ids = _ordered(scores)
+        await self._live(ids, limit, rows, ids, fitting)
+        if fitting:
+            scores = await self._fed_back(scores, fitting, rows)
+            ids = _ordered(scores)
+            await self._live(ids, limit, rows)
+        return [Found(rows[id_], scores[id_]) for id_ in ids if id_ in rows], scores
+
+    async def _live(
+        self,
+        ids: Sequence[int],
+        limit: int,
+        rows: dict[int, Row],
+        candidates: Sequence[int] = (),
+        also: Collection[int] = (),
+    ) -> None:
+        """Add rows until the first `limit` of `ids` that live are among them; `also` are fetched with the first."""
         for start in range(0, len(ids), limit):  # more than once only where passages were deleted since the last merge
-            rows |= await self._fetch(ids[start : start + limit], [] if start else ids, likely=limit)
+            wanted = [id_ for id_ in ids[start : start + limit] if id_ not in rows]
+            if not start:
+                wanted += [id_ for id_ in also if id_ not in wanted]
+            if wanted:
+                rows |= await self._fetch(wanted, () if start else candidates, likely=wanted)
             if sum(id_ in rows for id_ in ids[: start + limit]) >= limit:
                 break
-        return [Found(rows[id_], score) for id_, score in ranked if id_ in rows]
 
-    async def _fetch(self, ids: Sequence[int], candidates: Sequence[int], *, likely: int) -> dict[int, Row]:
+    async def _fetch(self, ids: Sequence[int], candidates: Sequence[int], *, likely: Collection[int]) -> dict[int, Row]:
         """Fetch what ranking needs of `ids` and of the candidates from named sources; the dead drop out here.
 
-        Keeps the first `likely` texts, and the links of the candidates and of the first of `ids`.
+        Keeps the texts of the `likely` ones, and the links of the candidates and of the first of `ids`.
         """
         first = ids[: ranking.SEEDS] if candidates else ()
         given = {
             "ids": array(ids),
-            "likely": array(ids[:likely]),
+            "likely": array(likely),
             "candidates": array(candidates if self._named else ()),
             "sources": array(self._named),
             "first": array(first),
@@ -150,18 +176,38 @@ class Search:
         self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
         return rows
 
-    def _lexical(self, postings: lexical.Postings, depth: int) -> dict[int, float]:
+    def _lexical(self, postings: lexical.Postings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
-        parts: list[tuple[float, list[tuple[int, float]]]] = []
+        parts: list[tuple[float, Ranking]] = []
         split = clauses(self._text)
         if len(split) > 1:
             frequencies = postings.frequencies
             for clause in split:
                 own = set(self._tokenizer.query(clause))
                 weight = sum(lexical.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
-                parts.append((weight, self._scorer.rank(postings.only(own), limit=depth).pairs()))
+                parts.append((weight, self._scorer.rank(postings.only(own), limit=max(1, depth // 2)).pairs()))
         whole = self._scorer.rank(postings, limit=depth).pairs()
-        return ranking.with_clauses(whole, parts) if whole else {}
+        scores = ranking.with_clauses(whole, parts) if whole else {}
+        return scores, [ranked for _, ranked in parts]
+
+    async def _fed_back(self, scores: Scores, fitting: Fitting, rows: Mapping[int, Row]) -> Scores:
+        """Raise the candidates that say the names on which the best passages of the clauses agree."""
+        seen = [
+            feedback.Seen(
+                rows[id_].title or f"S{rows[id_].source}",
+                fitting[id_],
+                scores[id_],
+                f"{rows[id_].title}. {self._bodies.get(id_, '')}",
+            )
+            for id_ in sorted(fitting)
+            if id_ in rows
+        ]
+        names = {term_id(name): weight for name, weight in feedback.agreed(seen, self._text).items()}
+        if not names:
+            return scores
+        postings = await self._kept.more(self._connection, list(names))
+        ids = list(scores)
+        return feedback.fed_back(scores, dict(zip(ids, self._scorer.sum_of(postings, names, ids), strict=True)))
 
     async def bodies(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the texts of passages; those not read yet are fetched."""
@@ -222,6 +268,10 @@ class Search:
             rows = await cursor.fetchall()
         self._bodies |= {row[0]: row[6] for row in rows}
         return {row[1]: Row(*row[:6]) for row in rows}
+
+
+def _ordered(scores: Scores) -> list[int]:
+    return [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
 
 
 def _by_score(pair: tuple[int, float]) -> tuple[float, int]:

@@ -56,6 +56,22 @@ async def test_each_clause_of_a_long_question_finds_its_document(database):
     assert {"doc:1", "doc:2"} <= {hit.url for hit in hits}
 
 
+async def test_a_name_on_which_clauses_agree_leads_to_what_says_the_rest_in_other_words(database):
+    items = [
+        shelves.item(1, "Deals", "It paid for the default place on every phone: so the firm Orbis won the market."),
+        shelves.item(2, "Courts", "A newspaper sued over lost readers, and the judge told Orbis to answer."),
+        shelves.item(3, "Views", "People suspect foul play whenever they read about Orbis."),
+        *[shelves.item(10 + at, "Views", "People suspect foul play whenever they read.") for at in range(5)],
+    ]
+    await shelves.fill(database, [*items, *[shelves.made(at) for at in range(30, 60)]])
+    question = (
+        "Which firm paid for the default place on every phone, was sued by a newspaper over lost readers, "
+        "and do people suspect foul play?"
+    )
+    hits = await PostgresLibrary(database, ["lib"]).hybrid_search(question, limit=3)
+    assert {"doc:1", "doc:2", "doc:3"} == {hit.url for hit in hits}
+
+
 async def test_candidates_that_no_boost_can_move_are_ranked_without_a_look_at_them(database):
     names = ("King Rome", "Stone Bridge", "War Peace", "Gold Judge")
     items = [
