@@ -28,9 +28,6 @@ MAX_FUNCTION_LINES = 60  # 40 is the habit; a table of cases may be longer
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
-    "engine/delivery.py": "profiles/test_angles.py",  # the files and outcomes of whole runs
-    "engine/reading.py": "wire/test_loopback_web.py",  # every document in one outcome
-    "engine/thread.py": "journal/test_engine_kill.py",  # the loop, killed and resumed at fifty points
 }
 
 # Test files in tests/unit without a source module of the same name, and what they are about.

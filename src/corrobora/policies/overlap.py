@@ -76,18 +76,3 @@ def overlapping_tasks(tasks: Sequence[Node]) -> tuple[tuple[str, str], ...]:
         for other in tasks[at + 1 :]
         if near_duplicate(task.objective, other.objective)
     )
-
-
-def token_overlap(sentence: str, source: str) -> float:
-    """Return the share of a sentence's terms that stand in the source, in [0, 1]; 0 for a sentence without terms.
-
-    S1's token-overlap verification score, for one sentence. A floor, never a verdict (DESIGN 10.3).
-    """
-    said = frozenset(stems(sentence))
-    return len(said & frozenset(stems(source))) / len(said) if said else 0.0
-
-
-def overlap_score(pairs: Iterable[tuple[str, str]]) -> float | None:
-    """Return the mean token overlap of (sentence, cited text) pairs, None if there are none (S1, requirement 9)."""
-    shares = [token_overlap(sentence, source) for sentence, source in pairs]
-    return sum(shares) / len(shares) if shares else None

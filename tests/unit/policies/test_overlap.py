@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,10 +12,8 @@ from corrobora.policies.overlap import (
     fresh_queries,
     likeness,
     near_duplicate,
-    overlap_score,
     overlapping_tasks,
     reformulated,
-    token_overlap,
 )
 
 WORDS = st.lists(st.sampled_from("harbour steamer ardal fish bergen railway salt the of".split()), max_size=6).map(
@@ -63,14 +60,6 @@ def test_s1_simulation_no_two_tasks_share_a_query() -> None:
     assert likeness("", "harbour") == 0.0
 
 
-def test_s1_9_token_overlap() -> None:
-    assert token_overlap("The harbour opened in 1874.", "In 1874 the harbours were opened.") == 1.0
-    assert token_overlap("The harbour closed.", "The harbour opened.") == 0.5
-    assert token_overlap("of the", "anything") == 0.0
-    assert overlap_score([("harbour closed", "harbour"), ("harbour", "harbour")]) == pytest.approx(0.75)
-    assert overlap_score([]) is None
-
-
 @given(WORDS, WORDS)
 def test_likeness_is_symmetric_and_a_share(one: str, other: str) -> None:
     assert likeness(one, other) == likeness(other, one)
@@ -89,8 +78,3 @@ def test_fresh_queries_hold_no_near_duplicates(queries: list[str], past: list[st
     kept = fresh_queries(queries, past)
     for at, query in enumerate(kept):
         assert not any(near_duplicate(query, each) for each in (*past, *kept[:at]))
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_token_overlap_of_any_text_is_a_share(sentence: str, source: str) -> None:
-    assert 0.0 <= token_overlap(sentence, source) <= 1.0
