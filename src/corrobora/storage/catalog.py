@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _Key: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
 
 _WRITER_LOCK = 0x636F_7277
+_SNAPSHOT_LOCK = 0x636F_7273
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Catalog:
             row = await cursor.fetchone()
             if row is None:
                 return False
-            for table in ("lex_post", "lex_new", "alias", "mention"):
+            for table in ("lex_post", "lex_new", "alias", "mention", "passage", "source"):
                 await connection.execute(f"delete from {table} where space = %s", (row[0],))  # noqa: S608
             await _drop_orphans(connection)
         return True
@@ -123,7 +124,7 @@ class Catalog:
         await self._check_tokenizer()
         prepared = [_Prepared(item) for item in items]
         async with self._database.connection("storing documents") as connection, connection.transaction():
-            await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+            await hold(connection, space)
             replaced = [item.path for item in items if item.path is not None]
             known = await self._known(connection, space, prepared)
             if replaced:
@@ -136,11 +137,13 @@ class Catalog:
         # An array, not a join: without fresh statistics a join may be planned as a scan of all sources for every text.
         cursor = await connection.execute(
             "select url, snapshot, coalesce(path, ''), digest, id from source"
-            " where snapshot = any(string_to_array(%s, ' ')) and space + 0 = %s and gone is null",
-            (" ".join({each.sha for each in prepared}), space),
+            " where space = %s and md5(url) = any(string_to_array(%s, ' ')) and gone is null",
+            (space, " ".join({_md5(each.source.url) for each in prepared})),
             prepare=False,
         )
-        return {(row[0], row[1], row[2], row[3]): row[4] for row in await cursor.fetchall()}
+        wanted = {each.key for each in prepared}
+        found = {(row[0], row[1], row[2], row[3]): row[4] for row in await cursor.fetchall()}
+        return {key: number for key, number in found.items() if key in wanted}
 
     async def _insert(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, Stored]:
         unique = list({each.key: each for each in prepared}.values())
@@ -320,8 +323,30 @@ async def _copy_rows(
                     )
 
 
+async def hold(connection: Connection, space: int) -> None:
+    """Be the only writer of a space until the transaction ends, and let neither it nor any snapshot go meanwhile.
+
+    Raises:
+        UserError: the space is gone.
+    """
+    await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+    cursor = await connection.execute("select id from space where id = %s for key share", (space,))
+    if await cursor.fetchone() is None:
+        raise UserError(
+            "library_removed",
+            "The library was removed while documents were being added to it.",
+            next_step="Add them again if it is still wanted.",
+        )
+    await connection.execute("select pg_advisory_xact_lock_shared(%s, 0)", (_SNAPSHOT_LOCK,))
+
+
+def _md5(url: str) -> str:
+    return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
+
+
 async def _drop_orphans(connection: Connection) -> None:
-    """Remove snapshots that no source names any more."""
+    """Remove snapshots that no source names any more. Waits for those who store, lest one of them takes such a text."""
+    await connection.execute("select pg_advisory_xact_lock(%s, 0)", (_SNAPSHOT_LOCK,))
     await connection.execute(
         "delete from snapshot n where not exists (select 1 from source s where s.snapshot = n.sha)"
     )

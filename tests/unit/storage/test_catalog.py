@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
-from corrobora.storage.catalog import Catalog, clean
+from corrobora.storage.catalog import Catalog, clean, hold
 from corrobora.storage.library import PostgresLibrary
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
@@ -105,3 +107,40 @@ async def test_numbers_are_those_of_the_library(database):
     (stored,) = await Catalog(database).store(await Catalog(database).open("lib"), [shelves.item(1, "A", "Text.")])
     assert stored.source.id == SourceId(f"S{int(stored.source.id[1:])}")
     assert stored.passages[0].id.startswith("C")
+
+
+async def test_a_file_whose_description_alone_has_changed_replaces_itself(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    for digest in ("first", "second"):
+        await catalog.store(space, [replace(shelves.item(1, digest, "One text.", path="/a"), digest=digest)])
+    assert [hit.title for hit in await PostgresLibrary(database, ["lib"]).hybrid_search("text")] == ["second"]
+    assert await catalog.files(space) == {"/a": "second"}
+
+
+async def test_nothing_is_stored_in_a_library_that_was_removed(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    await catalog.remove("lib")
+    with pytest.raises(UserError, match="was removed"):
+        await catalog.store(space, [shelves.item(1, "A", "Text.")])
+    assert await database.row("select (select count(*) from source), (select count(*) from snapshot)") == (0, 0)
+
+
+async def test_a_removal_leaves_the_snapshots_that_others_are_about_to_name(database):
+    catalog = Catalog(database)
+    (stored,) = await catalog.store(await catalog.open("one"), [shelves.item(1, "A", "One text.")])
+    two = await catalog.open("two")
+    waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+    async with database.connection() as other:
+        async with other.transaction():
+            await hold(other, two)  # as a store does that is to name the same text
+            removal = asyncio.create_task(catalog.remove("one"))
+            while not await database.rows(waiting):  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.01)
+            await other.execute(
+                "insert into source (space, snapshot, url, title) values (%s, %s, 'doc:2', 'B')",
+                (two, stored.source.snapshot),
+            )
+        assert await removal
+    assert await database.row("select count(*) from source s join snapshot n on n.sha = s.snapshot") == (1,)
