@@ -15,6 +15,7 @@ from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
 from corrobora.policies.convergence import reason
 from corrobora.policies.plateau import saturation_of
+from corrobora.policies.words import stems
 
 
 def slug(name: str, *, limit: int = 48) -> str:
@@ -160,7 +161,8 @@ def _subjects(thread: ThreadState) -> str:
 def _disambiguation(thread: ThreadState) -> str:
     lines: list[str] = []
     for term in thread.brief.disambiguation:
-        seen = sum(term.lower() in f"{f.title} {f.quote}".lower() for f in thread.facts)
+        words = frozenset(stems(term))
+        seen = sum(words <= frozenset(stems(f"{f.title} {f.quote}")) for f in thread.facts) if words else 0
         lines.append(f"- {term}: {'SUPPORTED' if seen else 'UNCONFIRMED'} because {seen} facts name it")
     return "\n".join(lines) or "- none given"
 

@@ -17,7 +17,7 @@ from corrobora.engine.reading import read
 from corrobora.engine.searching import search
 from corrobora.engine.session import Session
 from corrobora.engine.views import needs
-from corrobora.policies.selection import clusters
+from corrobora.policies.selection import clusters, given
 from corrobora.roles.scope import scope
 from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
 
@@ -45,9 +45,10 @@ async def sweep(node: Node, run: Session) -> Findings:
     async with run.until_reserve(thread, gathered):
         gathered.intent = await run.call(scope, needs(thread))
         gathered.searched = await search(gathered.intent, thread, run)
-        async for reading in read(_affordable(_distinct(gathered.searched.hits), node), thread, run):
+        hits = (*given(thread), *gathered.searched.hits)  # what the plan names is triaged with what was found
+        async for reading in read(_affordable(_distinct(hits), node), thread, run):
             gathered.readings.append(reading)
-    candidates = _candidates(gathered.searched.hits, gathered.readings)
+    candidates = _candidates((*given(thread), *gathered.searched.hits), gathered.readings)
     themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
     shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST))
     return _findings(node, thread, shortlist, gathered)
@@ -88,7 +89,7 @@ def _candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candida
     return tuple(
         Candidate(
             reference=hit.source or hit.url,
-            title=hit.title,
+            title=(scans[hit.url].title if hit.url in scans else "") or hit.title,  # a given source names only itself
             snippet=hit.snippet,
             scan=" ".join(f.quote for f in scans[hit.url].facts[:3]) if hit.url in scans else "",
             published=hit.published,

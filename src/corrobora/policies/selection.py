@@ -26,9 +26,8 @@ def relevant(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     """
     read = thread.read_passages
     visited = {url for r in thread.rounds for url in r.urls}
-    given = tuple(_given(reference, thread.objective) for reference in thread.sources)
     chosen: dict[str, Hit] = {}
-    for hit in (*given, *fused(hits)):
+    for hit in (*given(thread), *fused(hits)):
         name = f"{hit.url}#{hit.passage}" if hit.passage else hit.url
         if name in visited or name in chosen or (hit.passage is not None and hit.passage in read):
             continue
@@ -36,6 +35,11 @@ def relevant(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
         if len(chosen) >= thread.course.reads_per_round:
             break
     return tuple(chosen.values())
+
+
+def given(thread: ThreadState) -> tuple[Hit, ...]:
+    """The sources that a plan, a person or a scout gave to a thread, as results that come before all others."""
+    return tuple(_given(reference, thread.objective) for reference in thread.sources)
 
 
 def fused(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -12,7 +12,7 @@ from tests.profiles.scripted import Lab, lab
 from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.errors import RoleError
 from corrobora.domain.events import EventType
-from corrobora.domain.evidence import Hit, ReadOutcome
+from corrobora.domain.evidence import Hit, PassageId, ReadOutcome
 from corrobora.domain.plan import Node, TaskSpec
 from corrobora.domain.thread import Intent, Round, ThreadState
 from corrobora.engine.reading import QUOTE_MAX_PLACES, read, read_key, read_one, second_look
@@ -143,7 +143,7 @@ async def test_s2_fr4_a_failure_that_may_pass_is_tried_again_and_then_given_up_w
 async def test_the_journal_key_of_a_hit_is_one_for_all_threads() -> None:
     run = made()
     assert read_key(HIT) == read_key(replace(HIT, title="other", score=3.0))
-    assert read_key(HIT) != read_key(replace(HIT, passage="C1"))  # type: ignore[arg-type]
+    assert read_key(HIT) != read_key(replace(HIT, passage=PassageId("C1")))
     await read_one(HIT, thread(run), run.session)
     await read_one(HIT, replace(thread(run), path="root/2"), run.session)
     assert run.reader.tried[URL] == 1

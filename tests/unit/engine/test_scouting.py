@@ -44,6 +44,17 @@ async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     assert found.summary.startswith("1. ")
 
 
+async def test_s0_sources_that_the_plan_names_are_triaged_with_what_is_found() -> None:
+    analyst = Mixed({"scout": shortlisted})
+    made = await desk("tree", analysts=(analyst,))
+    made.session.brief = BRIEF
+    fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
+    await sweep(replace(SCOUT, sources=(fish,)), made.session)
+    (given,) = analyst.given("scout")
+    assert (given.candidates[0].reference, given.candidates[0].title) == (fish, "Fish market")
+    assert len(given.candidates) > 1
+
+
 async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
     async def scans(tokens: int | None) -> int:
         analyst = Mixed({"scout": shortlisted})
