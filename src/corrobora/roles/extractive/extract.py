@@ -44,7 +44,7 @@ from corrobora.roles.extractive.speaking import Speaking, beside, preference, sp
 
 QUOTES_PERQUESTION = 5
 QUOTES_PER_SOURCE = 16
-_NEAR_BEST, _BROAD_BEST = 0.45, 0.25  # of the best sentence's worth; less where a thing shall be explained
+_NEAR_BEST, _BROAD_BEST = 0.4, 0.25  # of the best sentence's worth; less where a thing shall be explained
 _AROUND = 0.3  # what the neighbours' words count for a sentence
 _PASSED = 0.6  # of a question's worth goes to what answers it
 _CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0

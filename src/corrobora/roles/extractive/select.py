@@ -14,7 +14,7 @@ from corrobora.policies.answers import asked, fit
 from corrobora.policies.definitions import explained, explains
 from corrobora.policies.dialogue import apart
 from corrobora.policies.directness import by_itself, close_together, in_short
-from corrobora.policies.diversity import marginal_relevance, overlap
+from corrobora.policies.diversity import containment, marginal_relevance, overlap
 from corrobora.policies.prose import prose
 from corrobora.policies.questions import Weighed, anchors, expectation, weighed
 from corrobora.policies.relevance import Unit, in_title, rank, rarity, weigh
@@ -25,6 +25,7 @@ from corrobora.roles.extractive.lines import ASIDE, QUESTION, asks, beside_the_b
 from corrobora.roles.extractive.speaking import preference, topical
 
 _OTHER_EDITION = 0.35  # how much a statement of another edition counts as a repetition
+_INSIDE, _LEAST_STEMS = 0.95, 5  # or from this share on, where the shorter one has as many stems
 _SAME = 0.8  # from this on two statements of one edition are one
 _CONFIDENCE_SHARE = 0.3
 _UNANCHORED = 0.5  # a statement that names nothing the question is about
@@ -161,9 +162,15 @@ def diverse(items: Sequence[Ranked], limit: int) -> tuple[Ranked, ...]:
     for one in marginal_relevance(items, lambda r: r.worth, _likeness, limit=min(len(items), 3 * limit), trade=0.75):
         if len(kept) >= limit:
             break
-        if not any(_edition(one) == _edition(other) and overlap(one.stems, other.stems) >= _SAME for other in kept):
+        if not any(_edition(one) == _edition(other) and _repeats(one, other) for other in kept):
             kept.append(one)
     return tuple(kept)
+
+
+def _repeats(one: Ranked, other: Ranked) -> bool:
+    """True if two statements are nearly one, or one says little that the other does not."""
+    inside = min(len(one.stems), len(other.stems)) >= _LEAST_STEMS and containment(one.stems, other.stems) >= _INSIDE
+    return inside or overlap(one.stems, other.stems) >= _SAME
 
 
 def _likeness(a: Ranked, b: Ranked) -> float:
