@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId
 from corrobora.faces.cli.delivery import resume_here
-from corrobora.faces.cli.options import open_settings
+from corrobora.faces.cli.options import library_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.research import Shown, as_unsaid, request_of, run_flags, shown_options, wanted_of
 from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import is_terminal, one_line, safe, tell
@@ -46,9 +46,9 @@ class Said(Shown):
 
 @click.command()
 @click.argument("question", required=False)
-@click.option("-l", "--library", multiple=True, metavar="NAME|PATH", help="Search this library, folder or file.")
-@click.option("--provider", multiple=True, metavar="NAME", help="Search the web with this provider.")
-@click.option("-p", "--profile", default="tree", show_default=True, metavar="NAME|FILE", help="How to research.")
+@library_option
+@provider_option
+@profile_option(default="tree")
 @click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")

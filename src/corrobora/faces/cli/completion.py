@@ -5,8 +5,12 @@ Knows the three shells that click supports. Does not install anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
+
+from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
 
 
 @click.command()
@@ -21,3 +25,29 @@ def completion(context: click.Context, shell: str) -> None:
     if found is None:
         raise click.UsageError(f"No completion is known for {shell}.", context)
     click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())
+
+
+def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def displays(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete `--display`."""
+    return _starting(DISPLAYS, incomplete)
+
+
+def providers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete `--provider`."""
+    return _starting(WEB_PROVIDERS, incomplete)
+
+
+def profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete `--profile`: the presets, else a file."""
+    from corrobora.profiles import profile_names  # noqa: PLC0415 - policies are loaded where needed
+
+    return _starting(profile_names(), incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete `--library`: `demo`, else a path. Stored names would need the database, and a shell cannot wait."""
+    return [*_starting(("demo",), incomplete), CompletionItem(incomplete, type="file")]

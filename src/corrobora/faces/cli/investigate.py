@@ -15,7 +15,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.cli.asked import field_flags, setting_flags
 from corrobora.faces.cli.delivery import Wanted, research_here
-from corrobora.faces.cli.options import open_settings
+from corrobora.faces.cli.options import library_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
 from corrobora.faces.question import Question
 from corrobora.settings import Settings
@@ -37,9 +37,9 @@ class Given(Shown):
 
 @click.command()
 @click.argument("thread", type=_FILE, metavar="THREAD.toml")
-@click.option("-l", "--library", multiple=True, metavar="NAME|PATH", help="Search this library, folder or file.")
-@click.option("--provider", multiple=True, metavar="NAME", help="Search the web with this provider.")
-@click.option("-p", "--profile", default="triplet", show_default=True, metavar="NAME|FILE", help="How to research.")
+@library_option
+@provider_option
+@profile_option(default="triplet")
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @shown_options
 def investigate(**flags: Unpack[Given]) -> int:

@@ -42,7 +42,8 @@ class QuestionOrCommand(click.Group):
         """Insert `research` unless a command or one of the group's own options comes first."""
         own = {name for parameter in self.params for name in parameter.opts} | set(ctx.help_option_names)
         if args and args[0] not in self.commands and args[0] not in own:
-            self._refuse_typo(ctx, args)
+            if not ctx.resilient_parsing:  # a shell asks for completions: it wants no complaint
+                self._refuse_typo(ctx, args)
             args = ["research", *args]
         return super().parse_args(ctx, args)
 

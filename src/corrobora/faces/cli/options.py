@@ -1,6 +1,6 @@
-"""Options that several commands share: where settings come from, and how a command opens them.
+"""Options that several commands share: what is searched and how, where settings come from.
 
-Knows `--config`, `--json` and the notes that loading settings gives. Does not know commands.
+Knows `--library`, `--profile`, `--config`, `--json` and the notes that loading settings gives. Does not know commands.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from corrobora.faces.cli.completion import libraries, profiles, providers
 from corrobora.faces.cli.failure import say
 from corrobora.faces.cli.terminal import safe
 from corrobora.settings import Settings, load_settings
@@ -26,7 +27,35 @@ config_option = click.option(
     metavar="FILE",
     help="Read this configuration file in place of the project's.",
 )
+library_option = click.option(
+    "-l",
+    "--library",
+    multiple=True,
+    shell_complete=libraries,
+    metavar="NAME|PATH",
+    help="Search this library, folder or file.",
+)
+provider_option = click.option(
+    "--provider",
+    multiple=True,
+    shell_complete=providers,
+    metavar="NAME",
+    help="Search the web with this provider.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+
+def profile_option(*, default: str | None = None) -> Callable[[F], F]:
+    """Return `--profile` for a command that has a method of its own as `default`, or takes that of the settings."""
+    return click.option(
+        "-p",
+        "--profile",
+        default=default,
+        show_default=default is not None,
+        shell_complete=profiles,
+        metavar="NAME|FILE",
+        help="How to research; see: corrobora profiles",
+    )
 
 
 def open_settings(config_file: Path | None, flags: Mapping[str, tuple[object, str]] | None = None) -> Settings:

@@ -25,8 +25,9 @@ from corrobora.faces.cli.asked import (
     setting_flags,
     stage_named,
 )
+from corrobora.faces.cli.completion import displays
 from corrobora.faces.cli.delivery import Wanted, research_here, resume_here
-from corrobora.faces.cli.options import config_option, open_settings
+from corrobora.faces.cli.options import config_option, library_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.target import check_target
 from corrobora.faces.cli.workspace import checked_run
 from corrobora.faces.question import Question
@@ -97,7 +98,12 @@ def shown_options(command: F) -> F:
             click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
             click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run there."),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            click.option("--display", metavar="|".join(DISPLAYS), help="Progress on stderr; jsonl: events on stdout."),
+            click.option(
+                "--display",
+                shell_complete=displays,
+                metavar="|".join(DISPLAYS),
+                help="Progress on stderr; jsonl: events on stdout.",
+            ),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
             click.option("--no-input", is_flag=True, help="Never ask; a plan that needs a person ends with exit 3."),
             click.option("--min-score", metavar="0..1", help="Exit 4 below this score."),
@@ -112,9 +118,9 @@ def shown_options(command: F) -> F:
 @click.command()
 @click.argument("question", required=False)
 @click.option("--question-file", type=_FILE, metavar="FILE", help="Read the question from a file (also: @FILE, or -).")
-@click.option("-l", "--library", multiple=True, metavar="NAME|PATH", help="Search this library, folder or file.")
-@click.option("--provider", multiple=True, metavar="NAME", help="Search the web with this provider.")
-@click.option("-p", "--profile", metavar="NAME|FILE", help="How to research; see: corrobora profiles")
+@library_option
+@provider_option
+@profile_option()
 @click.option("-t", "--time", metavar="N|unlimited", help=f"{MINUTES_FORMS.capitalize()}.")
 @click.option("--deep", is_flag=True, help="More rounds (7 instead of 3).")
 @click.option("--max-rounds", "--max-iterations", metavar="N", help="Rounds of each thread.")

@@ -14,7 +14,15 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.faces.cli.asked import read_question
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.options import (
+    config_option,
+    json_option,
+    library_option,
+    open_settings,
+    print_json,
+    profile_option,
+    provider_option,
+)
 from corrobora.faces.cli.research import as_unsaid, request_of, run_flags
 from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import one_line
@@ -55,9 +63,9 @@ def schedule() -> None:
 @click.argument("name")
 @click.argument("question")
 @click.option("--cron", required=True, metavar="LINE|weekly", help="Five fields in UTC, or hourly, daily, weekly ...")
-@click.option("-l", "--library", multiple=True, metavar="NAME|PATH", help="Search this library, folder or file.")
-@click.option("--provider", multiple=True, metavar="NAME", help="Search the web with this provider.")
-@click.option("-p", "--profile", metavar="NAME|FILE", help="How to research.")
+@library_option
+@provider_option
+@profile_option()
 @click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")

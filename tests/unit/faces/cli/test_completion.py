@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -11,3 +12,30 @@ import pytest
 def test_completion(shell: Any, name: str) -> None:
     assert "_CORROBORA_COMPLETE" in shell("completion", name).out
     assert shell("completion", "tcsh").code == 2
+
+
+ASKED = {
+    "lib": {"library"},
+    "runs ": {"list", "show", "rm"},
+    "research --pro": {"--profile", "--provider"},
+    "research --profile t": {"timed", "tree", "triplet"},
+    "chat --profile ro": {"rounds"},
+    "investigate --provider fire": {"firecrawl"},
+    "schedule add n q --provider e": {"exa"},
+    "research --display j": {"jsonl"},
+    "research --library de": {"demo", "de"},
+    '"What is" --libr': {"--library"},
+    "reserch ": set(),
+}
+
+
+@pytest.mark.parametrize("line", ASKED)
+def test_what_a_shell_is_offered(shell: Any, line: str) -> None:
+    words = f"corrobora {line}"
+    shell.setenv(
+        _CORROBORA_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(shlex.split(words + "|")) - 1)
+    )
+    result = shell.process()
+    offered = {each.partition(",")[2] for each in result.out.splitlines()}
+    assert offered == ASKED[line] or (not ASKED[line] and "Traceback" not in result.err)
+    assert result.err == ""
