@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
 from corrobora.domain.thread import StopReason
 from corrobora.engine.artifacts import cell, table
@@ -136,6 +136,7 @@ def _side(fact: Fact, mark: Mark) -> str:
 def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: Mark, body: str = "") -> str:
     """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
 
+    What is open stands first, then the weightiest.
     A change that a table of the body sets side by side already is not printed twice; an open contradiction always is.
     """
     rows_of_body = [line for line in body.split("\n") if line.startswith("|")]
@@ -148,6 +149,8 @@ def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fac
     pairs = [c for c in found if c.a in facts and c.b in facts and not told(c)]
     if not pairs:
         return ""
+    weights = list(Severity)
+    pairs.sort(key=lambda c: (c.resolved or c.relation is Relation.SUPERSEDES, -weights.index(c.severity)))
     named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
     rows = [
         (

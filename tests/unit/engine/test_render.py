@@ -8,7 +8,7 @@ import pytest
 from tests.unit.policies.threads import fact, one_round
 
 from corrobora.domain.brief import Standing, SubQuestion
-from corrobora.domain.evidence import Contradiction, FactId, ReadOutcome, Relation
+from corrobora.domain.evidence import Contradiction, FactId, ReadOutcome, Relation, Severity
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Intent, StopReason
 from corrobora.engine.render import (
@@ -125,3 +125,19 @@ def test_a_change_that_a_table_of_the_body_tells_is_not_printed_twice_and_an_ope
     assert section(Relation.SUPERSEDES, row) == ""
     assert ONE.quote in section(Relation.SUPERSEDES, f"| x | old {ONE.marker} |")
     assert "open contradiction" in section(Relation.CONTRADICTS, row)
+
+
+def test_open_contradictions_stand_first_and_weighty_changes_before_mere_wordings() -> None:
+    facts = {ONE.id: ONE, TWO.id: TWO}
+    pairs = [
+        Contradiction("c", ONE.id, TWO.id, relation, severity, difference=named)
+        for relation, severity, named in (
+            (Relation.SUPERSEDES, Severity.LOW, "a word"),
+            (Relation.SUPERSEDES, Severity.MEDIUM, "a duty"),
+            (Relation.CONTRADICTS, Severity.LOW, "an open word"),
+            (Relation.CONTRADICTS, Severity.HIGH, "an open duty"),
+        )
+    ]
+    text = conflicts_section(pairs, facts, lambda fact: fact.marker)
+    order = ["| an open duty", "| an open word", "| a duty", "| a word"]
+    assert sorted(order, key=text.index) == order
