@@ -26,6 +26,9 @@ MAX_DEPTH = 250
 _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
+_NEW_YEAR = re.compile(  # the first of January, as pages write it
+    r"-0?1-0?1(?!\d)|(?<!\d)0?1[./]0?1[./](?:19|20)|\b0?1(?:st)?[. ]{1,2}jan|\bjan(?:uary|\.)? 0?1(?!\d)", re.IGNORECASE
+)
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _WALLS = (
@@ -120,6 +123,14 @@ def shape_of(html: str) -> Shape:
     return Shape(tags, attributes, deepest, links)
 
 
+def _told_date(date: str, html: str) -> str:
+    """Return the date as far as the page tells it: the first of January of a page that names only a year is that year.
+
+    The extractor fills up what it does not find; a report would print a day that stands nowhere.
+    """
+    return date[:4] if date.endswith("-01-01") and not _NEW_YEAR.search(html) else date
+
+
 def _article(html: str) -> Parsed | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
@@ -133,7 +144,7 @@ def _article(html: str) -> Parsed | None:
     meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
     return writer.parsed(
         meta.get("title") or "",
-        published=meta.get("date") or "",
+        published=_told_date(meta.get("date") or "", html),
         publisher=meta.get("sitename") or meta.get("hostname") or "",
     )
 

@@ -34,6 +34,23 @@ def test_the_article_is_read_with_title_headings_and_table():
     assert "Numbers" in [heading.title for heading in parsed.headings]
 
 
+DATES = {
+    PAGE: "2020-01-02",
+    PAGE.replace("2020-01-02", "2024-01-01"): "2024-01-01",
+    PAGE.replace('<meta name="date" content="2020-01-02">', "").replace(
+        "<article>", "<article><p>In 2024 all</p>"
+    ): "2024",
+    PAGE.replace('<meta name="date" content="2020-01-02">', "").replace(
+        "<article>", "<article><p>Published on 1 January 2024</p>"
+    ): "2024-01-01",
+}
+
+
+@pytest.mark.parametrize("page", DATES)
+def test_h28_a_page_that_names_a_year_alone_has_no_day(page):
+    assert read_html(page.encode()).published == DATES[page]
+
+
 @pytest.mark.parametrize("data", [b"<html></html>", b" \n ", b"<script>x</script>"])
 def test_h01_a_page_without_text_is_empty(data):
     assert outcome(data) == "empty"
