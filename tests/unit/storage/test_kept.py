@@ -149,3 +149,21 @@ parts = st.lists(st.sampled_from(["the", "verge", "tech", "crunch", "a b", "|", 
 def test_names_know_exactly_the_publishers_that_a_question_names(publishers, question):
     joined = f" {' '.join(words(question))} "
     assert Names(publishers).any_in(joined) == any(names_publisher(joined, each) for each in publishers)
+
+
+async def test_further_postings_of_one_question_are_those_of_a_first_reading_and_kept_ones_need_no_trip(database):
+    await shelves.fill(database, [shelves.made(at) for at in range(300)], batch=300)
+    await shelves.fill(database, [shelves.item(1_000, "", "gold n17 was here.", path="/1000")])
+    terms = Tokenizer().query("gold n17")
+    kept = Kept(["lib"])
+    async with database.connection() as connection:
+        await kept.read(connection, Tokenizer().query("king of rome"))
+        asked = await kept.more(connection, terms)
+        whole = (await Kept(["lib"]).read(connection, terms)).postings
+    again = await kept.more(connection, terms)  # the connection was given back: nothing may be asked of it
+    scorer = Scorer()
+    assert scorer.rank(asked, limit=50).pairs() == scorer.rank(whole, limit=50).pairs()
+    assert scorer.rank(again, limit=50).pairs() == scorer.rank(whole, limit=50).pairs()
+    ids = [id_ for id_, _ in scorer.rank(whole, limit=50).pairs()]
+    weights = dict.fromkeys(terms, 2.0)
+    assert scorer.sum_of(whole, weights, ids) == pytest.approx([2 * each for each in scorer.score_of(ids)])
