@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.ingest import fill, items
+from bench.ingest import items
 from bench.synthetic import Texts, postmaster, server_cpu
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.database import Database
@@ -23,7 +23,7 @@ from corrobora.storage.library import PostgresLibrary
 QUESTIONS = 100
 ROUNDS = 5
 HITS = 50
-STEP = 100_000
+BATCH = 20_000  # as large as memory likes: fewer segments to merge
 
 
 async def measure(database: Database, name: str, size: int) -> str:
@@ -52,15 +52,16 @@ async def measure(database: Database, name: str, size: int) -> str:
 
 
 async def build(database: Database, name: str, size: int) -> None:
-    """Store `size` passages in a space of that name; every 100,000 are told on stderr."""
+    """Store `size` passages in a space of that name; every batch is told on stderr."""
     catalog, texts = Catalog(database), Texts()
     space = await catalog.open(name)
     begin = time.perf_counter()
-    for start in range(0, size, STEP):
-        end = min(start + STEP, size)
-        for at in range(start, end, 20_000):
-            await fill(catalog, space, items(texts, at, min(20_000, end - at)))
-        print(f"{end:,} of {size:,} passages stored, {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+    for start in range(0, size, BATCH):
+        end = min(start + BATCH, size)
+        await catalog.store(space, items(texts, start, end - start))
+        await catalog.upkeep(space)
+        seconds = time.perf_counter() - begin
+        print(f"{end:,} of {size:,} passages stored, {seconds:.0f} s", file=sys.stderr, flush=True)
     await database.run("vacuum analyze")
 
 
