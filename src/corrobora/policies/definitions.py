@@ -7,6 +7,7 @@ thing is or does. Does not know any thing.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from corrobora.policies.words import STOP_WORDS, fold, stem, stems
 
@@ -35,6 +36,7 @@ _MOST_STEMS = 4
 _REACH = 200  # characters in which the thing must be named
 
 
+@lru_cache(maxsize=1_000)
 def explained(question: str) -> frozenset[str]:
     """Return the stems of the thing that a question wants explained; nothing for any other question.
 

@@ -7,10 +7,11 @@ examples, asides, pointers. Does not know subjects, and never refuses a sentence
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from corrobora.policies.relevance import akin
 
+_FAMILY = 5  # letters that words of one family share at least
 _CLOSE = 0.5  # what a sentence gains that says all its words of the question side by side
 _USUAL = 28  # stems from which a sentence is long
 _ASIDE = re.compile(
@@ -32,7 +33,8 @@ def close_together(said: Sequence[str], topic: Collection[str]) -> float:
         >>> close_together(("oil", "pump", "chang"), {"oil", "pump"}), close_together(("oil", "chang"), {"oil", "pump"})
         (1.5, 1.0)
     """
-    held = [next((term for term in topic if akin(term, each)), "") for each in said]
+    opens = {term[:_FAMILY]: term for term in topic}
+    held = [each if each in topic else _kin(each, opens) for each in said]
     wanted = len({term for term in held if term})
     if wanted < 2:  # noqa: PLR2004 - one word is close to nothing
         return 1.0
@@ -45,6 +47,12 @@ def close_together(said: Sequence[str], topic: Collection[str]) -> float:
         if len(last) == wanted:
             shortest = min(shortest, at - min(last.values()) + 1)
     return 1 + _CLOSE * (wanted / shortest) * (wanted / len(topic))
+
+
+def _kin(each: str, opens: Mapping[str, str]) -> str:
+    """Return the topic word of one family with a stem, "" if there is none."""
+    term = opens.get(each[:_FAMILY], "")
+    return term if term and akin(term, each) else ""
 
 
 def in_short(said: Sequence[str]) -> float:

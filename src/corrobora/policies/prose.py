@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import Enum, auto
+from functools import lru_cache
 
 from corrobora.policies.markup import plain
 from corrobora.policies.sentences import Span, sentences
@@ -26,6 +27,7 @@ class _Part(Enum):
     HEADING = auto()
 
 
+@lru_cache(maxsize=4_000)  # a fact is read by every role
 def prose(quote: str, chosen: str = "") -> str:
     r"""Return a quote as one line of sentences.
 

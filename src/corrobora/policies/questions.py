@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from corrobora.policies.languages import function_words, language
 from corrobora.policies.mentions import Kind, is_day, mentions
@@ -88,6 +89,7 @@ def framing(question: str) -> frozenset[str]:
     return light if len(light) < len({stem(word) for word in topic}) else frozenset()
 
 
+@lru_cache(maxsize=1_000)
 def attributions(question: str) -> tuple[str, ...]:
     """Return the names that say who says it rather than what it is about: documents, outlets, issuing bodies.
 
@@ -110,6 +112,7 @@ def attributions(question: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1_000)  # asked once for every sentence that is read
 def anchors(question: str) -> tuple[str, ...]:
     """Return the named things that a question is about: its subjects without attributions and compared sides."""
     either = alternatives(question)
@@ -132,6 +135,7 @@ class Weighed:
     topic: frozenset[str]
 
 
+@lru_cache(maxsize=1_000)
 def weighed(question: str) -> Weighed:
     """Weigh the stems of a question: topic words and names fully, framing words and compared sides lightly.
 
@@ -167,6 +171,7 @@ def topic_stems(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
 
 
+@lru_cache(maxsize=1_000)
 def expectation(question: str) -> Expectation:
     """Read from its words what kind of answer a question wants."""
     folded = f" {' '.join(words(question))} "
