@@ -76,7 +76,9 @@ def _waiting(row: RunRow) -> Ended | None:
     if row.status is RunStatus.CANCELLED:
         return Ended(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
     if not row.status.final:
-        return Ended(Exit.INTERRUPTED, f"The run is {row.status}. Continue: corrobora resume {row.id}")
+        left = row.status is RunStatus.INTERRUPTED  # by its store: who pressed Ctrl-C has a code of his own
+        code = Exit.BUG if left else Exit.INTERRUPTED
+        return Ended(code, f"The run is {row.status}. Continue: corrobora resume {row.id}")
     return None
 
 
