@@ -55,7 +55,7 @@ def ended(row: RunRow, report: Mapping[str, object], *, min_score: float | None,
         return _without_report(row, report)
     if row.status is RunStatus.FAILED:  # the report is there, and a target did not take it
         code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
-        return Ended(code, row.reason)
+        return Ended(code, _with_id(row.reason, row))
     score = score_of(report)
     if min_score is not None and score is not None and score < min_score:
         return Ended(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
@@ -82,6 +82,11 @@ def _waiting(row: RunRow) -> Ended | None:
     return None
 
 
+def _with_id(why: str, row: RunRow) -> str:
+    """Put the run's id into the next step that an error named: who reads it can copy the line."""
+    return why.replace("corrobora resume RUN", f"corrobora resume {row.id}")
+
+
 def has_body(report: Mapping[str, object]) -> bool:
     """True if there is a report to print, not only an account of why there is none."""
     usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
@@ -90,7 +95,7 @@ def has_body(report: Mapping[str, object]) -> bool:
 
 def _without_report(row: RunRow, report: Mapping[str, object]) -> Ended:
     outcome = str(report.get("outcome") or row.outcome)
-    why = str(report.get("reason") or row.reason or outcome or "the run failed")
+    why = _with_id(str(report.get("reason") or row.reason or outcome or "the run failed"), row)
     message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
     if report.get("stop") == StopReason.ERROR:  # every thread failed: not a limit, whatever was told last
         return Ended(Exit.NO_EVIDENCE, message)

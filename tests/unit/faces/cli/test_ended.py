@@ -64,3 +64,11 @@ def test_exit_code(case: str) -> None:
     end = ended(found, report, min_score=min_score, strict=strict)
     assert end.code == code
     assert bool(end.why) == (code != 0)
+
+
+@pytest.mark.parametrize("report", [{}, GOOD])
+def test_the_next_step_of_an_error_names_the_run(report: dict[str, Any]) -> None:
+    failed = row(RunStatus.FAILED, "disk", "x cannot be written. Make room, then: corrobora resume RUN.")
+    why = ended(failed, report, min_score=None, strict=False).why
+    assert "corrobora resume r_1" in why
+    assert "RUN" not in why
