@@ -17,6 +17,7 @@ from corrobora.engine.artifacts import cell, table
 from corrobora.engine.inert import inert
 from corrobora.engine.verify import MARKER
 from corrobora.policies import phrases
+from corrobora.policies.conflict import told_apart
 
 _BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 OUTCOMES = {
@@ -128,13 +129,15 @@ def _status(report: Report) -> str:
     )
 
 
-def _side(fact: Fact, mark: Mark) -> str:
+def _side(fact: Fact, said: str, mark: Mark) -> str:
     where = fact.version or fact.published or fact.title
-    return f"{where}: “{cell(fact.quote, 600)}” {mark(fact)}".rstrip()
+    return f"{where}: “{cell(said, 600)}” {mark(fact)}".rstrip()
 
 
 def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: Mark, body: str = "") -> str:
     """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
+
+    Of each quote the sentence is shown that differs; two sentences that stand in several quotes are shown once.
 
     What is open stands first, then the weightiest.
     A change that a table of the body sets side by side already is not printed twice; an open contradiction always is.
@@ -152,17 +155,14 @@ def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fac
     weights = list(Severity)
     pairs.sort(key=lambda c: (c.resolved or c.relation is Relation.SUPERSEDES, -weights.index(c.severity)))
     named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
-    rows = [
-        (
-            c.difference or c.claim,
-            _side(facts[c.a], mark),
-            _side(facts[c.b], mark),
-            named.get(c.relation, "resolved" if c.resolved else "open contradiction"),
-        )
-        for c in pairs
-    ]
+    rows: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for c in pairs:
+        said = told_apart(facts[c.a].quote, facts[c.b].quote, c.difference)
+        sides = [_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
+        status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
+        rows.setdefault((c.difference, *said), (c.difference or c.claim, *sides, status))  # other quotes of the same
     return "## Contradictions and changes\n\n" + table(
-        ("What differs", "One side", "Other side", "Status"), rows, limit=700
+        ("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=700
     )
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrobora.policies.diversity import containment, overlap
+from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Quantity, dates, quantities
+from corrobora.policies.sentences import sentences
 from corrobora.policies.words import fold, stem, words
 
 
@@ -143,6 +145,28 @@ def difference(a: Statement, b: Statement, *, editions: bool = False) -> Differe
     if not a.duties and not b.duties and a.negations % 2 != b.negations % 2:
         return Difference(Aspect.NEGATION, _denial(a), _denial(b))
     return _wording(a, b) if editions else None
+
+
+def told_apart(one: str, other: str, told: str) -> tuple[str, str]:
+    """Return the two sentences of two quotes that differ as `told`; the quotes whole, if no two do.
+
+    Example:
+        >>> told_apart("It is red. It must be shut.", "It is blue. It may be shut.", "must -> may")
+        ('It must be shut.', 'It may be shut.')
+    """
+    found: list[tuple[float, str, str]] = []
+    for mine in _statements(one):
+        for yours in _statements(other):
+            differs = difference(mine, yours, editions=True)
+            if differs is not None and differs.text == told:
+                found.append((likeness(mine, yours), mine.text, yours.text))
+    best = max(found, key=lambda row: row[0], default=None)
+    return (best[1], best[2]) if best is not None else (one, other)
+
+
+def _statements(quote: str) -> list[Statement]:
+    read = plain(quote)
+    return [statement(read[span.start : span.end]) for span in sentences(read)]
 
 
 def _duty_difference(a: Statement, b: Statement) -> Difference | None:

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.policies.threads import fact, one_round
 
 from corrobora.domain.brief import Standing, SubQuestion
-from corrobora.domain.evidence import Contradiction, FactId, ReadOutcome, Relation, Severity
+from corrobora.domain.evidence import Contradiction, Fact, FactId, ReadOutcome, Relation, Severity
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Intent, StopReason
 from corrobora.engine.render import (
@@ -141,3 +141,24 @@ def test_open_contradictions_stand_first_and_weighty_changes_before_mere_wording
     text = conflicts_section(pairs, facts, lambda fact: fact.marker)
     order = ["| an open duty", "| an open word", "| a duty", "| a word"]
     assert sorted(order, key=text.index) == order
+
+
+def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once() -> None:
+    def said(duty: str, more: str, source: str) -> Fact:
+        return fact(f"The kiln is red. {duty}{more}", source=source)
+
+    old, new = "Potters should lock the kiln room door.", "Potters shall lock the kiln room door."
+    facts = {
+        one.id: one
+        for one in (
+            said(old, "", "S1"),
+            said(old, " Tea is served.", "S1"),
+            said(new, "", "S2"),
+            said(new, " Yes.", "S2"),
+        )
+    }
+    a, b, c, d = facts
+    pairs = [Contradiction("c", one, two, difference="should -> shall") for one, two in ((a, c), (b, d))]
+    text = conflicts_section(pairs, facts, lambda one: one.marker)
+    assert text.count(f"“{old}”") == text.count(f"“{new}”") == 1
+    assert "The kiln is red" not in text

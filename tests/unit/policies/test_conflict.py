@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.conflict import Aspect, difference, likeness, statement
+from corrobora.policies.conflict import Aspect, difference, likeness, statement, told_apart
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,9 @@ def test_likeness_is_symmetric_and_nothing_differs_from_itself(a, b):
     one, other = statement(" ".join(a)), statement(" ".join(b))
     assert likeness(one, other) == likeness(other, one)
     assert difference(one, one, editions=True) is None
+
+
+def test_of_two_quotes_the_sentences_that_differ_are_told_apart() -> None:
+    one, other = "The oven is red. It must be shut at night.", "It may be shut at night. The oven is blue."
+    assert told_apart(one, other, "must -> may") == ("It must be shut at night.", "It may be shut at night.")
+    assert told_apart(one, other, "no such difference") == (one, other)
