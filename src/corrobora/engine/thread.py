@@ -16,7 +16,7 @@ from corrobora.engine.scoping import attempts_of, scoped
 from corrobora.engine.searching import search
 from corrobora.engine.session import Session
 from corrobora.engine.views import findings, learned, summing
-from corrobora.policies.coverage import heed, standings
+from corrobora.policies.coverage import heed, reconsidered, standings
 from corrobora.policies.selection import relevant
 from corrobora.policies.stop import first
 from corrobora.roles.reflect import reflect
@@ -43,6 +43,8 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = thread.turn(run.advance(thread))  # next phase, or an escape
         await tell_round(thread, run)  # one round, one report, checked
         thread = await run.between_rounds(thread)
+    if run.keyless:
+        thread = reconsidered(thread)
     thread = thread.ended(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await shared(thread, run)
     begun = thread.rounds or thread.facts

@@ -13,7 +13,9 @@ from corrobora.domain.brief import Coverage, Standing, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.thread import Proposal, Round, Standings, ThreadState
 from corrobora.policies.grading import RANK, best_first, graded
+from corrobora.policies.questions import weighed
 from corrobora.policies.retry import exhausted
+from corrobora.policies.sufficiency import unnamed
 from corrobora.policies.support import overlap_share
 from corrobora.policies.words import fold, stems
 
@@ -46,6 +48,28 @@ def standings(thread: ThreadState, done: Round, *, contradictions: Iterable[Cont
         subjects=tuple(_subject(each, done, facts) for each in thread.subjects),
         contradictions=merged_contradictions(thread.contradictions, tuple(contradictions), facts),
     )
+
+
+def reconsidered(thread: ThreadState) -> ThreadState:
+    """Where no statement of a thread answers anything, let those answer that hold much of its topic together.
+
+    The last resort of a thread whose quotes no model has judged: a statement that names nothing of what is asked may
+    still say it. Each answers the sub-question that it shares most with; the gaps stay.
+    """
+    near = frozenset(() if any(fact.answers for fact in thread.facts) else unnamed(thread.brief.question, thread.facts))
+    if not near or not thread.rounds:
+        return thread
+    topics = [(part.id, weighed(part.text).topic) for part in thread.sub_questions]
+    facts = tuple(replace(fact, answers=_nearest(fact, topics)) if fact.id in near else fact for fact in thread.facts)
+    done = replace(thread.rounds[-1], cut=True)  # its attempts are counted already
+    parts = tuple(_question(part, thread, done, facts, ()) for part in thread.sub_questions)
+    return replace(thread, facts=facts, sub_questions=parts)
+
+
+def _nearest(fact: Fact, topics: Sequence[tuple[str, frozenset[str]]]) -> tuple[str, ...]:
+    own = frozenset(stems(f"{fact.quote} {fact.title} {fact.heading}"))
+    best = max(topics, key=lambda topic: len(topic[1] & own), default=None)
+    return (best[0],) if best is not None else ()
 
 
 def heed(thread: ThreadState, proposal: Proposal) -> ThreadState:

@@ -10,16 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.brief import Standing, SubQuestion
-from corrobora.domain.evidence import Fact
+from corrobora.domain.evidence import Fact, FactId
+from corrobora.policies.clauses import clauses
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, Mention, holds, is_day, mentions, squash
-from corrobora.policies.questions import attributions, names_something, sides, topic_stems
+from corrobora.policies.questions import attributions, names_something, sides, topic_stems, weighed
 from corrobora.policies.words import STOP_WORDS, content_words, fold, stem, stems
 
 ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from
 TOPIC_SHARE = 0.25  # of the topic words beside the names must stand there too
 _RICH, _SPOKEN = 5, 2  # words of a topic that is more than a name, and how many of them must be spoken of
 TOPIC_ALONE = 0.4  # of the topic words, where it names nothing
+# Words of the topic that one statement holds together. Three rarely meet by chance: over chats, news and encyclopedia,
+# two would refuse fewer questions that have an answer, and answer more that have none. A question of one clause with
+# eight or more asks for one statement, which must hold three.
+_TOGETHER, _TOGETHER_SHARE, _ONE_STATEMENT = 3, 0.3, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,20 @@ def evidence_texts(facts: Sequence[Fact]) -> list[str]:
     ]
 
 
+def unnamed(question: str, facts: Sequence[Fact]) -> tuple[FactId, ...]:
+    """Return the facts that hold three topic words of a question, and three tenths of them, whatever they name.
+
+    What is asked of "X, as the Y article says" often stands in a passage that names neither.
+    """
+    topic = weighed(question).topic
+    least = max(_TOGETHER, _TOGETHER_SHARE * len(topic))
+    return tuple(fact.id for fact in facts if _held(topic, evidence_texts((fact,))) >= least)
+
+
+def _held(topic: frozenset[str], texts: Sequence[str]) -> int:
+    return max((len(topic & frozenset(stems(text))) for text in texts), default=0)
+
+
 def refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why the facts of a run answer nothing of its question, or return "" where they answer a part of it.
 
@@ -109,10 +128,15 @@ def refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence
 def _off_topic(question: str, answering: Sequence[str], every: Sequence[str]) -> bool:
     """True if a rich topic finds one word of it at most in what answers, and less than half in all that was read.
 
-    What is asked of a document or of two sides is often said in other words there: such questions are never judged.
+    True as well if a question of one clause has so many topic words that one statement must answer it, and none holds
+    three of them. What is asked of a document or of two sides is often said in other words there: such questions are
+    never judged.
     """
     if attributions(question) or sides(question):
         return False
+    whole = weighed(question).topic
+    if len(whole) >= _ONE_STATEMENT and len(clauses(question)) == 1 and _held(whole, answering) < _TOGETHER:
+        return True
     named = frozenset(term for name in anchors(question) for term in stems(name))
     topic = frozenset(topic_stems(question)) - named
     answered, read = (len(topic & frozenset(stems("\n".join(texts)))) for texts in (answering, every))

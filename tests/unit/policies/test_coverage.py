@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact, one_round, subject, thread
 
-from corrobora.domain.brief import Coverage, Standing, Subject
-from corrobora.domain.evidence import Contradiction, FactId, Grade
+from corrobora.domain.brief import Coverage, Standing, Subject, SubQuestion
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.thread import Proposal
-from corrobora.policies.coverage import forced_subject, heed, merged_contradictions, merged_facts, standings
+from corrobora.policies.coverage import (
+    forced_subject,
+    heed,
+    merged_contradictions,
+    merged_facts,
+    reconsidered,
+    standings,
+)
 
 WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
 
@@ -228,3 +235,28 @@ def test_an_answered_question_stays_answered(known, found) -> None:
     second = standings(later, one_round(urls="b", facts=found, targets=("sq-1",)))
     if first.sub_questions[0].standing is Standing.ANSWERED:
         assert second.sub_questions[0].standing is Standing.ANSWERED
+
+
+def told(question: str, *facts: Fact):
+    state = thread(
+        one_round(), sub_questions=(SubQuestion("sq-1", question), SubQuestion("sq-2", "Who paid the bill?"))
+    )
+    return replace(state, brief=replace(state.brief, question=question), facts=facts)
+
+
+def test_where_nothing_answers_the_statement_nearest_to_the_question_does() -> None:
+    question = "Does the Courier article on Oskar Brandt say that gulls nested on harbour roofs after the fire?"
+    near = fact("Gulls nested on the old roofs after the fire was out.", grade=Grade.PLAUSIBLE)
+    far = fact("The brigade was late that evening.", source="S2", grade=Grade.PLAUSIBLE)
+    found = reconsidered(told(question, near, far))
+    assert [one.answers for one in found.facts] == [("sq-1",), ()]
+    assert [part.standing for part in found.sub_questions] == [Standing.ANSWERED, Standing.OPEN]
+    assert [part.attempts for part in found.sub_questions] == [0, 0]
+
+
+def test_nothing_is_reconsidered_where_a_statement_answers_or_none_is_near() -> None:
+    question = "Does the Courier article on Oskar Brandt say that gulls nested on harbour roofs after the fire?"
+    near = fact("Gulls nested on the old roofs after the fire was out.", grade=Grade.PLAUSIBLE)
+    answering = fact("Oskar Brandt wrote it.", source="S2", answers=("sq-2",), grade=Grade.PLAUSIBLE)
+    for state in (told(question, near, answering), told(question, answering), told(question, fact("A bill."))):
+        assert reconsidered(state) == state

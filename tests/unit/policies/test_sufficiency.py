@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
-from corrobora.policies.sufficiency import anchors, refusal, sufficient
+from corrobora.policies.sufficiency import anchors, refusal, sufficient, unnamed
 
 TEXTS = [
     "In 2019 the ornithologist Marta Lindqvist counted 412 nests on the harbour roofs. Harbour Birds www.smh.com.au"
@@ -62,3 +62,31 @@ def test_facts_that_answer_nothing_are_refused_with_what_is_lacking():
         "sq-1", "Which tax on imported wine did Marta Lindqvist raise in the parliament?", standing=Standing.ANSWERED
     )
     assert "parliament" in refusal(bad.text, [bad], [fact])
+
+
+def quoted(text, **more):
+    source = Source(SourceId("S1"), "Harbour", "birds", "h", "h")
+    passage = Passage(PassageId("C1"), source.id, text, 0, len(text), "")
+    fact = Fact.quoted(Document(source, text, (passage,)), passage, text, **more)
+    assert fact is not None
+    return fact
+
+
+def test_a_statement_that_holds_much_of_the_topic_counts_without_the_names():
+    question = "Does the Courier article by Oskar Brandt say that gulls nested on harbour roofs after the fire?"
+    near = quoted("Gulls nested on the old roofs as soon as the fire was out.")
+    assert unnamed(question, [near, quoted("The fire brigade came late that evening.")]) == (near.id,)
+    assert not unnamed("Which gulls nested?", [quoted("Gulls nested on the old roofs by the sea.")])
+
+
+def test_a_long_question_of_one_clause_needs_one_statement_that_holds_three_words_of_it():
+    question = "What colour of roof paint did neighbours choose for repairing storm damage near harbour sheds?"
+    asked = [SubQuestion("sq-1", question, standing=Standing.ANSWERED)]
+    apart = [
+        quoted("They liked the colour of the sky that morning.", answers=("sq-1",)),
+        quoted("A storm was coming from the west.", answers=("sq-1",)),
+        quoted("The harbour was quiet and the neighbours slept.", answers=("sq-1",)),
+    ]
+    assert refusal(question, asked, apart)
+    together = quoted("The neighbours chose green paint for the roof of the sheds.", answers=("sq-1",))
+    assert refusal(question, asked, [*apart, together]) == ""
