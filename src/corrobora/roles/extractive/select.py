@@ -62,41 +62,13 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
     read = weighed(text)
     about = [own for name in anchors(text) if (own := frozenset(stems(name)))]
-    wanted, kind, thing = expectation(text), asked(text), explained(text)
+    wanted, kind = expectation(text), asked(text)
     names = {**joined(text), **_other_names(distinct, read, about)}
-
-    titles = [frozenset(stems(fact.title)) for fact in distinct]
-    titled = titles[0].intersection(*titles[1:]) if titles else frozenset[str]()  # what all that was read is about
-
-    def worths(sayings: Sequence[Saying]) -> list[float]:
-        weights = in_title(weigh(read.weights, rarity(saying.unit.stems for saying in sayings)), titled)
-        return [
-            score.total
-            * preference(saying.text, wanted, kind)
-            * topical(read.topic, saying.unit.stems)
-            * close_together(saying.unit.stems, read.topic)
-            * in_short(saying.unit.stems)
-            * by_itself(saying.text)
-            * (1 + _EXPLAINS * explains(saying.text, thing))
-            * (QUESTION if asks(saying.text) else 1.0)
-            for saying, score in zip(sayings, rank([s.unit for s in sayings], weights), strict=True)
-        ]
-
-    best: dict[FactId, tuple[float, str]] = {}
-    place: Counter[FactId] = Counter()
+    titled = _titled(distinct)
     sayings = _sayings(distinct, names)
-    for saying, each in zip(sayings, worths(sayings), strict=True):
-        worth = each * _LATER ** place[saying.fact.id]
-        place[saying.fact.id] += 1
-        if worth > best.get(saying.fact.id, (-1.0, ""))[0]:
-            best[saying.fact.id] = worth, saying.text
-    whole = dict(
-        zip(
-            (fact.id for fact in distinct),
-            worths([_saying(f, said(f), names, at) for at, f in enumerate(distinct)]),
-            strict=True,
-        )
-    )
+    best = _best_sentences(sayings, _worths(text, sayings, titled))
+    entire = [_saying(fact, said(fact), names, at) for at, fact in enumerate(distinct)]
+    whole = dict(zip((fact.id for fact in distinct), _worths(text, entire, titled), strict=True))
     named = {fact.id for fact in distinct if not about or any(own <= _held(fact) for own in about)}
     found = [
         Ranked(
@@ -115,6 +87,41 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
         if fact.id in best
     ]
     return tuple(sorted(found, key=lambda one: (-one.worth, one.fact.id)))
+
+
+def _titled(facts: Sequence[Fact]) -> frozenset[str]:
+    """Return what all sources are about by their titles."""
+    titles = [frozenset(stems(fact.title)) for fact in facts]
+    return titles[0].intersection(*titles[1:]) if titles else frozenset()
+
+
+def _worths(text: str, sayings: Sequence[Saying], titled: frozenset[str]) -> list[float]:
+    """Say what each sentence is worth for `text`: its words, their closeness, its kind, and how it stands alone."""
+    read, wanted, kind, thing = weighed(text), expectation(text), asked(text), explained(text)
+    weights = in_title(weigh(read.weights, rarity(saying.unit.stems for saying in sayings)), titled)
+    return [
+        score.total
+        * preference(saying.text, wanted, kind)
+        * topical(read.topic, saying.unit.stems)
+        * close_together(saying.unit.stems, read.topic)
+        * in_short(saying.unit.stems)
+        * by_itself(saying.text)
+        * (1 + _EXPLAINS * explains(saying.text, thing))
+        * (QUESTION if asks(saying.text) else 1.0)
+        for saying, score in zip(sayings, rank([s.unit for s in sayings], weights), strict=True)
+    ]
+
+
+def _best_sentences(sayings: Sequence[Saying], worths: Sequence[float]) -> dict[FactId, tuple[float, str]]:
+    """Return the best sentence of each fact with its worth; one that others must be read before is worth less."""
+    best: dict[FactId, tuple[float, str]] = {}
+    place: Counter[FactId] = Counter()
+    for saying, each in zip(sayings, worths, strict=True):
+        worth = each * _LATER ** place[saying.fact.id]
+        place[saying.fact.id] += 1
+        if worth > best.get(saying.fact.id, (-1.0, ""))[0]:
+            best[saying.fact.id] = worth, saying.text
+    return best
 
 
 @dataclass(frozen=True, slots=True)
