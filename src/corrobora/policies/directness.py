@@ -19,6 +19,10 @@ _ASIDE = re.compile(
     r"e\.g\.|see\b|(?:as )?(?:shown|noted|described|discussed|mentioned) (?:above|below|in)\b|note that\b|"
     r"(?:this|the (?:next|following|previous)) (?:section|chapter|appendix|annex|document|table|figure|page|article)\b)"
 )
+_ELSEWHERE = re.compile(
+    r"(?i)\b(?:can be found|(?:is|are) (?:found|given|described|discussed|provided|explained|listed)(?: in detail)?) "
+    r"(?:in|at|on|under|below|above)\b"
+)
 _OPENS_BACK = re.compile(
     r"(?i)^[\s\"'“‘*-]*(?:it|they|he|she|this|these|those|its|their|both|such|however|but|also|therefore|thus|"
     r"hence|then|in addition|additionally|moreover|furthermore|otherwise|instead|yes|no)\b"
@@ -69,6 +73,6 @@ def by_itself(text: str) -> float:
     """
     if text.rstrip().endswith(":"):
         return _LEFT_OPEN
-    if _ASIDE.match(text):
+    if _ASIDE.match(text) or _ELSEWHERE.search(text):
         return _FOR_ANOTHER
     return _POINTING if _OPENS_BACK.match(text) else 1.0

@@ -32,7 +32,8 @@ def test_a_long_sentence_counts_less_than_a_short_one() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["For example, a pump may leak.", "(They leak.)", "See below for pumps.", "It leaks.", "The pump includes:",
+    ["For example, a pump may leak.", "(They leak.)", "More on pumps can be found in Annex B.",
+     "See below for pumps.", "It leaks.", "The pump includes:",
      "In the above example, it leaks.", "However, pumps leak."],
 )  # fmt: skip
 def test_asides_pointers_and_open_ends_count_less(text: str) -> None:
