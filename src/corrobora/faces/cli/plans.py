@@ -5,6 +5,8 @@ Knows how a plan is shown and asked about. Does not decide: only the words typed
 
 from __future__ import annotations
 
+import contextlib
+import select
 import sys
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -14,6 +16,7 @@ from corrobora.faces.cli.screen import words
 from corrobora.faces.cli.terminal import one_line, tell
 
 _MAX_NODES = 80
+_STEP_SECONDS = 0.2
 
 
 def plan_lines(data: Mapping[str, object]) -> list[str]:
@@ -44,6 +47,17 @@ def _items(node: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
     return [cast("Mapping[str, object]", item) for item in cast("list[object]", value) if isinstance(item, Mapping)]
 
 
+def _typed() -> str:
+    """Return a line from the terminal.
+
+    Waited for in steps: a Ctrl-C that comes in the moment before a read blocks is otherwise seen only after the read.
+    """
+    with contextlib.suppress(OSError, ValueError):  # where a terminal cannot be waited for
+        while not select.select([sys.stdin], [], [], _STEP_SECONDS)[0]:
+            pass
+    return sys.stdin.readline()
+
+
 def ask_for_words(event: Event | None, phrase: str) -> str:
     """Show the plan on stderr and return what the person typed: the phrase authorizes, anything else does not.
 
@@ -55,7 +69,7 @@ def ask_for_words(event: Event | None, phrase: str) -> str:
     tell(f'Type "{phrase}" to run this plan; an empty line leaves it waiting.')
     while True:
         try:
-            typed = sys.stdin.readline()
+            typed = _typed()
         except KeyboardInterrupt:
             return ""
         given = typed.strip()
