@@ -36,6 +36,15 @@ FILES: dict[str, dict[str, str]] = {
         "Chamber: 45 l\nGuarantee: 36 months, stones excepted\n",
         "oven-k9.md": "# Kiln K9 manual\n\n## Technical data\n\nPower: 4200 W\nChamber: 70 l\nGuarantee: 24 months\n",
     },
+    "gate": {
+        "rules.md": "# Rules of the gate\n\n## Entry phrases\n\nAn entry phrase, commonly referred to as a passkey, is "
+        "something that a member knows.\n\n## Entry phrases: setting one\n\nEntry phrases SHALL be at least 12 letters "
+        "in length if chosen by the member.\n\n## Entry phrases: keeping one\n\nThe grain of an entry phrase SHALL be "
+        "random. The grain SHALL be at least 40 bits in length.\n",
+        "notes.md": "# Notes on the gate\n\n## Entry phrases and members\n\nWhen the gate relies on passkeys, it is "
+        "known to be open to people who guess. Longer passkeys are harder to guess, although a passkey that is long "
+        "is cumbersome.\n\n## Habits\n\nMembers write a passkey on the hand. A passkey of a member must not be lent.\n",
+    },
     "changes": {
         "CHANGES.md": "# Changelog of plotter\n\n## 2.0.0 - 2024-03-01\n\n### Removed\n\n- The option `--grid`.\n\n"
         "### Changed\n\n- The default colour is now blue.\n\n## 1.9.0 - 2023-11-11\n\n### Added\n\n- Night mode.\n"
@@ -107,6 +116,8 @@ FIRST = (  # library, question, what the opening says
     ("oven", "What should I do if the blue lamp flickers?",
      "Fault: Blue lamp flickers; Cause: Door is ajar; Remedy: Close the door"),
     ("oven", "How long is the guarantee of the K7?", "Guarantee: 36 months, stones excepted"),
+    ("gate", "How long must a passkey be?", "Entry phrases SHALL be at least 12 letters in length"),
+    ("gate", "How long must a passkey be at least?", "Entry phrases SHALL be at least 12 letters in length"),
     ("changes", "In which version was night mode added?", "1.9.0 - 2023-11-11: Added: Night mode."),
     ("values", "Who is the keeper of the Dry Well?", "keeper: Hedda Fossum"),
     ("channel", "Who has the key of the archive?", "Ida: the porter"),

@@ -60,6 +60,7 @@ _SAID_BY = re.compile(
     r"an? )?(?:both )?['\"‘“]?$"
 )
 _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
+_BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
 _DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
 _TOPIC_ENOUGH = 2  # topic words from which names weigh less
@@ -163,6 +164,17 @@ def weighed(question: str) -> Weighed:
         else:
             weights[term] = 1.0
     return Weighed(weights, topic or frozenset(every) - light or frozenset(every))
+
+
+def counted(question: str) -> frozenset[str]:
+    """Return the stems of a question's topic without those that only say how a number is meant ("at least").
+
+    Example:
+        >>> sorted(counted("How many users must a room hold at least?"))
+        ['hold', 'room', 'user']
+    """
+    topic = weighed(question).topic
+    return topic - frozenset(map(stem, _BOUND.findall(" ".join(words(question))))) or topic
 
 
 def topic_stems(question: str) -> tuple[str, ...]:

@@ -20,7 +20,16 @@ from corrobora.policies.dialogue import apart
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, holds, is_day, mentions, names, quantities, squash
 from corrobora.policies.phrases import ONE_SIDED
-from corrobora.policies.questions import anchors, expectation, relational, sides, subjects, topic_stems, weighed
+from corrobora.policies.questions import (
+    anchors,
+    counted,
+    expectation,
+    relational,
+    sides,
+    subjects,
+    topic_stems,
+    weighed,
+)
 from corrobora.policies.relevance import akin
 from corrobora.policies.sentences import sentences
 from corrobora.policies.sufficiency import evidence_texts, sufficient
@@ -57,6 +66,9 @@ _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|sh
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 
 
+Aliases = Mapping[str, tuple[frozenset[str], ...]]  # a stem of the question, and the stems of its other names
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """How far the evidence reaches into one sub-question."""
@@ -83,8 +95,9 @@ def reflected(given: Learned) -> Proposal:
     gaps = [gap for one in reaches for gap in _gaps(one)]
     gaps += _one_sided(given)
     followed = _followed(given)
+    named = aliases(weighed(given.question).topic, pairs)
     told = len(parts) == 1 and any(
-        _states(fact, answer_kind(given.question), given.question, 1) for fact in given.facts
+        _states(fact, answer_kind(given.question), given.question, named, most=1) for fact in given.facts
     )
     if relational(given.question) and len(weighed(given.question).topic) > 1 and followed and given.facts and not told:
         gaps += [Gap(f"A name that was met may lead on: {name}") for name in followed[:2]]
@@ -158,11 +171,11 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
     )
     unsaid = tuple(word for word in content_words(part.text) if stem(word) in topic - held)
     kind = answer_kind(part.text)
-    told = bool(kind.kinds) and any(_states(fact, kind, part.text) for fact in own)
-    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own)), told)
+    told = bool(kind.kinds) and any(_states(fact, kind, part.text, other_names) for fact in own)
+    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own, other_names)), told)
 
 
-def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
+def _lacking(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iterator[str]:
     """Name the kinds of statement that the question asks for and none of its facts is."""
     wanted = expectation(question)
     texts = [plain(fact.quote) for fact in facts]
@@ -175,7 +188,7 @@ def _lacking(question: str, facts: Sequence[Fact]) -> Iterator[str]:
     if wanted.number and not any(quantities(text) for text in texts):
         yield "number"
     kind = answer_kind(question)
-    if kind.quantified and not any(_states(fact, kind, question) for fact in facts):
+    if kind.quantified and not any(_states(fact, kind, question, other_names) for fact in facts):
         yield "statement with the number that is asked for"
     if _WHEN & kind.kinds and not any(fit(text, kind) >= _OF_THE_KIND for text in texts):
         yield "date"
@@ -190,14 +203,14 @@ def _binds(text: str) -> bool:
     return bool(statement(text).duties) or _PLAINLY.search(text) is not None
 
 
-def _states(fact: Fact, kind: Asked, question: str, most: float = 0.5) -> bool:
+def _states(fact: Fact, kind: Asked, question: str, other_names: Aliases, *, most: float = 0.5) -> bool:
     """True if one sentence is of the kind asked for and names so much of the topic, under the headings above it."""
-    topic = weighed(question).topic
-    above = topic & frozenset(stems(f"{fact.title} {fact.heading}"))
+    topic = counted(question)
+    above = topic & frozenset(read_as(stems(f"{fact.title} {fact.heading}"), other_names))
     text = said(fact)
     for span in sentences(text):
         piece = text[span.start : span.end]
-        own = topic & frozenset(stems(apart(piece)))
+        own = topic & frozenset(read_as(stems(apart(piece)), other_names))
         if fit(piece, kind) >= _OF_THE_KIND and own and len(own | above) >= most * len(topic):
             return True
     return False

@@ -132,6 +132,8 @@ def _ways(text: str, given: Needs, turn: int) -> list[str]:
     ways: list[str] = []
     if asked(text).quantified:
         ways.append(_worded(translated))
+        wanted = " ".join(spoken(asked(text)))  # what the sources call it, in the words in which numbers are put
+        ways += [_join(phrase, wanted) for phrase in phrases[turn : turn + 2]]
     if about and not relational(text):
         words = _words(core, without=frozenset(s for name in about for s in stems(name))).split()
         ways += [_join(about[0], word) for word in (*words[turn:], *words[:turn])][:1]

@@ -212,11 +212,10 @@ def _ordered(plot: Plot, differing: frozenset[str], *, factoid: bool) -> tuple[R
         return order
     fullest = max(one.share for one in order)
     fitting = any(one.fits for one in order)
-    full = [
-        one
-        for at, one in enumerate(order)
-        if at == 0 or (one.share >= _AS_FULLY * fullest and (one.fits or not fitting))
-    ]
+    full = [one for one in order if one.share >= _AS_FULLY * fullest and (one.fits or not fitting)]
+    best = order[0]
+    if best not in full and (best.fits or not full):  # a better statement of another kind is beside the point
+        full.insert(0, best)
     return tuple(full[:_FACTOID_STATEMENTS])
 
 
