@@ -33,6 +33,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
 # Test files in tests/unit without a source module of the same name, and what they are about.
 ABOUT_SOMETHING_ELSE = {
     "test_structure.py": "the tree itself",
+    "faces/cli/test_state.py": "stored state that was deleted, edited, moved, newer or disordered, as a user meets it",
     "faces/cli/test_flags.py": "every flag of `research` whose effect is outside the request",
     "plugins/test_sockets.py": "the plugin that keeps tests on this machine",
 }

@@ -228,7 +228,7 @@ def test_m26_m27_addresses_images_and_links_that_a_writer_typed_go() -> None:
 KEYS = ("sk-ant-api03-" + "A1b2C3d4" * 6, "tvly-" + "a1" * 16, "ghp_" + "a" * 36, "AKIA" + "A" * 16)
 
 
-@pytest.mark.parametrize("key", [*KEYS, "-----BEGIN RSA PRIVATE KEY-----"])
+@pytest.mark.parametrize("key", [*KEYS, "-----BEGIN RSA " + "PRIVATE KEY-----"])
 def test_m34_what_looks_like_a_key_is_removed_and_counted(key: str) -> None:
     found = checked(Draft("t", f"The key is {key} and more.\n\n{WHOLE} [S1:C1]"), [_fact()])
     assert key not in found.draft.body
