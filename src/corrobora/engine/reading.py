@@ -53,9 +53,14 @@ class Fetched:
 async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
-    Raises nothing for a document that cannot be read: that is an outcome.
+    Where no analyst is paid they are fetched in parallel and extracted in their order: extraction takes no time to wait
+    for, and what is found must not depend on what was fetched first. Raises nothing for a document that cannot be read:
+    that is an outcome.
     """
-    tasks = [asyncio.create_task(read_one(hit, thread, run)) for hit in hits]
+    tasks: list[asyncio.Task[Reading]] = []
+    for hit in hits:
+        earlier = tuple(tasks) if run.keyless else ()
+        tasks.append(asyncio.create_task(read_one(hit, thread, run, after=earlier)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -65,8 +70,10 @@ async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncI
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def read_one(hit: Hit, thread: ThreadState, run: Session) -> Reading:
-    """Read one hit: fetch, check for drift, extract, keep literal quotes."""
+async def read_one(
+    hit: Hit, thread: ThreadState, run: Session, *, after: Sequence[asyncio.Task[Reading]] = ()
+) -> Reading:
+    """Read one hit: fetch, check for drift, wait for those it comes `after`, extract, keep literal quotes."""
     fetched = await _fetched(hit, thread, run)
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
         unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
@@ -85,6 +92,8 @@ async def read_one(hit: Hit, thread: ThreadState, run: Session) -> Reading:
             )
             run.tell(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _told(drifted, thread, run)
+    if after:
+        await asyncio.wait(after)
     reading = await _extracted(hit, document, thread, run)
     return _told(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
 

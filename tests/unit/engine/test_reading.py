@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +11,16 @@ import pytest
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Lab, lab
 
+from corrobora.adapters.readers.library import LibraryReader
 from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.errors import RoleError
 from corrobora.domain.events import EventType
-from corrobora.domain.evidence import Hit, PassageId, ReadOutcome
+from corrobora.domain.evidence import Document, Hit, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Node, TaskSpec
 from corrobora.domain.thread import Intent, Round, ThreadState
 from corrobora.engine.reading import QUOTE_MAX_PLACES, read, read_key, read_one, second_look
 from corrobora.policies.retry import RETRY_EXHAUSTED
+from corrobora.ports import Library
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.testing import FakeClock
 
@@ -163,3 +167,38 @@ async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None
     paid = lab("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
     assert not paid.session.keyless
     assert await second_look(replace(plain, rounds=(learned,)), paid.session) == []
+
+
+class Delayed(LibraryReader):
+    """Reads stored documents, each after so many turns of the loop."""
+
+    def __init__(self, library: Library, turns: Mapping[PassageId, int]) -> None:
+        super().__init__(library)
+        self._turns = turns
+
+    async def read(self, hit: Hit) -> Document:
+        for _ in range(self._turns[hit.passage or PassageId("")]):
+            await asyncio.sleep(0)
+        return await super().read(hit)
+
+
+async def test_without_a_model_the_order_of_arrival_does_not_change_what_is_asked_and_found() -> None:
+    told = ("The lighthouse of Oldby is 31 metres tall.", "Oldby has a tall rock.", "A lighthouse is tall.", "Oldby.")
+    filler = "Keeper number {} wrote down what the weather was and went home to mend a net. " * 9
+    text = "# Oldby\n\n" + "\n\n".join(f"{told[n % 4]} {filler.format(*[n] * 9)}" for n in range(16))
+
+    async def found(*, backwards: bool) -> tuple[dict[PassageId | None, Any], list[str]]:
+        analyst = Mixed()
+        run = lab("timed", {}, analysts=[analyst], clock=FakeClock())
+        run.session.brief = Brief("How tall is the lighthouse of Oldby?")
+        source, passages = await run.session.library.store(Source(SourceId(""), "Oldby", URL, ""), text, space="lib")
+        turns = {each.id: 50 * (len(passages) - at if backwards else at) for at, each in enumerate(passages)}
+        run.session.outside = replace(run.session.outside, readers=(Delayed(run.session.library, turns),))
+        hits = [Hit(URL, "Oldby", query="lighthouse", source=source.id, passage=each.id) for each in passages]
+        readings = [reading async for reading in read(hits, thread(run), run.session)]
+        return {r.hit.passage: r.facts for r in readings}, [each.path for each in analyst.given("extract")]
+
+    forth, back = await found(backwards=False), await found(backwards=True)
+    assert len(forth[0]) > 4
+    assert any(forth[0].values())
+    assert forth == back

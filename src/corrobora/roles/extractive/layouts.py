@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.policies import phrases
+from corrobora.policies.conflict import ALIKE, likeness, statement
 from corrobora.policies.mentions import quantities
 from corrobora.policies.sentences import sentences
 from corrobora.policies.versions import label, order
@@ -207,7 +208,7 @@ def by_questions(page: Page) -> str:
     shown = {fact.id for fact in key}
     blocks: list[Sequence[str]] = [head]
     if _several_editions(page) and key:  # a body opens with text: the names of editions are headings further down
-        blocks.append([_opening(page, key[0])])
+        blocks.append([" ".join(_opening(page, fact) for fact in _with_counterpart(page, key[0]))])
         key = key[1:]
     first = _statements(page, key)
     blocks.append(["## Key statements", "", *first] if first else [])
@@ -224,6 +225,18 @@ def by_questions(page: Page) -> str:
         elif not section.had_facts:
             blocks.append([f"## {title}", "", f"{phrases.NO_EVIDENCE} for this."])
     return _joined([*blocks, _open(page, sections=False)])
+
+
+def _with_counterpart(page: Page, best: Fact) -> list[Fact]:
+    """Where a change is asked for, return the best statement with what another edition says in its place, older first.
+
+    The writer has put the counterpart of a statement behind it.
+    """
+    own = next((section.facts for section in page.sections if best in section.facts), ())
+    after = own[own.index(best) + 1] if page.compares and best in own[:-1] else best
+    if after.version in ("", best.version) or likeness(statement(said(best)), statement(said(after))) < ALIKE:
+        return [best]
+    return sorted((best, after), key=lambda fact: order(fact.version, fact.published))
 
 
 def _opening(page: Page, best: Fact) -> str:
