@@ -132,14 +132,15 @@ def _ways(text: str, given: Needs, turn: int) -> list[str]:
     ways: list[str] = []
     if asked(text).quantified:
         ways.append(_worded(translated))
-        wanted = " ".join(spoken(asked(text)))  # what the sources call it, in the words in which numbers are put
-        ways += [_join(phrase, wanted) for phrase in phrases[turn : turn + 2]]
     if about and not relational(text):
         words = _words(core, without=frozenset(s for name in about for s in stems(name))).split()
         ways += [_join(about[0], word) for word in (*words[turn:], *words[:turn])][:1]
         ways += [_join(about[0], phrase) for phrase in phrases[turn : turn + 1]]
     if translated != core:
         ways += [translated, _join(core, translated)]
+    if asked(text).quantified and not about:  # what the sources may call it, in the words in which numbers are put
+        wanted = " ".join(spoken(asked(text)))
+        ways += [_join(phrase, wanted) for phrase in phrases[turn : turn + 2]]
     ways += [_join(translated, phrase) for phrase in (*phrases[turn : turn + 2], *phrases[:turn])][:2] or [core]
     return ways + [_join(translated, side) for side in sides(text)]
 
