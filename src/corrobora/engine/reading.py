@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.events import EventType
@@ -53,14 +53,17 @@ class Fetched:
 async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
-    Where no analyst is paid they are fetched in parallel and extracted in their order: extraction takes no time to wait
-    for, and what is found must not depend on what was fetched first. Raises nothing for a document that cannot be read:
-    that is an outcome.
+    Where no analyst is paid, stored documents are taken up in their order, whichever is fetched first: what is found
+    must not depend on that. Pages are not waited for. Raises nothing for a document that cannot be read: that is an
+    outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
+    turns: list[asyncio.Event] = []
     for hit in hits:
-        earlier = tuple(tasks) if run.keyless else ()
-        tasks.append(asyncio.create_task(read_one(hit, thread, run, after=earlier)))
+        ordered = run.keyless and hit.source is not None
+        turn = Turn(tuple(turns) if ordered else ())
+        turns += [turn.own] if ordered else []
+        tasks.append(asyncio.create_task(read_one(hit, thread, run, turn)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -70,10 +73,30 @@ async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncI
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def read_one(
-    hit: Hit, thread: ThreadState, run: Session, *, after: Sequence[asyncio.Task[Reading]] = ()
-) -> Reading:
-    """Read one hit: fetch, check for drift, wait for those it comes `after`, extract, keep literal quotes."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The place of a hit among those that share their passages: who claims first reads them."""
+
+    before: tuple[asyncio.Event, ...] = ()
+    own: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def come(self) -> None:
+        """Wait until all before have claimed or ended. Whoever comes next runs only after this task waits again."""
+        for each in self.before:
+            await each.wait()
+        self.own.set()
+
+
+async def read_one(hit: Hit, thread: ThreadState, run: Session, turn: Turn | None = None) -> Reading:
+    """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes."""
+    turn = turn or Turn()
+    try:
+        return await _read(hit, thread, run, turn)
+    finally:
+        turn.own.set()
+
+
+async def _read(hit: Hit, thread: ThreadState, run: Session, turn: Turn) -> Reading:
     fetched = await _fetched(hit, thread, run)
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
         unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
@@ -92,8 +115,7 @@ async def read_one(
             )
             run.tell(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _told(drifted, thread, run)
-    if after:
-        await asyncio.wait(after)
+    await turn.come()
     reading = await _extracted(hit, document, thread, run)
     return _told(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
 
