@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 from procrastinate import PsycopgConnector
 from procrastinate.jobs import Job, Status
@@ -13,7 +14,7 @@ from corrobora.storage.database import Database
 
 async def manager(database: Database) -> SteadyJobManager:
     connector = PsycopgConnector()
-    await connector.open_async(database.pool)
+    await connector.open_async(cast("Any", database.pool))  # its pool type is invariant
     return SteadyJobManager(connector)
 
 
