@@ -29,7 +29,7 @@ help:  ## this list
 demo: $(VENV)/.runtime  ## research a question over the shipped documents and print the report
 	@$(BIN)/corrobora research "$(QUESTION)" --library demo
 
-test: $(VENV)/.dev  ## the tests (about two minutes); PYTEST_ARGS="-k budget" narrows them
+test: $(VENV)/.dev  ## the tests (about ten minutes on two cores); PYTEST_ARGS="-k budget" narrows them
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev  ## the proofs that take minutes: kills at many points, fleets of workers

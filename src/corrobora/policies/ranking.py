@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from corrobora.policies.mentions import MONTHS
 from corrobora.policies.words import words
 
 RRF_K = 10
@@ -22,17 +23,6 @@ SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 SPREAD = 0.95
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
 _MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
@@ -53,7 +43,7 @@ def dates_in(text: str) -> tuple[str, ...]:
 
 
 def _iso(year: str, name: str, day: str) -> list[str]:
-    month = _MONTHS.get(name.lower())
+    month = MONTHS.get(name.lower())
     if month is None:
         return []
     return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
