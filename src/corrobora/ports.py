@@ -83,6 +83,18 @@ class Reader(Protocol):
         ...
 
 
+@runtime_checkable
+class Crawler(Protocol):
+    """A reader that can take a whole site: every page is stored like one that was read."""
+
+    async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
+        """Store at most `limit` pages reached from `url` on its own site; return them as hits on stored sources.
+
+        Raises `ReadError` for an address that may not be asked for, `ProviderError` if nobody could crawl.
+        """
+        ...
+
+
 class Library(Protocol):
     """Stored sources, passages and facts, and the search over them."""
 

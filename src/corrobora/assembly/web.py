@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from corrobora.adapters.readers.child import ParserChild
 from corrobora.adapters.readers.firecrawl import FirecrawlReader
 from corrobora.adapters.readers.web import WebReader
-from corrobora.adapters.search import exa, firecrawl, tavily
+from corrobora.adapters.search.api import Keyed
+from corrobora.adapters.search.exa import Exa
+from corrobora.adapters.search.firecrawl import Firecrawl
+from corrobora.adapters.search.tavily import Tavily
 from corrobora.adapters.web.addresses import Allow
 from corrobora.adapters.web.network import Resolve, system_resolve
+from corrobora.adapters.web.urls import BadUrl, canonical
 from corrobora.adapters.web.visit import Visitor
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.run import Request
+from corrobora.policies.selection import SITE
 from corrobora.ports import Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.settings import Settings
 
 LimiterOf = Callable[[str], Limiter]
 RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
-_PROVIDERS = {
-    "tavily": (tavily.Tavily, tavily.BASE_URL),
-    "exa": (exa.Exa, exa.BASE_URL),
-    "firecrawl": (firecrawl.Firecrawl, firecrawl.BASE_URL),
-}
+_PROVIDERS = {each.name: each for each in (Tavily, Exa, Firecrawl)}
+FIRECRAWL = Firecrawl.name
 _MAX_PORT = 65_535
+P = TypeVar("P", bound=Keyed)
 
 
 def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
@@ -70,16 +74,47 @@ def web_searches(
     Raises:
         UserError: as `provider_names`; or the key of a provider is not set, before any call is made.
     """
-    found: dict[str, SearchProvider] = {}
-    for name in provider_names(settings, request):
-        make, usual = _PROVIDERS[name]
-        found[name] = make(
-            settings.key(name).reveal(),
-            clock=clock,
-            base_url=settings.provider_urls.get(name, usual),
-            limiter=limiter(name) if limiter is not None else None,
-        )
-    return found
+    names = provider_names(settings, request)
+    return {name: _opened(_PROVIDERS[name], settings, clock, limiter) for name in names}
+
+
+def _opened(kind: type[P], settings: Settings, clock: Clock, limiter: LimiterOf | None) -> P:
+    """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
+    return kind(
+        settings.key(kind.name).reveal(),
+        clock=clock,
+        base_url=settings.provider_urls.get(kind.name, ""),
+        limiter=limiter(kind.name) if limiter is not None else None,
+    )
+
+
+def check_sources(settings: Settings, request: Request) -> None:
+    """Refuse addresses that cannot be read first, before anything is paid.
+
+    Raises:
+        UserError: offline; what is no address of the web; a whole site without a reader that crawls.
+    """
+    for source in request.sources:
+        try:
+            canonical(source)
+        except BadUrl as error:
+            raise UserError(
+                "source_address",
+                f"The source {source[:80]!r} cannot be read: {error}.",
+                next_step="Give a web address.",
+            ) from error
+        if settings.offline:
+            raise UserError(
+                "config_contradiction",
+                f"The run is offline, but {source[:80]} is on the web.",
+                next_step="Leave out one.",
+            )
+        if source.endswith(SITE) and settings.reader != FIRECRAWL:
+            raise UserError(
+                "source_site",
+                f"The whole site {source[:80]} is asked for, and nothing here can crawl.",
+                next_step='Set sources.reader = "firecrawl", or name single pages.',
+            )
 
 
 class Web:
@@ -116,18 +151,12 @@ def web_readers(  # noqa: PLR0913 - the parts of the readers
     Raises:
         UserError: Firecrawl is to read and its key is not set, before any call is made.
     """
-    if not provider_names(settings, request):
+    if settings.offline or not (provider_names(settings, request) or request.sources):
         return ()
     direct = web.reader(library, space)
-    if settings.reader != "firecrawl":
+    if settings.reader != FIRECRAWL:
         return (direct,)
-    service = firecrawl.Firecrawl(
-        settings.key("firecrawl").reveal(),
-        clock=web.clock,
-        base_url=settings.provider_urls.get("firecrawl", firecrawl.BASE_URL),
-        limiter=limiter("firecrawl") if limiter is not None else None,
-    )
-    return (FirecrawlReader(service, library, space), direct)
+    return (FirecrawlReader(_opened(Firecrawl, settings, web.clock, limiter), library, space), direct)
 
 
 def allowed(settings: Settings) -> Allow:

@@ -23,7 +23,7 @@ from corrobora.assembly.ingesting import Ingested, Progress, ingest
 from corrobora.assembly.models import Models
 from corrobora.assembly.outside import allowance, analysts, embedder, readers, searches
 from corrobora.assembly.people import PLAN, RETRY, UNTIL, YES, StoredHuman, SystemClock, paused_at
-from corrobora.assembly.web import RATES, Web, web_searches
+from corrobora.assembly.web import RATES, Web, check_sources, web_searches
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, NoEvidence, Stale, UserError
 from corrobora.domain.events import Event, EventType
@@ -142,6 +142,7 @@ class Workspace:
         if not deferred:  # else the worker's settings count: it may have keys that this process has not
             analysts(self.settings, request, profile, self._models)
             web_searches(self.settings, request, clock=self._clock)
+            check_sources(self.settings, request)
         made = await self.runs.create(request, run=run)
         if deferred:
             await self.queue.submit(made)

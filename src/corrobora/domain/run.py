@@ -56,6 +56,7 @@ class Request:
     overrides: tuple[tuple[str, str], ...] = ()  # profile fields set by flags, as (field, TOML value)
     libraries: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # addresses that are read first; one that ends in /* names a whole site
     models: tuple[tuple[str, str], ...] = ()  # (lead | worker | fast | judge, "provider:model")
     authorized: str = ""  # who authorized the plan: "" | "policy" | "human"
     thread_file: str = ""  # text of a THREAD.toml (S4)

@@ -5,6 +5,8 @@ Knows the stages and their order. Everything below is `investigate`; everything 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.plan import Plan
@@ -15,7 +17,7 @@ from corrobora.engine.dialogue import agreed_scope
 from corrobora.engine.executor import investigate
 from corrobora.engine.given import GivenThread, read_thread, strategic
 from corrobora.engine.parallel import together
-from corrobora.engine.planning import asking, merged, planning
+from corrobora.engine.planning import asking, merged, planning, sourced
 from corrobora.engine.review import judged, reviewed, supported
 from corrobora.engine.roundfiles import synthesizing
 from corrobora.engine.session import Session
@@ -87,6 +89,7 @@ async def planned(scoping: Scoping, run: Session) -> Plan:
         dynamic_angles=run.profile.dynamic_angles,
         allowed_angles=SLUGS,
     )
+    tree = replace(tree, root=sourced(tree.root, run.request.sources))
     await run.propose(tree)
     return tree
 

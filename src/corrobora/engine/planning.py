@@ -70,6 +70,13 @@ def merged(plans: Sequence[Plan], brief: Brief) -> Plan:
     return Plan(root, rationale=" ".join(each.rationale for each in plans), gathers_plans=True, notes=notes)
 
 
+def sourced(node: Node, sources: Sequence[str]) -> Node:
+    """Give every leaf the sources that a person named, before those of the plan."""
+    if node.is_leaf:
+        return replace(node, sources=tuple(dict.fromkeys((*sources, *node.sources))))
+    return replace(node, children=tuple(sourced(child, sources) for child in node.children))
+
+
 def placed(node: Node, path: str) -> Node:
     """Give a node and all below it their paths. Paths come from the tree alone, never from a model."""
     children = tuple(placed(child, f"{path}/{number}") for number, child in enumerate(node.children, 1))

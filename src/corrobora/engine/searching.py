@@ -18,6 +18,7 @@ from corrobora.engine.gathered import Searched
 from corrobora.engine.parallel import together
 from corrobora.engine.scoping import must_have_scope
 from corrobora.engine.session import Session
+from corrobora.engine.sites import on_sites
 from corrobora.engine.views import terms
 from corrobora.policies.retry import strategy
 from corrobora.policies.rewording import fallback
@@ -30,9 +31,11 @@ DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provide
 async def search(intent: Intent, thread: ThreadState, run: Session) -> Searched:
     """Run the queries of one round with the providers of its phase, in turn or in parallel (S2, S3).
 
+    Whole sites that the thread was given are searched with the same queries.
     The same query to the same provider is sent once in a run. A failure is recorded, never taken for "nothing".
     """
     must_have_scope(thread, run)
+    own = await on_sites(intent, thread, run)
     available = tuple(run.outside.searches)
     jobs = [
         (query, name)
@@ -48,7 +51,7 @@ async def search(intent: Intent, thread: ThreadState, run: Session) -> Searched:
             if number and course.pause_seconds and run.journal.get(_key(query, name, course.hits_per_query)) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
             results.append(await _search_with_fallbacks(query, name, thread, run))
-    return joined(results)
+    return joined([*results, own])
 
 
 def joined(results: Sequence[Searched]) -> Searched:

@@ -15,6 +15,8 @@ from corrobora.policies.words import stems
 FUSION_K = 10
 PART_WEIGHT = 0.7
 COPY_SHARE = 0.8  # share of common terms from which two texts are taken for copies
+GIVEN = "given"  # the provider of a result that nobody searched for: somebody named it
+SITE = "/*"  # the end of a reference that names a whole site, not one page
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 
 
@@ -27,7 +29,7 @@ def relevant(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     read = thread.read_passages
     visited = {url for r in thread.rounds for url in r.urls}
     chosen: dict[str, Hit] = {}
-    for hit in (*given(thread), *fused(hits)):
+    for hit in (*given(thread), *(each for each in hits if each.provider == GIVEN), *fused(hits)):
         name = f"{hit.url}#{hit.passage}" if hit.passage else hit.url
         if name in visited or name in chosen or (hit.passage is not None and hit.passage in read):
             continue
@@ -38,8 +40,20 @@ def relevant(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
 
 
 def given(thread: ThreadState) -> tuple[Hit, ...]:
-    """The sources that a plan, a person or a scout gave to a thread, as results that come before all others."""
-    return tuple(_given(reference, thread.objective) for reference in thread.sources)
+    """The sources that a plan, a person or a scout gave to a thread, as results that come before all others.
+
+    Whole sites are none: they are crawled and searched.
+    """
+    return tuple(_given(each, thread.objective) for each in thread.sources if not each.endswith(SITE))
+
+
+def sites(thread: ThreadState) -> tuple[str, ...]:
+    """The whole sites among the sources of a thread, by the address where a crawl begins.
+
+    Example:
+        A source "https://docs.example/guide/*" is the site that begins at "https://docs.example/guide/".
+    """
+    return tuple(dict.fromkeys(each.removesuffix("*") for each in thread.sources if each.endswith(SITE)))
 
 
 def fused(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -64,7 +78,7 @@ def fused(hits: Sequence[Hit]) -> tuple[Hit, ...]:
 def _given(reference: str, objective: str) -> Hit:
     """A source named by the plan or by a scout: a stored source, or a page; it is read for the thread's objective."""
     source = SourceId(reference) if _SOURCE_ID.fullmatch(reference) else None
-    return Hit(reference, reference, provider="given", query=objective, source=source)
+    return Hit(reference, reference, provider=GIVEN, query=objective, source=source)
 
 
 def clusters(texts: Sequence[str]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.assembly.people import SystemClock
-from corrobora.assembly.web import RATES, Web, allowed, provider_names, web_readers, web_searches
+from corrobora.assembly.web import RATES, Web, allowed, check_sources, provider_names, web_readers, web_searches
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
@@ -167,4 +167,34 @@ async def test_firecrawl_as_reader_needs_its_key_before_the_first_call(tmp_path:
     web = Web(settings, SystemClock())
     with pytest.raises(UserError, match="FIRECRAWL_API_KEY"):
         web_readers(settings, _request("exa"), web, library, "web")
+    await web.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "env", "code"),
+    [
+        ("file:///etc/passwd", {}, "source_address"),
+        ("no address", {}, "source_address"),
+        ("https://a.example/", {"CORROBORA_OFFLINE": "true"}, "config_contradiction"),
+        ("https://a.example/*", {}, "source_site"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused_before_a_run_is_made(
+    source: str, env: Mapping[str, str], code: str, tmp_path: Path
+):
+    with pytest.raises(UserError) as caught:
+        check_sources(_settings(tmp_path, **env), Request("what?", sources=(source,)))
+    assert caught.value.code == code
+
+
+def test_a_page_and_with_firecrawl_a_whole_site_may_be_sources(tmp_path: Path):
+    check_sources(_settings(tmp_path), Request("what?", sources=("https://a.example/x",)))
+    settings = _settings(tmp_path, CORROBORA_SOURCES_READER="firecrawl")
+    check_sources(settings, Request("what?", sources=("https://a.example/*",)))
+
+
+async def test_named_sources_are_read_although_no_provider_is_named(tmp_path: Path, library: PostgresLibrary):
+    settings = _settings(tmp_path)
+    web = Web(settings, SystemClock())
+    assert len(web_readers(settings, Request("what?", sources=("https://a.example/x",)), web, library, "web")) == 1
     await web.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.adapters.search.replay import Replay
 
 from corrobora.assembly import Workspace
 from corrobora.domain.errors import NoEvidence, UserError
@@ -14,6 +15,7 @@ from corrobora.domain.events import EventType
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunStatus, Stage
 from corrobora.domain.thread import StopReason
+from corrobora.testing.http import HttpServer
 from corrobora.testing.protocols import Asked, Said
 from corrobora.testing.server import Latency, ModelServer, obedient
 from corrobora.testing.web import LoopbackWeb, WebPage
@@ -359,3 +361,16 @@ async def test_a_run_without_a_provider_fails_and_is_opened_again_when_it_is_bac
 async def test_the_wait_for_a_connection_of_the_database_is_set(made: Any) -> None:
     async with Workspace.open(made(CORROBORA_STORAGE_WAIT_SECONDS="7.5")) as workspace:
         assert workspace.database.pool.timeout == 7.5
+
+
+async def test_s0_a_whole_site_is_crawled_for_a_run_on_recorded_answers_and_what_it_says_is_cited(made: Any) -> None:
+    replay = Replay("firecrawl/test_firecrawl_crawl_tool_integration.yaml")
+    async with HttpServer(replay) as server:
+        env = {"FIRECRAWL_API_KEY": "f", "CORROBORA_SOURCES_READER": "firecrawl"}
+        settings = made(CORROBORA_SOURCES_FIRECRAWL_URL=server.url, **env)
+        async with Workspace.open(settings) as workspace:
+            site = Request("What does Firecrawl turn websites into?", sources=("https://firecrawl.dev/*",))
+            markdown = await text_of(workspace, await done(workspace, site))
+    assert "LLM-ready data" in markdown
+    assert "https://firecrawl.dev/" in markdown
+    assert [path for path, _ in replay.asked].count("/v2/crawl") == 1

@@ -15,6 +15,7 @@ from corrobora.engine.planning import (
     merged,
     placed,
     planning,
+    sourced,
 )
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Scoping
@@ -69,3 +70,11 @@ def test_s0_a_suggested_plan_that_is_none_is_refused_before_anything_is_paid() -
     with pytest.raises(UserError) as refused:
         check_suggested("{not json", load_profile("tree"))
     assert refused.value.code == "plan_shape"
+
+
+def test_named_sources_reach_every_leaf_before_those_of_the_plan() -> None:
+    own = Node("model/b", "b", "Find out about b", sources=("https://b.example/",))
+    tree = sourced(node("a", own, node("c", node("d"))), ("https://a.example/*", "https://b.example/"))
+    leaves = [each for each in walk(tree) if each.is_leaf]
+    assert [each.sources for each in leaves] == [("https://a.example/*", "https://b.example/")] * 2
+    assert tree.sources == ()

@@ -16,7 +16,7 @@ from corrobora.adapters.search.firecrawl import Firecrawl, Page
 from corrobora.adapters.web.addresses import refused
 from corrobora.adapters.web.urls import BadUrl, canonical, host_of
 from corrobora.domain.errors import ReadError
-from corrobora.domain.evidence import Document, Hit, ReadOutcome
+from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.ports import Library
 
 _GONE = frozenset({404, 410})
@@ -24,7 +24,7 @@ _ERRORS = 400
 
 
 class FirecrawlReader:
-    """`Reader` over Firecrawl's scrape, for sites that need a browser; also whole small sites by crawl."""
+    """`Reader` over Firecrawl's scrape, for pages that need a browser; `Crawler` of whole small sites."""
 
     def __init__(self, firecrawl: Firecrawl, library: Library, space: str) -> None:
         self._firecrawl = firecrawl
@@ -40,15 +40,17 @@ class FirecrawlReader:
         page = await self._firecrawl.scrape(_public(hit.url))
         return await self._kept(page, hit)
 
-    async def crawl(self, url: str, *, limit: int) -> Sequence[Document]:
+    async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
         """Store at most `limit` pages of one site; pages that say nothing are left out."""
-        found: list[Document] = []
+        found: dict[SourceId, Hit] = {}
         for page in await self._firecrawl.crawl(_public(url), limit=limit):
             try:
-                found.append(await self._kept(page, Hit(url=page.url, title=page.title)))
+                source = (await self._kept(page, Hit(url=page.url, title=page.title))).source
             except ReadError:
                 continue  # one page of a site that is not there is not a failure of the crawl
-        return found
+            hit = Hit(source.url, source.title, provider=self._firecrawl.name, published=source.published)
+            found.setdefault(source.id, replace(hit, source=source.id))
+        return tuple(found.values())
 
     async def _kept(self, page: Page, hit: Hit) -> Document:
         if page.status >= _ERRORS:

@@ -25,6 +25,48 @@ _REFUSED = frozenset({401, 403})
 _OK = 200
 
 
+class Keyed:
+    """A provider that is asked with a key: the one way in which every adapter of a search provider is opened.
+
+    A subclass names itself, its address and the setting that holds its key, and asks through `_api`.
+
+    Args:
+        key: the operator's key; sent as `headers` says and never shown.
+        clock: for dates.
+        base_url: another address than the provider's own, such as a server of one's own.
+        limiter: a slot is taken before every call, so that all workers together keep the provider's rate.
+        seconds: the limit for one whole call, if not the provider's own.
+    """
+
+    name: str = ""
+    base_url: str = ""
+    setting: str = ""
+    seconds: float = SECONDS
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        clock: Clock,
+        base_url: str = "",
+        limiter: Limiter | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        self._api = Api(
+            self.name,
+            base_url=base_url or self.base_url,
+            headers=self.headers(key),
+            setting=self.setting,
+            clock=clock,
+            limiter=limiter,
+            seconds=self.seconds if seconds is None else seconds,
+        )
+
+    def headers(self, key: str) -> Mapping[str, str]:
+        """How the key is sent."""
+        return {"Authorization": f"Bearer {key}"}
+
+
 class Api:
     """The JSON interface of one provider.
 

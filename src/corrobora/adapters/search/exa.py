@@ -5,40 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from corrobora.adapters.search.api import SECONDS, Api
+from corrobora.adapters.search.api import Keyed
 from corrobora.adapters.search.results import Row, clean, hits, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
-from corrobora.ports import Clock, Limiter
 
-BASE_URL = "https://api.exa.ai"
 _MOST = 100  # results that one call may ask for
 _TEXT_CHARS = 1_000
 
 
-class Exa:
+class Exa(Keyed):
     """`SearchProvider` over Exa's search (S3, the alternate provider)."""
 
     name = "exa"
+    base_url = "https://api.exa.ai"
+    setting = "EXA_API_KEY"
 
-    def __init__(
-        self,
-        key: str,
-        *,
-        clock: Clock,
-        base_url: str = BASE_URL,
-        limiter: Limiter | None = None,
-        seconds: float = SECONDS,
-    ) -> None:
-        self._api = Api(
-            self.name,
-            base_url=base_url,
-            headers={"x-api-key": key},
-            setting="EXA_API_KEY",
-            clock=clock,
-            limiter=limiter,
-            seconds=seconds,
-        )
+    def headers(self, key: str) -> Mapping[str, str]:
+        """How the key is sent."""
+        return {"x-api-key": key}
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""

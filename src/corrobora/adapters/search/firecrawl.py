@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
-from corrobora.adapters.search.api import Api
+from corrobora.adapters.search.api import Keyed
 from corrobora.adapters.search.results import Row, clean, hits, is_mapping, line, published
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
-from corrobora.ports import Clock, Limiter
 
-BASE_URL = "https://api.firecrawl.dev"
-SECONDS = 60.0  # it may render a page before it answers
 _MOST = 100
 _POLL_SECONDS = 2.0
 _PAGES = {"formats": ["markdown"], "onlyMainContent": True, "removeBase64Images": True, "skipTlsVerification": False}
@@ -35,29 +32,13 @@ class Page:
     publisher: str = ""
 
 
-class Firecrawl:
+class Firecrawl(Keyed):
     """`SearchProvider` over Firecrawl's search; also scrape and crawl (S1, S3)."""
 
     name = "firecrawl"
-
-    def __init__(
-        self,
-        key: str,
-        *,
-        clock: Clock,
-        base_url: str = BASE_URL,
-        limiter: Limiter | None = None,
-        seconds: float = SECONDS,
-    ) -> None:
-        self._api = Api(
-            self.name,
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {key}"},
-            setting="FIRECRAWL_API_KEY",
-            clock=clock,
-            limiter=limiter,
-            seconds=seconds,
-        )
+    base_url = "https://api.firecrawl.dev"
+    setting = "FIRECRAWL_API_KEY"
+    seconds = 60.0  # it may render a page before it answers
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""

@@ -4,40 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrobora.adapters.search.api import SECONDS, Api
+from corrobora.adapters.search.api import Keyed
 from corrobora.adapters.search.results import Row, hits, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
-from corrobora.ports import Clock, Limiter
 
-BASE_URL = "https://api.tavily.com"
 _MOST = 20  # results that one call may ask for
 
 
-class Tavily:
+class Tavily(Keyed):
     """`SearchProvider` over Tavily's search (S1, S3)."""
 
     name = "tavily"
-
-    def __init__(
-        self,
-        key: str,
-        *,
-        clock: Clock,
-        base_url: str = BASE_URL,
-        limiter: Limiter | None = None,
-        seconds: float = SECONDS,
-    ) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
-        self._api = Api(
-            self.name,
-            base_url=base_url,
-            headers=headers,
-            setting="TAVILY_API_KEY",
-            clock=clock,
-            limiter=limiter,
-            seconds=seconds,
-        )
+    base_url = "https://api.tavily.com"
+    setting = "TAVILY_API_KEY"
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""

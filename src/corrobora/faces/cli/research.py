@@ -36,8 +36,8 @@ from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
 from corrobora.settings.profile import profile_of
 
 _OF_A_NEW_RUN = frozenset(
-    "library provider profile time deep max_rounds angles model fields plan plan_only yes deliver offline max_cost "
-    "accept_unknown_price max_tokens max_searches".split()
+    "library provider source profile time deep max_rounds angles model fields plan plan_only yes deliver offline "
+    "max_cost accept_unknown_price max_tokens max_searches".split()
 )
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
@@ -66,6 +66,7 @@ class Flags(Shown):
     question_file: Path | None
     library: tuple[str, ...]
     provider: tuple[str, ...]
+    source: tuple[str, ...]
     profile: str | None
     time: str | None
     deep: bool
@@ -120,6 +121,7 @@ def shown_options(command: F) -> F:
 @click.option("--question-file", type=_FILE, metavar="FILE", help="Read the question from a file (also: @FILE, or -).")
 @library_option
 @provider_option
+@click.option("--source", multiple=True, metavar="URL", help="Read this page first; URL/* takes the whole site.")
 @profile_option()
 @click.option("-t", "--time", metavar="N|unlimited", help=f"{MINUTES_FORMS.capitalize()}.")
 @click.option("--deep", is_flag=True, help="More rounds (7 instead of 3).")
@@ -243,6 +245,12 @@ def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, unti
 
 def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
     """Return the request as it is stored with the run: names and numbers, never a secret."""
+    if settings.offline and flags["source"]:
+        raise UserError(
+            "flags_conflict",
+            f"--source names pages of the web, and the run is offline by {settings.origins['offline']}.",
+            next_step="Leave out one of them.",
+        )
     if settings.offline and settings.providers:
         raise UserError(
             "flags_conflict",
@@ -250,7 +258,7 @@ def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
             f"{settings.origins['offline']}, the providers by {settings.origins['sources.providers']}.",
             next_step="Leave out one of them.",
         )
-    if not settings.libraries and not settings.providers:
+    if not settings.libraries and not settings.providers and not flags["source"]:
         raise UserError(
             "sources_missing",
             "There is nothing to search: no library and no web provider is named.",
@@ -272,6 +280,7 @@ def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
         overrides=(*own, *changes),
         libraries=settings.libraries,
         providers=settings.providers,
+        sources=flags["source"],
         models=tuple(sorted(settings.models.items())),
         authorized="policy" if flags["yes"] and not plan_only(flags, settings) else "",
         plan_file=read_plan(flags["plan"]) if flags["plan"] else "",

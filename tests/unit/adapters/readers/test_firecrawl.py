@@ -99,5 +99,10 @@ async def test_a_crawled_site_is_stored_without_the_pages_that_are_none(library:
         return Response(body=json.dumps(answers.pop(0)).encode())
 
     async with HttpServer(respond) as server:
-        documents = await _reader(server, library).crawl(SITE, limit=10)
-    assert [document.source.url for document in documents] == [f"{SITE}/aar", f"{SITE}/c"]
+        hits = await _reader(server, library).crawl(SITE, limit=10)
+    assert [(hit.url, hit.title, hit.provider) for hit in hits] == [
+        (f"{SITE}/aar", "The Aar", "firecrawl"),
+        (f"{SITE}/c", "The Aar", "firecrawl"),
+    ]
+    assert hits[1].source is not None
+    assert "1825" in (await library.document(hits[1].source))[1]

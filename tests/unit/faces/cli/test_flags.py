@@ -31,6 +31,12 @@ def test_flag_provider(filled):
     assert "TAVILY_API_KEY" in filled("research", QUESTION, "--provider", "tavily").err
 
 
+def test_flag_source(filled):
+    assert "cannot be read" in filled("research", *RUN, "--source", "file:///etc/passwd").complaint
+    assert "nothing here can crawl" in filled("research", *RUN, "--source", "https://a.example/*").complaint
+    assert "--source" in filled("research", *RUN, "--source", "https://a.example/", "--offline").complaint
+
+
 def test_flag_offline(filled):
     assert filled("research", *RUN, "--provider", "tavily", "--offline").complaint.count("--offline")
 
