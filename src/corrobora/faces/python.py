@@ -17,7 +17,7 @@ from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, User
 from corrobora.domain.events import Event
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunRow
+from corrobora.domain.run import Request, RunRow, RunStatus
 from corrobora.faces.cli.research import metadata_of, overrides_of
 from corrobora.faces.cli.sources import libraries_of, resolve_libraries, unknown_library
 from corrobora.faces.question import Question
@@ -134,6 +134,21 @@ class Conversation:
         self._manager = manager
 
     @property
+    def id(self) -> str:
+        """The name under which the dialogue is stored from the first thing said on: `chat(resume=...)` takes it."""
+        return self._manager.id
+
+    @property
+    def turns(self) -> Sequence[str]:
+        """What was said so far, "user: ..." and "manager: ..." in turn."""
+        return self._manager.dialogue.turns
+
+    @property
+    def pending(self) -> str:
+        """What was said last, if the process died before it was answered: `say` it again. Else ""."""
+        return self._manager.pending
+
+    @property
     def agreed(self) -> bool:
         """True while every query is feasible and waits for the phrase."""
         return self._manager.agreed
@@ -148,7 +163,10 @@ class Conversation:
         return await self._manager.say(text)
 
     async def report(self) -> Report:
-        """Research what was agreed and return the report. Raises `NeedsHuman` before it was authorized."""
+        """Research what was agreed and return the report; of a run that has ended, the report that it has.
+
+        A run that failed or was cancelled is opened again. Raises `NeedsHuman` before it was authorized.
+        """
         run = self._manager.run
         if run is None:
             raise NeedsHuman(
@@ -156,6 +174,9 @@ class Conversation:
                 "The research is not authorized.",
                 next_step=f'Say "{self._manager.dialogue.phrase}" once the manager agrees.',
             )
+        row = await self._workspace.runs.get(run)
+        if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
+            await self._workspace.reopen(run)
         await self._workspace.run_here(run)
         return await finished(self._workspace, run)
 
@@ -164,12 +185,25 @@ class Conversation:
 async def chat(
     *,
     library: str | Path | Sequence[str | Path] = (),
-    profile: str = "tree",
+    profile: str = "",
     model: str = "",
+    resume: str | None = None,
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> AsyncGenerator[Conversation]:
     """Talk to the manager, which narrows or splits a question until it may be researched.
+
+    Args:
+        library: as for `research`.
+        profile: as for `research`; else `tree`.
+        model: as for `research`.
+        resume: go on with this stored dialogue, or with "" the newest open one, as it was begun; where and how to
+            research cannot be said again.
+        settings: as for `research`.
+        **fields: as for `research`.
+
+    Raises:
+        UserError: `dialogue_unknown`, or `resume_with_flags`: something was given beside `resume`.
 
     Example:
         async with corrobora.chat(library="demo") as manager:
@@ -181,8 +215,19 @@ async def chat(
     from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
 
     async with Workspace.open(settings or load_settings()) as workspace:
-        request = await _asked(workspace, "", library, profile, model=model, fields=fields)
-        yield Conversation(workspace, workspace.manager(request))
+        if resume is None:
+            request = await _asked(workspace, "", library, profile or "tree", model=model, fields=fields)
+            yield Conversation(workspace, workspace.manager(request))
+            return
+        given = {"library": library, "profile": profile, "model": model, **fields}
+        if said := [name for name, value in given.items() if name in fields or value]:
+            raise UserError(
+                "resume_with_flags",
+                f"resume goes on with a dialogue as it was begun; {said[0]} cannot be given with it.",
+                next_step="Leave it out, or begin a new dialogue without resume.",
+            )
+        stored = await workspace.dialogues.get(resume)
+        yield Conversation(workspace, workspace.manager(stored.request, stored))
 
 
 def hybrid_search(

@@ -126,6 +126,44 @@ def test_a_delivery_folder_is_stored_by_its_absolute_path(filled: Any) -> None:
     assert (Path(filled.folder) / "here" / "report.md").exists()
 
 
+async def test_s0_a_program_goes_on_with_a_stored_dialogue(filled: Any) -> None:
+    async with corrobora.chat(library="docs") as manager:
+        await manager.say(BROAD)
+        name = manager.id
+    async with corrobora.chat(resume="") as manager:
+        assert manager.id == name, "the newest open one needs no name"
+        assert manager.turns[0] == f"user: {BROAD}"
+        await manager.say(QUESTION)
+    assert filled.process("chat", "--resume", name, stdin=lines("please")).code == 3  # the command line goes on with it
+    async with corrobora.chat(resume=name) as manager:
+        assert f"user: {QUESTION}" in manager.turns
+        assert manager.turns[-2] == "user: please"
+        assert not manager.pending
+        await manager.say(QUESTION)
+        await manager.say(PHRASE)
+        first = await manager.report()
+    async with corrobora.chat(resume=name) as manager:
+        assert manager.authorized
+        assert (await manager.report()).markdown == first.markdown, "a dialogue that started a run leads to its report"
+
+
+@pytest.mark.parametrize("more", [{"library": "docs"}, {"profile": "tree"}, {"model": "x:y"}, {"max_rounds": 0}])
+async def test_s0_what_a_stored_dialogue_said_cannot_be_said_again_by_a_program(filled: Any, more: Any) -> None:
+    del filled
+    with pytest.raises(corrobora.UserError, match="as it was begun") as caught:
+        async with corrobora.chat(resume="", **more):
+            pass
+    assert caught.value.code == "resume_with_flags"
+
+
+async def test_s0_an_unknown_dialogue_is_refused(filled: Any) -> None:
+    del filled
+    with pytest.raises(corrobora.UserError) as caught:
+        async with corrobora.chat(resume="d_unknown"):
+            pass
+    assert caught.value.code == "dialogue_unknown"
+
+
 async def test_s0_a_program_talks_to_the_manager_and_gets_the_report(filled: Any) -> None:
     async with corrobora.chat(library="docs") as manager:
         assert "cannot take" in await manager.say(BROAD)
