@@ -60,25 +60,24 @@ def _anthropic(target: Target, http: httpx2.AsyncClient) -> _Make:
 
 
 def _openai(target: Target, http: httpx2.AsyncClient) -> _Make:
-    from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415 - one SDK is enough: the other stays unloaded
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415
+    from pydantic_ai.models.openai import OpenAIResponsesModel  # noqa: PLC0415 - one SDK is enough: the other stays out
     from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
     from pydantic_ai.providers.vllm import VLLMProvider  # noqa: PLC0415
 
-    from corrobora.adapters.models.posting import PostingClient  # noqa: PLC0415
+    from corrobora.adapters.models.posting import PostedChatModel, PostedOllamaModel, PostingClient  # noqa: PLC0415
 
-    client = PostingClient(api_key=target.key or _NO_KEY, base_url=target.base_url, http_client=http, max_retries=0)
+    client = PostingClient(api_key=target.key or _NO_KEY, base_url=target.base_url, http_client=http)
     if target.provider.protocol == "responses":
         openai = OpenAIProvider(openai_client=client)
         return lambda profile: OpenAIResponsesModel(target.model, provider=openai, profile=profile)
     if target.provider.name == "ollama":
         ollama = OllamaProvider(openai_client=client)
-        return lambda profile: OllamaModel(target.model, provider=ollama, profile=profile)
+        return lambda profile: PostedOllamaModel(target.model, provider=ollama, profile=profile)
     chat = (
         VLLMProvider(openai_client=client) if target.provider.name == "vllm" else OpenAIProvider(openai_client=client)
     )
-    return lambda profile: OpenAIChatModel(target.model, provider=chat, profile=profile)
+    return lambda profile: PostedChatModel(target.model, provider=chat, profile=profile)
 
 
 def parameters(

@@ -9,8 +9,8 @@ import re
 
 from pydantic_ai import exceptions as ai
 
-from corrobora.adapters.models.client import TooLarge
 from corrobora.adapters.models.connect import Target
+from corrobora.adapters.models.transport import TooLarge
 from corrobora.domain.errors import CorroboraError, ProviderError, RoleError
 
 _SHOWN = 200
