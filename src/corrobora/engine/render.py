@@ -109,7 +109,7 @@ def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         f"*{_status(report)}*",
         rest.strip(),
         conflicts_section(report.findings.contradictions, facts, mark, rest),
-        gaps_section(report.findings, report.methodology.uncovered),
+        gaps_section(report.findings, report.methodology.uncovered, report.question),
         methodology_section(report),
         sources_section(report.citations),
     ]
@@ -166,14 +166,23 @@ def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fac
     )
 
 
-def gaps_section(found: Findings, failed: Sequence[str]) -> str:
-    """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6)."""
+def gaps_section(found: Findings, failed: Sequence[str], question: str = "") -> str:
+    """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6).
+
+    A gap that says itself what was not read is printed as it is, without the `question` that the report is titled by.
+    """
     gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
         return ""
-    lines = [f"- {phrases.GAP}: {cell(text, 400)}" for text in gaps]
+    lines = [f"- {cell(_gap(text, question), 400)}" for text in gaps]
     lines += [f"- {phrases.FAILED}: {cell(text, 400)}" for text in failed]
     return "## Gaps\n\n" + "\n".join(lines)
+
+
+def _gap(text: str, question: str) -> str:
+    said = phrases.written_by_code(text)
+    known = bool(question) and text.endswith(f": {question}")
+    return f"{text.removesuffix(f': {question}')}." if said and known else text if said else f"{phrases.GAP}: {text}"
 
 
 def methodology_section(report: Report) -> str:

@@ -15,6 +15,8 @@ from corrobora.domain.plan import Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Escape, Gap, Needs, ThreadState
 from corrobora.policies.coverage import forced_subject
+from corrobora.policies.disambiguation import standing_terms
+from corrobora.policies.phrases import leads
 from corrobora.policies.plateau import saturation
 from corrobora.profiles import Profile
 from corrobora.roles.reflect import Learned
@@ -52,7 +54,7 @@ def needs(thread: ThreadState) -> Needs:
         escape=thread.escape,
         past_queries=thread.past_queries,
         terms=terms(thread),
-        disambiguation=thread.brief.disambiguation,
+        disambiguation=standing_terms(thread),
         focus_since=thread.brief.focus.since,
         focus_until=thread.brief.focus.until,
         forced_subject=forced.name if forced else "",
@@ -134,7 +136,8 @@ def open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
         if q.standing in (Standing.OPEN, Standing.PARTIAL, Standing.EXHAUSTED)
     )
     named = {gap.target for gap in waiting}
-    return (*waiting, *(gap for gap in thread.gaps if not gap.target or gap.target not in named))
+    missing = [gap for gap in thread.gaps if not leads(gap.text)]
+    return (*waiting, *(gap for gap in missing if not gap.target or gap.target not in named))
 
 
 def findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:

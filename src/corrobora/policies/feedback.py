@@ -69,5 +69,5 @@ def fed_back(scores: Mapping[int, float], spoken: Mapping[int, float]) -> dict[i
     most = max((spoken.get(id_, 0.0) for id_ in scores), default=0.0)
     if most <= 0:
         return dict(scores)
-    unit = WEIGHT * max(scores.values()) / most
-    return {id_: score + unit * spoken.get(id_, 0.0) for id_, score in scores.items()}
+    part = WEIGHT * max(scores.values())
+    return {id_: score + part * (spoken.get(id_, 0.0) / most) for id_, score in scores.items()}

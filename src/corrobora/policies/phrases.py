@@ -19,14 +19,23 @@ OTHER_GAPS = "Still open"
 ONE_SIDED = "Not every statement was found on both sides of the comparison"
 STANDS_IN = "This stands in"
 GAP = "No sufficient evidence"
+UNNAMED = "No passage that was read names"
+UNSAID = "No passage that was read uses"
+UNSTATED = "No statement that was read"
+LEAD = "A name that was met may lead on"
 FAILED = "Not covered, because it failed"
 
 OPENINGS = (
     *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(ONE_SIDED, STANDS_IN, GAP, FAILED),
+    *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD),
 )
 
 
 def written_by_code(sentence: str) -> bool:
     """True if the sentence opens with one of the fixed wordings: it claims nothing about the world."""
     return sentence.lstrip(" -*_>#|").startswith(OPENINGS)
+
+
+def leads(gap: str) -> bool:
+    """True if a gap only tells where a search may go on: nothing that is asked is missing by it."""
+    return gap.startswith(LEAD)

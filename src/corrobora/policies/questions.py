@@ -183,6 +183,17 @@ def topic_stems(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
 
 
+def spelled(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of a question that hold a wanted stem, as they are written there, each once.
+
+    Example:
+        >>> spelled("Wird es unterstützt, und wie?", frozenset({"unterstutzt"}))
+        ('unterstützt',)
+    """
+    found = (raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ") for raw in question.split())
+    return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stems(word))))
+
+
 @lru_cache(maxsize=1_000)
 def expectation(question: str) -> Expectation:
     """Read from its words what kind of answer a question wants."""

@@ -14,8 +14,8 @@ from corrobora.domain.evidence import Fact, FactId
 from corrobora.policies.clauses import clauses
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, Mention, holds, is_day, mentions, squash
-from corrobora.policies.questions import attributions, names_something, sides, topic_stems, weighed
-from corrobora.policies.words import STOP_WORDS, content_words, fold, stem, stems
+from corrobora.policies.questions import attributions, names_something, sides, spelled, topic_stems, weighed
+from corrobora.policies.words import STOP_WORDS, fold, stems
 
 ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from
 TOPIC_SHARE = 0.25  # of the topic words beside the names must stand there too
@@ -74,15 +74,11 @@ def sufficient(question: str, sub_questions: Sequence[str], texts: Sequence[str]
         topic = tuple(term for term in topic if term not in named)
     spoken = sum(1 for term in topic if term in held) / len(topic) if topic else 1.0
     if not wanted:
-        return Verdict(spoken >= TOPIC_ALONE, tuple(t for t in topic if t not in held), spoken)
+        return Verdict(spoken >= TOPIC_ALONE, spelled(question, frozenset(topic) - held), spoken)
     said_by = frozenset(attributions(question))  # an outlet need not stand in what it printed
     about = [name for name in wanted if name not in said_by]
     share = 1.0 - sum(name in about for name in missing) / len(about) if about else 1.0
-    unsaid = (
-        tuple(w for w in content_words(question) if stem(w) in topic and stem(w) not in held)
-        if spoken < TOPIC_SHARE
-        else ()
-    )
+    unsaid = spelled(question, frozenset(topic) - held) if spoken < TOPIC_SHARE else ()
     return Verdict(share >= ANCHOR_SHARE and spoken >= TOPIC_SHARE, (*missing, *unsaid), share)
 
 
@@ -121,8 +117,12 @@ def refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence
     answered = any(each.standing in (Standing.ANSWERED, Standing.PARTIAL) for each in sub_questions)
     if answered and not _off_topic(question, texts, evidence_texts(facts)):
         return ""
-    lacking = f": nothing that was read speaks of {', '.join(verdict.missing[:6])}" if verdict.missing else ""
+    lacking = f": no passage that was read uses {_listed(verdict.missing[:6])}" if verdict.missing else ""
     return f"{len(facts)} statements were read and none answers the question{lacking}"
+
+
+def _listed(missing: Sequence[str]) -> str:
+    return " or ".join(f"“{word}”" for word in missing)
 
 
 def _off_topic(question: str, answering: Sequence[str], every: Sequence[str]) -> bool:

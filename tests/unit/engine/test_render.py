@@ -10,11 +10,12 @@ from tests.unit.policies.threads import fact, one_round
 from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId, ReadOutcome, Relation, Severity
 from corrobora.domain.report import Findings, Outcome
-from corrobora.domain.thread import Intent, StopReason
+from corrobora.domain.thread import Gap, Intent, StopReason
 from corrobora.engine.render import (
     citations,
     clean,
     conflicts_section,
+    gaps_section,
     numbered,
     outcome,
     renumbered,
@@ -162,3 +163,15 @@ def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once
     text = conflicts_section(pairs, facts, lambda one: one.marker)
     assert text.count(f"“{old}”") == text.count(f"“{new}”") == 1
     assert "The kiln is red" not in text
+
+
+def test_a_gap_says_once_what_was_not_read_and_repeats_no_question_of_the_title() -> None:
+    asked = "How many wheels has the mill?"
+    number = Gap(f"No statement that was read gives the number that is asked for: {asked}")
+    other = Gap("No passage that was read uses “sluice”: Who keeps the sluice?")
+    section = gaps_section(Findings("root", asked, "", gaps=(number, other, Gap("Who built it?"))), (), asked)
+    assert section.splitlines()[2:] == [
+        "- No statement that was read gives the number that is asked for.",
+        "- No passage that was read uses “sluice”: Who keeps the sluice?",
+        "- No sufficient evidence: Who built it?",
+    ]

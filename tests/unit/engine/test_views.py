@@ -83,3 +83,10 @@ def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another()
     assert other in shown
     assert len(shown) == 5
     assert best((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
+
+
+def test_a_name_that_may_lead_on_is_searched_for_and_no_gap_of_the_report() -> None:
+    last = one_round(1, "a", decision=decided(Gap("A name that was met may lead on: Ray Holt"), Gap("a map")))
+    stood = thread(last, sub_questions=(DONE,))
+    assert [gap.text for gap in open_gaps(stood)] == ["a map"]
+    assert "A name that was met may lead on: Ray Holt" in [gap.text for gap in needs(stood).gaps]

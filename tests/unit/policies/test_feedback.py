@@ -47,6 +47,7 @@ def test_few_names_are_taken_the_surest_first():
 def test_only_candidates_are_raised_by_a_part_of_the_best_score():
     assert fed_back({1: 2.0, 2: 1.0}, {2: 4.0, 3: 9.0}) == {1: 2.0, 2: 1.0 + 2.0 * WEIGHT}
     assert fed_back({1: 2.0}, {}) == {1: 2.0}
+    assert fed_back({1: 2.0}, {1: 5e-324}) == {1: 2.0 + 2.0 * WEIGHT}
 
 
 @given(

@@ -19,13 +19,14 @@ from corrobora.policies.conflict import ALIKE, Statement, likeness, statement
 from corrobora.policies.dialogue import apart
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, holds, is_day, mentions, names, quantities, squash
-from corrobora.policies.phrases import ONE_SIDED
+from corrobora.policies.phrases import LEAD, ONE_SIDED, UNNAMED, UNSAID, UNSTATED
 from corrobora.policies.questions import (
     anchors,
     counted,
     expectation,
     relational,
     sides,
+    spelled,
     subjects,
     topic_stems,
     weighed,
@@ -45,7 +46,7 @@ from corrobora.policies.vocabulary import (
     recurring,
     wider,
 )
-from corrobora.policies.words import content_words, fold, stem, stems, words
+from corrobora.policies.words import fold, stem, stems, words
 from corrobora.roles.extractive.compare import bare, contradictions
 from corrobora.roles.extractive.select import ranked, said
 from corrobora.roles.extractive.speaking import preference
@@ -100,11 +101,11 @@ def reflected(given: Learned) -> Proposal:
         _states(fact, answer_kind(given.question), given.question, named, most=1) for fact in given.facts
     )
     if relational(given.question) and len(weighed(given.question).topic) > 1 and followed and given.facts and not told:
-        gaps += [Gap(f"A name that was met may lead on: {name}") for name in followed[:2]]
+        gaps += [Gap(f"{LEAD}: {name}") for name in followed[:2]]
     whole = sufficient(given.question, [part.text for part in parts], evidence_texts(given.facts))
     if not whole.enough and given.facts:
         known = " ".join(gap.text for gap in gaps)
-        gaps += [Gap(f"No source names: {name}") for name in whole.missing if name not in known][:3]
+        gaps += [Gap(f"{UNNAMED}: {name}") for name in whole.missing if name not in known][:3]
     fresh = pertinent(given.question, parts, contradictions(given.facts), pairs, given.contradictions)
     unpaired = _unpaired(given)
     if unpaired:
@@ -169,7 +170,7 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
         for name in subjects(part.text)
         if not holds(known, small, name) and not any(name in side for side in compared)
     )
-    unsaid = tuple(word for word in content_words(part.text) if stem(word) in topic - held)
+    unsaid = spelled(part.text, topic - held)
     kind = answer_kind(part.text)
     told = bool(kind.kinds) and any(_states(fact, kind, part.text, other_names) for fact in own)
     return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own, other_names)), told)
@@ -184,18 +185,18 @@ def _lacking(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iter
         bound = {fact.version for fact, text in zip(facts, texts, strict=True) if _binds(text)}
         least = 2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1
         if len(bound) < least and not _FOR_ME.search(question):
-            yield "statement of what must, should or may be"
+            yield "says what must, should or may be"
     if wanted.number and not any(quantities(text) for text in texts):
-        yield "number"
+        yield "gives a number"
     kind = answer_kind(question)
     if kind.quantified and not any(_states(fact, kind, question, other_names) for fact in facts):
-        yield "statement with the number that is asked for"
+        yield "gives the number that is asked for"
     if _WHEN & kind.kinds and not any(fit(text, kind) >= _OF_THE_KIND for text in texts):
-        yield "date"
+        yield "gives a date"
     if wanted.name and not any(not frozenset(stems(name)) <= asked for text in texts for name in names(text)):
-        yield "name"
+        yield "gives a name"
     if wanted.comparison and len({fact.version or fact.source for fact in facts}) == 1:
-        yield "second side of the comparison"
+        yield "speaks of the second side of the comparison"
 
 
 def _binds(text: str) -> bool:
@@ -228,10 +229,11 @@ def _gaps(one: Reach) -> list[Gap]:
     if not one.facts:
         return [Gap(f"No evidence for: {one.part.text}", one.part.id)]
     if one.missing:
-        return [Gap(f"Nothing that was read names {name}: {one.part.text}", one.part.id) for name in one.missing[:2]]
+        return [Gap(f"{UNNAMED} {name}: {one.part.text}", one.part.id) for name in one.missing[:2]]
     if one.lacking:
-        return [Gap(f"No {one.lacking[0]} was read for: {one.part.text}", one.part.id)]
-    return [Gap(f"Nothing that was read speaks of {', '.join(one.unsaid)}: {one.part.text}", one.part.id)]
+        return [Gap(f"{UNSTATED} {one.lacking[0]}: {one.part.text}", one.part.id)]
+    said = " or ".join(f"“{word}”" for word in one.unsaid)
+    return [Gap(f"{UNSAID} {said}: {one.part.text}", one.part.id)]
 
 
 def _one_sided(given: Learned) -> list[Gap]:

@@ -56,3 +56,12 @@ def test_names_lead_on_and_names_nearest_to_the_relation_come_first():
 def test_the_order_of_facts_does_not_change_contradictions():
     facts = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
     assert play(reflect, learned(facts)).contradictions == play(reflect, learned(facts[::-1])).contradictions
+
+
+def test_a_word_that_no_passage_uses_is_told_as_the_question_writes_it():
+    asked = (SubQuestion("sq-1", "Wie wird das Brennen bei einer Wölbung und einer Mündung geführt?"),)
+    of = document(31, "Regeln", "Das Brennen wird im Buch geführt und danach von der Aufsicht gezeichnet.")
+    proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
+    assert any(
+        "“Wölbung” or “Mündung”" in gap.text and "No passage that was read uses" in gap.text for gap in proposal.gaps
+    )
