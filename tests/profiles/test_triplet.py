@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed
@@ -16,6 +17,7 @@ from corrobora.domain.evidence import Grade
 from corrobora.domain.thread import Proposal, ThreadState
 from corrobora.engine.given import read_thread
 from corrobora.engine.searching import search
+from corrobora.policies.currency import is_dated
 from corrobora.profiles import load_profile
 
 # Parameters and phase 1
@@ -146,6 +148,25 @@ def test_query_rules_a_period_is_named_where_it_matters():
     assert analyst.given("scope")[0].focus_since == 1902
 
 
+def test_query_rules_a_span_of_years_is_named_in_every_round():
+    run, _ = endless({"scope": asks}, budget=3, brief="since = 1902\nuntil = 1905")
+    for r in done(run).findings.rounds:
+        assert any("1902 to 1905" in query.text for query in r.intent.queries)
+
+
+def test_query_rules_latest_is_asked_for_where_now_matters_and_no_period_is_given():
+    def lab(question: str) -> Any:
+        given = thread(3).replace("What is known of the lighthouse of Oldby and its fog horn?", question)
+        engine = Growing({})
+        analysts = [Mixed({"reflect": Proposal("", ()), "scope": asks})]
+        return made(engine.pages, engines=[engine], analysts=analysts, given=given)
+
+    now = done(lab("Who currently keeps the lighthouse of Oldby?")).findings.rounds
+    assert all(any(is_dated(query.text) for query in r.intent.queries) for r in now)
+    ever = done(lab("Who kept the lighthouse of Oldby?")).findings.rounds
+    assert not any(is_dated(query.text) for r in ever for query in r.intent.queries)
+
+
 def test_reading_prompts_follow_the_phase_and_are_filled():
     run, analyst = endless(budget=12)
     done(run)
@@ -213,6 +234,23 @@ def test_micro_report_one_per_round_in_the_seeds_form():
     ]  # fmt: skip
     assert table(text, "Facts Extracted")[0] == ["#", "Fact", "Source", "URL", "Confidence", "Notes"]
     assert table(text, "Contradictions Found")[0] == ["Claim", "Source A Says", "Source B Says", "Status"]
+
+
+def test_disambiguation_evidence_supports_or_eliminates_a_candidate():
+    pages = PAGES | {
+        "https://coast.gov/oldby": "# Lighthouse of Oldby\n\nThe lighthouse of Oldby is 31 metres tall, "
+        "and the lighthouse of Oldby is not to be confused with Newby, which has a lighthouse of its own."
+    }
+    given = thread(6).replace('disambiguation = ["Oldby"]', 'disambiguation = ["Oldby", "Newby"]')
+    run = made(pages, given=given)
+    rounds = done(run).findings.rounds
+    first = run.files["micro-report-oldby-towers-round-1.md"].partition("## Disambiguation Updates")[2]
+    assert re.search(r"^- Oldby: SUPPORTED because \d+ facts name it$", first, re.MULTILINE)
+    assert re.search(
+        r"^- Newby: ELIMINATED because a source says \"not to be confused with newby\"$", first, re.MULTILINE
+    )
+    assert "Newby" in rounds[0].intent.queries[0].text
+    assert not any("Newby" in query.text for r in rounds[1:] for query in r.intent.queries)
 
 
 def test_micro_report_subjects_show_their_prior_and_new_status():

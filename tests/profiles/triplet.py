@@ -41,7 +41,7 @@ def thread(budget: int = 8, *, brief: str = "", strategy: str = "") -> str:
 
 
 def made(pages: Any = None, *, budget: int = 8, brief: str = "", strategy: str = "", **more: Any) -> Lab:
-    given = thread(budget, brief=brief, strategy=strategy)
+    given = more.pop("given", "") or thread(budget, brief=brief, strategy=strategy)
     return lab(more.pop("profile", "triplet"), PAGES if pages is None else pages, thread_file=given, **more)
 
 

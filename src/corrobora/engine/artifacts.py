@@ -14,8 +14,8 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownC
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
 from corrobora.policies.convergence import reason
+from corrobora.policies.disambiguation import candidates
 from corrobora.policies.plateau import saturation_of
-from corrobora.policies.words import stems
 
 
 def slug(name: str, *, limit: int = 48) -> str:
@@ -159,11 +159,7 @@ def _subjects(thread: ThreadState) -> str:
 
 
 def _disambiguation(thread: ThreadState) -> str:
-    lines: list[str] = []
-    for term in thread.brief.disambiguation:
-        words = frozenset(stems(term))
-        seen = sum(words <= frozenset(stems(f"{f.title} {f.quote}")) for f in thread.facts) if words else 0
-        lines.append(f"- {term}: {'SUPPORTED' if seen else 'UNCONFIRMED'} because {seen} facts name it")
+    lines = [f"- {each.name}: {each.status} because {cell(each.why)}" for each in candidates(thread)]
     return "\n".join(lines) or "- none given"
 
 

@@ -11,9 +11,11 @@ from dataclasses import replace
 from corrobora.domain.errors import RoleError
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Query
+from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Attempt, Escape, Intent, Needs, ThreadState
 from corrobora.engine.session import Session
 from corrobora.engine.views import needs, terms
+from corrobora.policies.currency import is_dated, temporal
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.overlap import fresh_queries, reformulated
 from corrobora.policies.retry import attempt_number, strategy
@@ -32,7 +34,7 @@ async def scoped(thread: ThreadState, run: Session) -> Intent:
         again = replace(given, path=f"{given.path}/again", past_queries=(*given.past_queries, *refused))
         intent = changed(await run.call(scope, again), given)
     intent = steered(unrepeated(forced(intent, given), given, thread), thread)
-    intent = retried(enough(intent, given), thread)
+    intent = dated(retried(enough(intent, given), thread), given)
     run.think(thread, intent.reasoning or intent.goal, intent)
     return intent
 
@@ -133,6 +135,22 @@ def retried(intent: Intent, thread: ThreadState) -> Intent:
     kept = with_query(texts, extra, thread.past_queries, most=thread.phase.max_queries)
     known = {query.text: query for query in intent.queries}
     return replace(intent, queries=tuple(known.get(text) or Query(text, intent=failed.text) for text in kept))
+
+
+def dated(intent: Intent, given: Needs) -> Intent:
+    """Name the time where it matters (S4, query rules): a period that is given, or "latest" where now is asked for.
+
+    One query of a round does; the others may look for what has no date.
+    """
+    asked = " ".join((given.question, given.objective, *(part.text for part in given.open_questions)))
+    words = temporal(asked, given.focus_since, given.focus_until)
+    if not words or not intent.queries or any(is_dated(query.text) for query in intent.queries):
+        return intent
+    last = intent.queries[-1]
+    text = f"{last.text[: LIMITS.query_max_chars - len(words) - 1]} {words}"
+    if reformulated(last.text, given.past_queries) and not reformulated(text, given.past_queries):
+        return intent  # an escape that must change half of the terms comes first
+    return replace(intent, queries=(*intent.queries[:-1], replace(last, text=text)))
 
 
 def attempts_of(intent: Intent, thread: ThreadState) -> tuple[Attempt, ...]:
