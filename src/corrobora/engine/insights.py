@@ -36,7 +36,8 @@ def triggered(
 
 def contradicts_itself(extraction: Extraction) -> bool:
     """True if two quotes of one source differ about the same thing, in more than wording (S0, third trigger)."""
-    said = [statement(plain(quote.quote)) for quote in extraction.quotes]
+    quotes = extraction.quotes
+    said = [statement(plain(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
     return any(
         likeness(one, other) >= ALIKE
         and (found := difference(one, other)) is not None

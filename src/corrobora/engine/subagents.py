@@ -6,10 +6,8 @@ the gathering reads: what it says of rounds, facts and summary is what the repor
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import cast
+from collections.abc import Awaitable, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.limits import Usage
@@ -21,6 +19,13 @@ from corrobora.engine.codec import Meta, adapter, decode, encode
 from corrobora.engine.session import Session
 
 WANTED = "subagents"  # the profile's word for these files
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
+
+    findings: Findings
 
 
 async def filed(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
@@ -52,8 +57,7 @@ async def _reopened(part: Findings, run: Session) -> Findings:
     text = await read(name_of(part)) if read is not None and not part.children else None
     if text is None:
         return part
-    stored = cast("Mapping[str, object]", json.loads(text)).get("findings")
-    return decode(Findings, json.dumps(stored), key=name_of(part))
+    return decode(Filed, text, key=name_of(part)).findings
 
 
 def name_of(found: Findings) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from corrobora.policies.diversity import containment, overlap
 from corrobora.policies.markup import plain
@@ -100,6 +101,7 @@ def _rank(duty: str) -> int:
     return _LADDER.get(" ".join(fold(duty).split()), 0)
 
 
+@lru_cache(maxsize=4_000)  # a fact is compared with every other one of its thread
 def statement(text: str) -> Statement:
     """Take a plain sentence apart."""
     found: list[tuple[str, str]] = []

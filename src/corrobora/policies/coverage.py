@@ -16,7 +16,6 @@ from corrobora.policies.grading import RANK, best_first, graded
 from corrobora.policies.questions import weighed
 from corrobora.policies.retry import exhausted
 from corrobora.policies.sufficiency import unnamed
-from corrobora.policies.support import overlap_share
 from corrobora.policies.words import fold, stems
 
 
@@ -161,8 +160,11 @@ def _subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:
 
 def _telling(facts: Sequence[Fact], asked: str) -> str:
     """The claim to show for what was asked: of the best grade, the one that shares most words with it."""
-    best = [fact for fact in facts if fact.grade is facts[0].grade]
-    return max(best, key=lambda fact: overlap_share(asked, fact.claim)).claim if best else ""
+    best = [fact.claim for fact in facts if fact.grade is facts[0].grade]
+    if len(best) < 2:  # noqa: PLR2004 - a pair
+        return "".join(best)
+    wanted = frozenset(stems(asked))
+    return max(best, key=lambda claim: len(wanted.intersection(stems(claim))))
 
 
 def _speaks_of(fact: Fact, subject: Subject) -> bool:

@@ -19,6 +19,8 @@ def against_known(
 
     `reported` is what the reader of the source said it contradicts; it is kept where the words alone show nothing.
     """
+    if not known:
+        return ()
     stated = [(text, statement(text)) for text in known]
     found: list[KnownConflict] = []
     for fact in facts:
@@ -27,6 +29,6 @@ def against_known(
             differs = difference(before, own)
             if differs is not None and differs.opposed:
                 found.append(KnownConflict(text, fact.id, differs.text))
-    if not found and facts and known:
+    if not found and facts:
         found = [KnownConflict(text, facts[0].id, "reported by the reader of the source") for text in reported]
     return tuple(found)

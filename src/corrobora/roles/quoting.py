@@ -42,9 +42,9 @@ def clean(text: str, *, markers: bool = False) -> str:
     """
     if not text.isascii() or _DIRTY.search(text):
         text = _HIDDEN.sub("", _BREAK.sub("\n", text))
-    if "data-" in text or "DATA-" in text.upper():
+    if "<" in text:
         text = _TAG.sub("data ", text)
-    return text if markers else _MARKER.sub("", text)
+    return text if markers or ":C" not in text else _MARKER.sub("", text)
 
 
 def quote(text: str, *, markers: bool = False) -> Shown:

@@ -31,6 +31,7 @@ class PostingClient(AsyncOpenAI):
     def __init__(self, *, http_client: httpx2.AsyncClient, **given: Any) -> None:
         super().__init__(http_client=http_client, max_retries=0, **given)
         self._http = http_client
+        self._urls: dict[str, httpx2.URL] = {}
 
     @cached_property
     def chat(self) -> AsyncChat:  # pyright: ignore[reportIncompatibleMethodOverride] - the SDK's own cached property
@@ -43,12 +44,15 @@ class PostingClient(AsyncOpenAI):
         Raises:
             APITimeoutError, APIConnectionError, APIStatusError: as the SDK's own methods do.
         """
+        if (url := self._urls.get(path)) is None:
+            url = self._urls[path] = httpx2.URL(f"{str(self.base_url).rstrip('/')}{path}")
+        limits = self._http.timeout if seconds is None else httpx2.Timeout(seconds)
         request = httpx2.Request(
             "POST",
-            f"{str(self.base_url).rstrip('/')}{path}",
+            url,
             headers=self._fixed | headers,
             content=to_json(body),
-            extensions={"timeout": (self._http.timeout if seconds is None else httpx2.Timeout(seconds)).as_dict()},
+            extensions={"timeout": limits.as_dict()},
         )
         try:
             response = await self._http.send(request)
