@@ -9,15 +9,15 @@ from dataclasses import asdict, replace
 
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Fact
-from corrobora.domain.report import Findings, Outcome, Report, Verdict
+from corrobora.domain.report import Draft, Findings, Outcome, Report, Verdict
 from corrobora.domain.run import Stage
 from corrobora.engine.artifacts import completion_report
-from corrobora.engine.codec import encode
+from corrobora.engine.codec import Meta, decode, digest, encode
 from corrobora.engine.knowledge import remembered
 from corrobora.engine.methodology import methodology, threads
 from corrobora.engine.page import html
 from corrobora.engine.render import citations, markdown, methodology_section, numbered, outcome
-from corrobora.engine.review import overlap_score
+from corrobora.engine.review import cited, overlap_score, supported
 from corrobora.engine.roundfiles import last_badge
 from corrobora.engine.session import Session
 from corrobora.engine.subagents import cost_estimate
@@ -25,6 +25,36 @@ from corrobora.engine.verify import Checked
 from corrobora.policies.form import formed
 from corrobora.policies.loop_decision import phase_state
 from corrobora.policies.sufficiency import refusal
+from corrobora.roles.synthesize import Material, synthesize
+
+UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
+
+
+async def carried(draft: Draft, material: Material, findings: Findings, run: Session) -> Draft:
+    """Return the draft, if anything that it cites holds; else one from the same evidence by the last analyst.
+
+    A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
+    """
+    if cited(supported(draft, findings).draft, findings) or run.keyless:
+        return draft
+    last = run.outside.analysts[-1]
+    given = replace(material, path=f"{material.path}/uncited")
+    key = f"{given.path}/{synthesize.prompt}#{digest(last.identity(synthesize), encode(Material, given))}"
+
+    async def write() -> tuple[str, Meta]:
+        run.tell(EventType.FALLBACK, "root", {"role": synthesize.name, "why": UNCITED}, part=UNCITED)
+        answer = await last.play(synthesize, given)
+        player = answer.analyst or last.name
+        return encode(Draft, answer.value), Meta(
+            usage=answer.usage, role=synthesize.name, analyst=player, fallback=UNCITED
+        )
+
+    return decode(Draft, await run.once(key, write, paid=False), key=key)
+
+
+def unwritten(findings: Findings) -> Checked:
+    """What is delivered where there is nothing to write of: no statement was found, so no writer is asked."""
+    return Checked(Draft(findings.title, ""), ())
 
 
 async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
@@ -32,13 +62,16 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     run.enter(Stage.DELIVER)
     # quotes that no model has judged are measured against the question: what does not answer it is no report
     refused = refusal(run.brief.question, findings.sub_questions, findings.facts) if run.keyless else ""
-    draft = "" if refused else _shaped(checked.draft.body, run)
-    body, numbers = numbered(draft, findings.facts, () if refused else _disputed(findings))
+    held = not refused and bool(cited(checked.draft, findings))  # prose that cites nothing is no report
+    body, numbers = numbered(
+        _shaped(checked.draft.body, run) if held else "", findings.facts, _disputed(findings) if held else ()
+    )
     cited_sources = {marker.split(":")[0] for marker in numbers}
     snapshots = await run.snapshots(tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = methodology(findings, checked, len(cited_sources), run)
     kind, reason = outcome(findings, len(numbers), failed_searches=done.failed_searches, searches=done.searches)
-    reason = refused if refused and kind is Outcome.NO_EVIDENCE else reason
+    if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
+        reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
     report = Report(
         question=run.brief.question,
         title=checked.draft.title or run.brief.question,

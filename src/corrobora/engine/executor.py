@@ -58,8 +58,8 @@ async def _gathered(node: Node, run: Session, before: Findings | None) -> Findin
     with level_below(node, run):
         parts = (*scouted, *await run.each(investigate, guided(node, scouted)))
     parts = await reopened(parts, run)  # from their artifacts, not from memory (S1)
-    last = node.path == "root" or len(parts) == 1  # the report is the root's synthesis; one part speaks for itself
-    if last:
+    alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
+    if node.path == "root" or alone:  # the report is the root's synthesis
         draft = Draft(node.title, "\n\n".join(part.summary for part in parts if part.summary))
     else:
         draft = await run.call(synthesize, gathering(node, run.brief.question, parts))

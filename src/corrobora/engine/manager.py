@@ -12,7 +12,7 @@ from corrobora.domain.errors import Infeasible
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Stage
-from corrobora.engine.delivery import deliver
+from corrobora.engine.delivery import carried, deliver, unwritten
 from corrobora.engine.dialogue import agreed_scope
 from corrobora.engine.executor import investigate
 from corrobora.engine.given import GivenThread, read_thread, strategic
@@ -50,13 +50,17 @@ async def research(brief: Brief, run: Session) -> Report:
     run.enter(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)
     async with run.budget.reserve():  # time kept for writing
+        if not findings.facts:
+            return await deliver(unwritten(findings), None, findings, run)
         synthesizing(findings, run)
         material = writing(findings, brief.question, run.profile)
         short = "shorter_report" in shed(await run.meter("root/write"))  # what is shed before a report is lost
-        draft = await run.call(synthesize, shortened(material) if short else material)
+        material = shortened(material) if short else material
+        draft = await run.call(synthesize, material)
         run.enter(Stage.REVIEW)
         draft = await reviewed(draft, findings, run)  # critique, revise
         run.enter(Stage.VERIFY)
+        draft = await carried(draft, material, findings, run)
         verdict = await judged(draft, findings, run)
         return await deliver(supported(draft, findings), verdict, findings, run)
 

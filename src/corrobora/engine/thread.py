@@ -47,8 +47,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = reconsidered(thread)
     thread = thread.ended(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await shared(thread, run)
-    begun = thread.rounds or thread.facts
-    draft = await run.call(summarize, summing(thread)) if begun else Draft(thread.title, "")
+    draft = await run.call(summarize, summing(thread)) if thread.facts else Draft(thread.title, "")
     return findings(thread, draft, seconds=run.budget.elapsed)
 
 

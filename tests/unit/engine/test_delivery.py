@@ -12,6 +12,7 @@ from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft, Outcome
 from corrobora.engine.delivery import nothing
 from corrobora.policies.form import faults
+from corrobora.roles.extractive import ExtractiveAnalyst
 
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
 
@@ -92,3 +93,46 @@ async def test_what_was_found_is_remembered_for_later_runs():
     kept = {fact.id for fact in await run.library.recall(QUESTION, limit=500)}
     assert kept
     assert kept <= {fact.id for fact in report.findings.facts}
+
+
+def uncited(given: Any) -> Draft | None:
+    return (
+        Draft("Prose", "Cranes are inspected now and then, and they lift a lot.") if given.purpose == "report" else None
+    )
+
+
+async def test_m23_a_draft_of_which_no_citation_holds_is_written_again_by_the_last_analyst():
+    writer, last = Mixed({"synthesize": uncited}), ExtractiveAnalyst()
+    run, report = await ran("timed", analysts=(writer, last))
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)
+    assert "now and then" not in report.markdown
+    assert report.citations
+    assert any("nothing_cited" in note for note in report.methodology.notes)
+    told = [event.data for event in run.journal.events if event.type is EventType.FALLBACK]
+    assert told == [{"role": "synthesize", "why": "nothing_cited"}]
+
+
+async def test_m23_if_every_writer_cites_nothing_there_is_no_report_although_the_sources_differ():
+    _, report = await ran("timed", analysts=(Mixed({"synthesize": uncited}), Mixed({"synthesize": uncited}, "last")))
+    assert report.findings.facts
+    assert report.findings.contradictions, "their citations do not make a report of uncited prose"
+    assert (report.outcome, report.markdown, report.citations) == (Outcome.NO_EVIDENCE, "", ())
+    assert (
+        report.reason
+        == f"{len(report.findings.facts)} statements were found, and no writer cited one of them as an answer"
+    )
+
+
+async def test_a_draft_that_cites_is_not_written_again():
+    last = Mixed(name="last")
+    await ran("timed", analysts=(Mixed(), last))
+    assert not last.given("synthesize")
+
+
+async def test_where_nothing_was_found_no_writer_no_critic_and_no_judge_is_asked():
+    analyst = Mixed()
+    _, report = await ran("angles", question=UNKNOWN, documents={}, analysts=(analyst, Mixed(name="last")))
+    assert report.outcome is Outcome.NO_EVIDENCE
+    purposes = {given.purpose for given in analyst.given("synthesize")}
+    assert "report" not in purposes
+    assert not [role for role, _ in analyst.played if role in ("critique", "revise", "judge")]

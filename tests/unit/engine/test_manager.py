@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.profiles.research import QUESTION, Mixed, desk
 
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.events import EventType
+from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, Stage
 from corrobora.engine.manager import accepted
@@ -63,3 +66,27 @@ async def test_s4_a_given_thread_needs_no_manager_and_no_planner() -> None:
     played = {prompt for prompt, _ in analyst.played}
     assert played.isdisjoint({"clarify", "plan"})
     assert report.findings.title == "Cranes"
+
+
+@pytest.mark.parametrize("profile", ["timed", "tree", "angles"])
+async def test_c19_an_interrupt_before_anything_was_found_ends_without_a_writer(profile: str) -> None:
+    class Interrupted:
+        """A search amid which the person asks to finish."""
+
+        name = "library"
+
+        async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+            del query, limit
+            made.session.budget.finish()
+            return ()
+
+    analyst = Mixed()
+    made = await desk(
+        profile, analysts=(analyst,), search=Interrupted(), request=Request(QUESTION, authorized="policy")
+    )
+    report = await made.research()
+    assert (report.outcome, report.markdown) == (Outcome.CANCELLED, "")
+    assert not {role for role, _ in analyst.played} & {"synthesize", "summarize", "critique", "revise", "judge"}
+    stages = [event.data["stage"] for event in made.journal.events if event.type is EventType.STAGE]
+    assert stages[-1] == Stage.DELIVER
+    assert Stage.REVIEW not in stages
