@@ -118,6 +118,7 @@ class RunJournal:
         if self._lane.pending:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._lane.waiting.append(future)
+            self._writer.hurry()
             await future
         self._lane.check()
 

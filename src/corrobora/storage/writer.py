@@ -41,6 +41,7 @@ class JournalWriter:
         self._intents: deque[Begun] = deque()
         self._events: deque[Told] = deque()
         self._wake = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
         self._closing = False
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -53,7 +54,7 @@ class JournalWriter:
 
     async def __aexit__(self, *_: object) -> None:
         self._closing = True
-        self._wake.set()
+        self.hurry()
         if self._task is not None:
             await self._task
         await self._disconnect()
@@ -63,6 +64,7 @@ class JournalWriter:
         future: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         self._answers.append(Answered(lane, entry, future))
         self._enter(lane)
+        self.hurry()
         return future
 
     def begin(self, lane: Lane, key: str) -> None:
@@ -76,24 +78,34 @@ class JournalWriter:
         self._enter(told.lane)
 
     def _enter(self, lane: Lane) -> None:
+        """Count a write. Nobody waits for an intent or an event: it may share the commit of what comes soon after."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
         lane.pending += 1
+        if self._later is None and not self._wake.is_set():
+            self._later = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self.hurry)
+
+    def hurry(self) -> None:
+        """Write what is there now: somebody waits for it."""
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         self._wake.set()
 
     async def _work(self) -> None:
-        while True:
-            group = self._take()
-            if group:
-                many = len(group.answers) > 1
+        while not self._closing or self._waiting():
+            await self._wake.wait()
+            self._wake.clear()
+            left = True
+            while left:
+                group = self._take()
+                many, left = len(group.answers) > 1, self._waiting()
                 await self._write(group)
                 if many and not self._closing:
                     await asyncio.sleep(_GATHER_SECONDS)  # calls run in parallel: let their answers share a commit
-            elif self._closing:
-                return
-            else:
-                self._wake.clear()
-                await self._wake.wait()
+
+    def _waiting(self) -> bool:
+        return bool(self._answers or self._intents or self._events)
 
     def _take(self) -> Group:
         """Take the next group: bounded, and never two answers to one key, whose winner must be known first."""
