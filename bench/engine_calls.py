@@ -9,6 +9,9 @@ from the journal of the N = 1 run by what each role is given: plan the answer of
 thread before it decided; an extraction the last queries asked before it; reflect its scope and all readings before it;
 a summary its thread; the report and its review everything. No scheduler that feeds the roles the same way is faster.
 Searches, reads, journal and rendering are no part of it, so the ratio charges them to the engine.
+
+Machines differ, and one machine at two hours: so each cost is also given as a multiple of what the bare OpenAI SDK
+spends on a call to the same server in the same process, measured just before.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from openai import AsyncOpenAI
 
 from bench.synthetic import Texts
 from corrobora.assembly import Workspace
@@ -110,6 +115,7 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
         await workspace.ingest(LIBRARY, (home / "documents",), lambda *_: None)
         await research(workspace, url, profile, [10_000])  # loads what is loaded once
         for count in counts:
+            bare = await bare_call(url, count)
             wall, cpu, runs = await research(workspace, url, profile, range(count))
             calls = [await played(workspace, run) for run in runs]
             total = sum(map(len, calls))
@@ -118,7 +124,8 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
             goal = GOALS.get(count, 0)
             rate = f"{wall:.1f} s, {60 * count / wall:.0f} questions a minute, {rss():.0f} MB"
             print(
-                f"engine    {profile} N={count:<3} {total} model calls, {cost:.2f} CPU ms each (goal {goal:g}), {rate}"
+                f"engine    {profile} N={count:<3} {total} model calls, {cost:.2f} CPU ms each (goal {goal:g}), "
+                f"{cost / bare:.1f} x the bare SDK's {bare:.2f}, {rate}"
             )
             if count == 1:
                 chain = critical_path(calls[0], latency)
@@ -150,6 +157,22 @@ async def research(
         row = await workspace.runs.get(run)
         assert row.status == "done", row
     return wall, spent, [run for run, _ in claimed]
+
+
+async def bare_call(url: str, callers: int) -> float:
+    """Return the CPU milliseconds of one call of the bare OpenAI SDK, with so many at once."""
+    prompt = "How often must each signal lamp be inspected? " * 40
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            await client.chat.completions.create(model="scripted-large", messages=[{"role": "user", "content": prompt}])
+
+    async with AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0) as client:
+        await asyncio.gather(*(ask(1) for _ in range(callers)))
+        times = max(4, 20 // callers)
+        began = time.process_time()
+        await asyncio.gather(*(ask(times) for _ in range(callers)))
+        return 1e3 * (time.process_time() - began) / (times * callers)
 
 
 async def played(workspace: Workspace, run: str) -> list[Played]:
