@@ -28,7 +28,7 @@ class Limits:
     retry_after_max_seconds: float = 60.0
     parse_html_seconds: float = 5.0
     parse_pdf_seconds: float = 20.0
-    parse_memory_bytes: int = 1 << 30
+    parse_memory_bytes: int = 512 << 20
     pdf_max_pages: int = 300
     file_max_bytes: int = 30_000_000
     text_max_chars: int = 60_000_000

@@ -24,6 +24,7 @@ from corrobora.domain.parsed import Heading, Parsed
 DOCUMENTS_A_CHILD = 200
 _START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no fault of the document
 _WALL = 4.0  # times the CPU time that a document may take: on a busy machine a process gets its CPU slowly
+_DYING_SECONDS = 5.0  # the kernel takes back the memory of a process that it ended
 _ANSWER_BYTES = 500_000_000
 _KEPT = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 
@@ -77,7 +78,7 @@ class ParserChild:
             await self._kill()
             raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took longer than {seconds:g} s.") from None
         except (asyncio.IncompleteReadError, ConnectionError, ValueError) as error:
-            code = await self._kill()
+            code = await self._died()
             if code is not None and -code == _SIGXCPU:
                 raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took more than {seconds:g} s of CPU.") from error
             raise ReadError(ReadOutcome.BROKEN, "The reader crashed on it.") from error
@@ -101,6 +102,17 @@ class ParserChild:
                 env={name: os.environ[name] for name in _KEPT if name in os.environ},
             )
         return self._process
+
+    async def _died(self) -> int | None:
+        """Wait for a process that closed its answer, and return how it ended by itself.
+
+        To kill it at once could take that away: who sends a signal to a dead process may be told nothing of its end.
+        """
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DYING_SECONDS):
+                    await self._process.wait()
+        return await self._kill()
 
     async def _kill(self) -> int | None:
         """Kill the process if there is one, and return how it ended."""
