@@ -6,6 +6,7 @@ replaced. `--check` writes nothing and fails if anything would change, so that t
 
 from __future__ import annotations
 
+import argparse
 import ast
 import dataclasses
 import re
@@ -164,12 +165,15 @@ def renewed(page: Path, complaints: list[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Renew all pages, or with `--check` name those that are out of date."""
+    parser = argparse.ArgumentParser(prog="docs/generate.py", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
+    check = parser.parse_args(arguments).check
     complaints: list[str] = []
     for page in sorted(DOCS.rglob("*.md")):
         text = renewed(page, complaints)
         if text == page.read_text(encoding="utf-8"):
             continue
-        if "--check" in arguments:
+        if check:
             complaints.append(f"{page.relative_to(ROOT)} is out of date; run: make docs-reference")
         else:
             page.write_text(text, encoding="utf-8")

@@ -51,5 +51,15 @@ def test_an_unknown_part_is_a_complaint_and_changes_nothing(generate: ModuleType
     assert generate.renewed(page, []) == page.read_text(encoding="utf-8")
 
 
+def test_help_and_what_is_unknown_write_nothing(generate: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {page: page.stat().st_mtime_ns for page in SCRIPT.parent.rglob("*.md")}
+    for arguments, code in ((["--help"], 0), (["--chekc"], 2)):
+        with pytest.raises(SystemExit) as left:
+            generate.main(arguments)
+        assert left.value.code == code
+    assert "--check" in capsys.readouterr().out
+    assert {page: page.stat().st_mtime_ns for page in SCRIPT.parent.rglob("*.md")} == before
+
+
 def test_cells_keep_their_pipes(generate: ModuleType) -> None:
     assert generate.table(("a",), [("x|y",)]).splitlines()[-1] == r"| x\|y |"
