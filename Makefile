@@ -10,6 +10,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install -q
 UV     ?= uv
 DATA   ?=
 PYTEST_ARGS ?=
+WORKERS ?= logical
+
+# The tests start hundreds of interpreters; without kept bytecode each of them compiles seven hundred modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # bench/eval_*.py want data from outside, the others do not; these are no measurements of their own
 SCRIPTS := $(filter-out __init__ pack_demo mutate_fields synthetic,$(basename $(notdir $(wildcard bench/*.py))))
@@ -29,8 +33,8 @@ help:  ## this list
 demo: $(VENV)/.runtime  ## research a question over the shipped documents and print the report
 	@$(BIN)/corrobora research "$(QUESTION)" --library demo
 
-test: $(VENV)/.dev  ## the tests (about ten minutes on two cores); PYTEST_ARGS="-k budget" narrows them
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(VENV)/.dev  ## the tests, one process a core; PYTEST_ARGS="-k budget" narrows them, WORKERS=0 keeps to one process
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev  ## the proofs that take minutes: kills at many points, fleets of workers
 	@$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
