@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from corrobora.adapters.models.connect import TIERS, Tier
 from corrobora.adapters.models.connection import Form, Mending, Reply
-from corrobora.adapters.models.loading import load_object
+from corrobora.adapters.models.loading import load_object, without_nulls
 from corrobora.adapters.models.planning import Unusable
 from corrobora.adapters.models.revive import REVIVE
 from corrobora.adapters.models.wire import WIRE
@@ -136,8 +136,7 @@ class _Play:
             raise RoleError("output_truncated", f"The answer for {self.role} was cut off twice at its limit of tokens.")
         text = load_object(reply.text, role=self.role)
         try:
-            filled = _form(self.role).adapter.validate_json(text, strict=True)
-            return REVIVE[self.role](self.given, filled)
+            return REVIVE[self.role](self.given, _filled(self.role, text))
         except ValidationError as error:
             raise RoleError(
                 "output_invalid", f"The answer for {self.role} does not fit: {_problems(error)}."
@@ -162,6 +161,17 @@ def _form(role: str) -> _RoleForm:
     description = str(schema.pop("description", "") or role)
     version = hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:8]
     return _RoleForm(Form(role, description, schema), adapter, version)
+
+
+def _filled(role: str, text: str) -> Any:
+    """Fill in the role's form, strictly: a number in quotes is none. A field left `null` counts as left out."""
+    adapter = _form(role).adapter
+    try:
+        return adapter.validate_json(text, strict=True)
+    except ValidationError:
+        if (said := without_nulls(text)) is None:
+            raise
+        return adapter.validate_json(said, strict=True)
 
 
 def _problems(error: ValidationError) -> str:

@@ -49,6 +49,20 @@ def load_object(text: str, *, role: str) -> str:
         return _strict(repaired, role)
 
 
+def without_nulls(text: str) -> str | None:
+    """Return JSON text without the members that are `null`; None if it has none. `text` is what `load_object` gave."""
+    if "null" not in text:
+        return None
+    found: list[bool] = []
+
+    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.extend(value is None for _, value in pairs)
+        return {key: value for key, value in pairs if value is not None}
+
+    said = json.loads(text, object_pairs_hook=kept)
+    return json.dumps(said, ensure_ascii=False) if any(found) else None
+
+
 def _without_thinking(text: str) -> str:
     begin = text.find(_THINK)
     if begin < 0 or text[:begin].strip():

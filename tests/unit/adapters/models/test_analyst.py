@@ -59,6 +59,17 @@ async def test_every_role_is_played_over_every_protocol(kind: str):
         await check_analyst(analyst)
 
 
+async def test_a_field_left_null_counts_as_left_out_and_a_needed_one_as_missing():
+    said = {"relevant": True, "quotes": [], "summary": None, "terms": None, "linked": None}
+    server = ModelServer(script(json.dumps(said)))
+    answer = await played(server, "extract")
+    assert answer.value.quotes == ()
+    assert answer.usage.calls == 1
+    server = ModelServer(script(json.dumps({**said, "relevant": None})))
+    with pytest.raises(RoleError, match="relevant"):
+        await played(server, "extract")
+
+
 @pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
 @pytest.mark.parametrize("mode", ["native", "tool", "prompted"])
 async def test_every_way_of_structured_output_works(kind: str, mode):

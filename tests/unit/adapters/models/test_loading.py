@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.loading import load_object
+from corrobora.adapters.models.loading import load_object, without_nulls
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
@@ -96,3 +96,9 @@ def test_a_long_text_is_not_repaired():
 def test_a_nul_is_left_out_and_what_only_looks_like_one_stays():
     text = r'{"a": "x\u0000y", "b": "\\u0000", "c": "\\\u0000z"}'
     assert json.loads(load_object(text, role="extract")) == {"a": "xy", "b": r"\u0000", "c": "\\z"}
+
+
+def test_members_that_are_null_are_left_out_at_every_depth():
+    assert without_nulls('{"a": 1}') is None
+    assert without_nulls('{"a": "null", "b": [null]}') is None
+    assert json.loads(without_nulls('{"a": null, "b": {"c": null, "d": [{"e": null}]}}') or "") == {"b": {"d": [{}]}}
