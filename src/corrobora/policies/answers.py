@@ -19,6 +19,7 @@ class Wants(StrEnum):
 
     EXTENT = "extent"  # how long, how large, what size: a number of a measure
     DURATION = "duration"  # how long, at most when: a number of a time
+    AGE = "age"  # how old
     FREQUENCY = "frequency"  # how often
     COUNT = "count"  # how many of something
     MONEY = "money"
@@ -52,13 +53,13 @@ class Asked:
 
 
 _NUMBERS = frozenset(
-    (Wants.EXTENT, Wants.DURATION, Wants.FREQUENCY, Wants.COUNT, Wants.MONEY, Wants.SHARE, Wants.AMOUNT)
+    (Wants.EXTENT, Wants.DURATION, Wants.AGE, Wants.FREQUENCY, Wants.COUNT, Wants.MONEY, Wants.SHARE, Wants.AMOUNT)
 )
 _DEGREES: tuple[tuple[str, tuple[Wants, ...]], ...] = (
     ("long", (Wants.EXTENT, Wants.DURATION)),
     ("often|frequently|regularly", (Wants.FREQUENCY,)),
     ("soon|quickly|fast", (Wants.DURATION, Wants.DATE, Wants.AMOUNT)),
-    ("old", (Wants.DURATION, Wants.DATE)),
+    ("old", (Wants.AGE, Wants.DATE)),
     (
         "far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close",
         (Wants.EXTENT, Wants.AMOUNT),
@@ -135,6 +136,7 @@ _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
     r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly)\b"
 )
+_AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
 _DAY = re.compile(
     r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
@@ -160,6 +162,12 @@ _IS = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:is|are|was|were|means|refers? to|stands? for|denotes?|describes?|"
     r":|—|–|-)(?:\s|$)"
 )
+_STATED = re.compile(
+    r"(?i)\b(?:is|are|was|were|be|or|of|to|than|least|most|exactly|about|only|exceeds?)\s+(?:about |exactly |only )?"
+    r"(?!(?:1[5-9]|20)\d\d\b)\d[\d,.]*(?:\s?(?:thousand|million|billion|trillion))?\b"
+    r"(?=\s*(?:[.,;:)(]|or\b|and\b|$))(?![.,]\d)"
+)
+_PLAIN_NUMBER = 0.95  # what a sentence fits that states a number without any unit
 _FALLBACK = 0.4  # a number of another kind, a name of one word
 
 
@@ -182,7 +190,8 @@ def asked(question: str) -> Asked:
     how = _HOW.search(folded)
     if how is not None:
         kinds = next(kinds for names, kinds in _DEGREES if how.group(1) in names.split("|"))
-        return Asked(frozenset(kinds), duty, named=own)
+        born = duty and Wants.AGE in kinds  # how old something must be is no date
+        return Asked(frozenset(kinds) - {Wants.DATE} if born else frozenset(kinds), duty, named=own)
     defined = _DEFINES.match(folded)
     for pattern, kinds in _NOUN:
         if pattern.search(folded) is not None:
@@ -230,9 +239,11 @@ def fit(text: str, wanted: Asked) -> float:
 def _fits(text: str, kind: Wants, wanted: Asked) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
     match kind:
         case Wants.EXTENT:
-            return _measured(text, _MEASURES)
+            return max(_measured(text, _MEASURES), _plainly(text))
         case Wants.DURATION:
             return _measured(text, _TIMES)
+        case Wants.AGE:
+            return (1.0 if _AGED.search(text) else 0.6) * _measured(text, _TIMES)
         case Wants.FREQUENCY:
             timed = _measured(text, _TIMES)
             return max(
@@ -245,7 +256,7 @@ def _fits(text: str, kind: Wants, wanted: Asked) -> float:  # noqa: C901, PLR091
         case Wants.SHARE:
             return _measured(text, frozenset(("%",)))
         case Wants.AMOUNT:
-            return 0.8 if quantities(text) else 0.0
+            return 0.8 if quantities(text) else _plainly(text)
         case Wants.CLOCK:
             return 1.0 if _CLOCK.search(text) else 0.0
         case Wants.DATE:
@@ -273,12 +284,19 @@ def _measured(text: str, units: frozenset[str]) -> float:
     return _FALLBACK if found else 0.0
 
 
+def _plainly(text: str) -> float:
+    """A number that a sentence states, in no unit: "The default is 2000."."""
+    return _PLAIN_NUMBER if _STATED.search(text) else 0.0
+
+
 def _counted(text: str, counted: frozenset[str]) -> float:
     """A number right before what is counted, up to two words between; any other number is worth less."""
     said = words(text)
     for at, word in enumerate(said):
         if (word.isdigit() or word in _SPELLED) and counted & {stem(each) for each in said[at + 1 : at + 4]}:
             return 1.0
+    if _STATED.search(text) and counted & {stem(each) for each in said}:
+        return _PLAIN_NUMBER
     return _FALLBACK if any(word.isdigit() or word in _SPELLED for word in said) else 0.0
 
 
@@ -316,10 +334,11 @@ def spoken(wanted: Asked) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for kind in sorted(wanted.kinds) for word in _SAID_WITH.get(kind, "").split()))
 
 
-_DUTY_SAID_WITH = {Wants.EXTENT: "length", Wants.FREQUENCY: "once"}
+_DUTY_SAID_WITH = {Wants.EXTENT: "length", Wants.AGE: "age", Wants.FREQUENCY: "once"}
 _SAID_WITH = {
     Wants.EXTENT: "length",
     Wants.DURATION: "minutes hours days",
+    Wants.AGE: "age years",
     Wants.FREQUENCY: "every once",
     Wants.MONEY: "costs price",
     Wants.SHARE: "percent",

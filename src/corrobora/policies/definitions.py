@@ -32,6 +32,10 @@ _DOES = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?!is\b|was\b|has\b|does\b)[a-z]{2,}(?<!s)s|exist|allow|help|protect|"
     r"prevent|serve|ensure|enable|provide)\b (?!of\b|and\b|or\b|in\b)"
 )
+_CALLED = re.compile(
+    r"(?i)\b(?:called|known as|termed|named|referred to as|defined as)\s+(?:an?\s+|the\s+)?[\"'“‘«*]?$"
+)
+_WHICH = re.compile(r"(?i)^[\"'”’»*]?,?\s+(?:which|that|who)\s+(?:is|are|was|were|has|have|holds?|contains?)\b")
 _MOST_STEMS = 4
 _REACH = 200  # characters in which the thing must be named
 
@@ -69,5 +73,7 @@ def explains(text: str, thing: frozenset[str]) -> float:
         span = [term for term in recent[-len(thing) - 1 :] if term]
         if recent[-1] in thing and thing <= set(span):
             after = text[match.end() : match.end() + 80]
-            best = max(best, 1.0 if _IS.match(after) else 0.6 if _DOES.match(after) else 0.0)
+            named = _CALLED.search(text[: match.start()]) is not None and len(thing) == 1
+            telling = 0.6 if _DOES.match(after) or _WHICH.match(after) or named else 0.0
+            best = max(best, 1.0 if _IS.match(after) else telling)
     return best

@@ -17,7 +17,8 @@ _USUAL = 28  # stems from which a sentence is long
 _ASIDE = re.compile(
     r"(?i)^[\s\"'“‘*-]*(?:\(|(?:for|an?|the (?:above|following)|in (?:the|this)(?: (?:above|following))?) example\b|"
     r"e\.g\.|see\b|(?:as )?(?:shown|noted|described|discussed|mentioned) (?:above|below|in)\b|note that\b|"
-    r"(?:this|the (?:next|following|previous)) (?:section|chapter|appendix|annex|document|table|figure|page|article)\b)"
+    r"(?:this|the (?:next|following|previous)) (?:section|chapter|appendix|annex|document|table|figure|page|article)\b|"
+    r"for (?:more|further|other|additional|full|details)\b.{0,90}?\b(?:see|consult|read|refer|visit|go|please)\b)"
 )
 _ELSEWHERE = re.compile(
     r"(?i)\b(?:can be found|(?:is|are) (?:found|given|described|discussed|provided|explained|listed)(?: in detail)?) "
@@ -27,7 +28,7 @@ _OPENS_BACK = re.compile(
     r"(?i)^[\s\"'“‘*-]*(?:it|they|he|she|this|these|those|its|their|both|such|however|but|also|therefore|thus|"
     r"hence|then|in addition|additionally|moreover|furthermore|otherwise|instead|yes|no)\b"
 )
-_FOR_ANOTHER, _POINTING, _LEFT_OPEN = 0.75, 0.85, 0.6
+_FOR_ANOTHER, _POINTING, _LEFT_OPEN = 0.6, 0.85, 0.6
 
 
 def close_together(said: Sequence[str], topic: Collection[str]) -> float:
@@ -69,7 +70,7 @@ def by_itself(text: str) -> float:
 
     Example:
         >>> by_itself("Oil cools the pump."), by_itself("(See below.)"), by_itself("It cools."), by_itself("Such as:")
-        (1.0, 0.75, 0.85, 0.6)
+        (1.0, 0.6, 0.85, 0.6)
     """
     if text.rstrip().endswith(":"):
         return _LEFT_OPEN

@@ -78,10 +78,19 @@ _NUMBER = re.compile(
     r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
 )
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_WORD_NUMBERS: dict[str, int] = dict(
-    zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13), strict=True)
+_ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
+_TEENS: dict[str, int] = dict(
+    zip(
+        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
+        range(10, 20),
+        strict=True,
+    )
 )
-_WORD_NUMBER = re.compile(rf"(?i)\b({'|'.join(_WORD_NUMBERS)})[\s-]([A-Za-z]{{3,20}})\b")
+_TENS: dict[str, int] = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_WORD_NUMBER = re.compile(
+    rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
+    r"[\s-]([A-Za-z]{3,20})\b"
+)
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
@@ -224,9 +233,12 @@ def quantities(text: str) -> tuple[Quantity, ...]:
             told = text[match.start() : match.end(3)] if percent else match.group()
             found.append((match.start(), Quantity(value, unit, told.strip())))
     for match in _WORD_NUMBER.finditer(text):
-        unit = stem(fold(match.group(2)))
+        tens, ones, alone, noun = match.groups()
+        unit = stem(fold(noun))
         if unit:
-            found.append((match.start(), Quantity(float(_WORD_NUMBERS[fold(match.group(1))]), unit, match.group())))
+            small = {**_ONES, **_TEENS}
+            value = _TENS[fold(tens)] + small.get(fold(ones or ""), 0) if tens else small[fold(alone)]
+            found.append((match.start(), Quantity(float(value), unit, match.group())))
     return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 NO_EVIDENCE = "No sufficient evidence was found"
 NOT_NAMED = "Nothing that was read names"
 NEAREST = "The nearest statements that were read follow; they do not answer the question"
+NEAR = "What comes nearest"
 PARTLY = "Only a part of this is covered by what was read"
 ABOVE = "What was found on this stands under the key statements above"
 SIDE_BY_SIDE = "The sources differ here; both statements stand side by side"
@@ -22,12 +23,13 @@ GAP = "No sufficient evidence"
 UNNAMED = "No passage that was read names"
 UNSAID = "No passage that was read uses"
 UNSTATED = "No statement that was read"
+OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
 LEAD = "A name that was met may lead on"
 FAILED = "Not covered, because it failed"
 
 OPENINGS = (
     *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD),
+    *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD, NEAR),
 )
 
 
@@ -39,3 +41,8 @@ def written_by_code(sentence: str) -> bool:
 def leads(gap: str) -> bool:
     """True if a gap only tells where a search may go on: nothing that is asked is missing by it."""
     return gap.startswith(LEAD)
+
+
+def near_only(gap: str) -> bool:
+    """True if a gap says that what was read is near to the question, and does not answer it."""
+    return gap.startswith((UNNAMED, UNSAID, UNSTATED)) and not gap.startswith(OTHER_SIDE)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.policies.languages import function_words, language
-from corrobora.policies.mentions import Kind, is_day, mentions
+from corrobora.policies.mentions import Kind, is_day, mentions, years
+from corrobora.policies.releases import asked_releases, without_releases
 from corrobora.policies.words import stem, stems, words
 
 _BETWEEN = re.compile(
@@ -24,6 +25,10 @@ _VERSUS = re.compile(
 )
 _VS = re.compile(r"(?i)([^,;?]{2,80}?)\s+(?:versus|vs\.?)\s+([^,;?]{2,80})")
 _FROM_TO = re.compile(r"(?i)\bfrom\s+([^,;?]{2,80}?)\s+to\s+([^,;?]{2,80}?)(?=[?.;,:]|$)")
+_DIFFER = re.compile(
+    r"(?i)\bdo(?:es)?\s+(?:the\s+)?(?:[\w -]{2,60}?\s+(?:of|in|for)\s+)?(?:the\s+)?(.{2,80}?)\s+and\s+(.{2,80}?)\s+"
+    r"(?:differ|compare|vary)\b"
+)
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
 # Verbs that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMES = frozenset(
@@ -63,6 +68,8 @@ _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(
 _BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
 _DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
+_OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
+_NOVELTY = frozenset(map(stem, "new version release fixed added removed introduced bring brought".split()))
 _TOPIC_ENOUGH = 2  # topic words from which names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
@@ -143,7 +150,7 @@ def weighed(question: str) -> Weighed:
     Attributions and the sides of a comparison say where to look; a document is about them without repeating them in
     every sentence. Where nothing else is asked, they are the topic.
     """
-    every = dict.fromkeys(stems(question))
+    every = dict.fromkeys(stems(without_releases(question)) or stems(question))
     light = framing(question)
     either = alternatives(question)
     aside = (*(() if either else _named_sides(question)), *attributions(question))
@@ -181,6 +188,34 @@ def topic_stems(question: str) -> tuple[str, ...]:
     """Return the distinct stems that name what a question is about, framing left out, in order."""
     light = framing(question)
     return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
+
+
+def of_year(question: str, text: str) -> float:
+    """Return the factor of a statement for a question that names a year: more if it names it, less if another.
+
+    Example:
+        >>> of_year("Who led it in 2010?", "Ann led it in 2008."), of_year("Who led it?", "Ann led it in 2008.")
+        (0.5, 1.0)
+    """
+    wanted = frozenset(years(question))
+    said = frozenset(years(text)) if wanted else frozenset[int]()
+    if not wanted:
+        return 1.0
+    return _OF_YEAR if wanted & said else _OF_ANOTHER_YEAR if said else _OF_NO_YEAR
+
+
+@lru_cache(maxsize=1_000)
+def every_change(question: str) -> bool:
+    """True if a question asks for all that a release brought, and not for something of it.
+
+    Example:
+        >>> every_change("What is new in Kilnlib 2.3?"), every_change("Which glazes did Kilnlib 2.3 add?")
+        (True, False)
+    """
+    if not asked_releases(question):
+        return False
+    named = frozenset(term for name in subjects(question) for term in stems(name))
+    return not weighed(question).topic - named - _NOVELTY
 
 
 def spelled(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
@@ -244,6 +279,17 @@ def sides(question: str) -> tuple[str, ...]:
             if all(stems(side) or mentions(side) for side in found):
                 return found
     return ()
+
+
+def differing(question: str) -> tuple[str, ...]:
+    """Return the two things of which a question asks how they differ, or what it compares; or nothing.
+
+    Example:
+        >>> differing("How do the opening dates of Hall 9 and Hall 10 differ?")
+        ('Hall 9', 'Hall 10')
+    """
+    match = _DIFFER.search(question[:2_000])
+    return tuple(match.groups()) if match is not None else sides(question)
 
 
 def _named_sides(question: str) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ from corrobora.policies.answers import Wants, asked, fit, spoken
         ("Why was the road closed?", "It was closed because of ice.", "It was closed."),
         ("What is a thermal chamber?", "A thermal chamber is a box.", "Open the thermal chamber."),
         ("May visitors take photographs?", "Visitors may not use a flash.", "Visitors come by bus."),
+        ("What is the largest size of a tray?", "Trays go up to 2147483 or less.", "Trays of 1998 are gone."),
+        ("How many trays can a kiln hold?", "The limit of trays is 64.", "A kiln has 2 doors and holds trays."),
+        ("How old must a keeper be?", "He must be of the age of thirty five years.", "He must serve four years."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

@@ -45,3 +45,10 @@ def test_a_sentence_explains_a_thing_by_what_it_is_or_does(text: str, much: floa
 
 def test_nothing_explains_nothing() -> None:
     assert explains("A kiln is an oven.", frozenset()) == 0.0
+
+
+def test_a_sentence_that_names_a_thing_or_says_which_it_is_tells_of_it():
+    thing = frozenset({"kilnid"})
+    assert explains("Each tray has a number that is never used again, called the “kilnid”.", thing) > 0
+    assert explains("Trays have a kilnid which is unique in the hall.", thing) > 0
+    assert explains("Two kilnids were lost in spring.", thing) == 0

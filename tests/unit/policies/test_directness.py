@@ -43,3 +43,7 @@ def test_asides_pointers_and_open_ends_count_less(text: str) -> None:
 @given(st.lists(st.sampled_from([*sorted(TOPIC), "x", "y"]), max_size=30))
 def test_closeness_stays_in_its_bounds(said: list[str]) -> None:
     assert 1.0 <= close_together(said, TOPIC) <= 1.5
+
+
+def test_a_pointer_to_more_elsewhere_is_told_for_another_sentences_sake():
+    assert by_itself("For more views of the kiln see Holt's essay on kilns.") < by_itself("The kiln was built in 1931.")

@@ -63,3 +63,8 @@ def test_hostile_texts_are_read_to_the_end(hostile):
     mentions(hostile)
     quantities(hostile)
     dates(hostile)
+
+
+def test_numbers_in_words_have_tens_and_ones():
+    found = quantities("A keeper of thirty-five years kept twenty one trays, nineteen lids and forty jars.")
+    assert [each.value for each in found] == [35, 21, 19, 40]

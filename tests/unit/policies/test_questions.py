@@ -10,7 +10,9 @@ from corrobora.policies.questions import (
     alternatives,
     anchors,
     attributions,
+    differing,
     expectation,
+    of_year,
     relational,
     sides,
     subjects,
@@ -81,3 +83,15 @@ def test_hostile_questions_are_read_to_the_end(hostile):
     weighed(hostile[:20_000])
     sides(hostile[:20_000])
     attributions(hostile[:20_000])
+
+
+def test_two_things_that_differ_are_the_sides():
+    assert differing("How do the opening dates of Hall 9 and Hall 10 differ?") == ("Hall 9", "Hall 10")
+    assert differing("How do oak and ash differ?") == ("oak", "ash")
+    assert differing("What do the rules and the guide say?") == ()
+
+
+def test_the_year_of_a_question_counts_and_another_speaks_against():
+    asked = "Who kept the kiln in 2010?"
+    texts = ("Ann kept it from April 2010 on.", "Bo kept it.", "Cid kept it in 2004.")
+    assert sorted(texts, key=lambda text: -of_year(asked, text)) == list(texts)

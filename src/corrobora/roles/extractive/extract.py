@@ -21,7 +21,8 @@ from corrobora.policies.dialogue import apart
 from corrobora.policies.directness import close_together, in_short
 from corrobora.policies.markup import plain
 from corrobora.policies.prose import rows_of
-from corrobora.policies.questions import anchors, expectation, weighed
+from corrobora.policies.questions import anchors, every_change, expectation, of_year, weighed
+from corrobora.policies.releases import Releases, asked_releases, of_release
 from corrobora.policies.relevance import in_title, rank, rarity, weigh
 from corrobora.policies.vocabulary import (
     Equivalence,
@@ -39,7 +40,7 @@ from corrobora.policies.vocabulary import (
 from corrobora.policies.words import stems
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.roles.extractive.grow import grown
-from corrobora.roles.extractive.lines import QUESTION, Line, asks, read_lines
+from corrobora.roles.extractive.lines import ASIDE, QUESTION, Line, asks, read_lines
 from corrobora.roles.extractive.speaking import Speaking, beside, preference, speaking, topical
 
 QUOTES_PERQUESTION = 5
@@ -63,6 +64,7 @@ _REFERENCE = re.compile(
 _LINKS = 5
 _HEADING_STEMS = 5
 _TERMS = 8
+_IN_RELEASE = 0.5
 _ENTRY = 80  # characters of a glossary entry that only points elsewhere
 
 
@@ -87,7 +89,7 @@ def extracted(given: Excerpt) -> Extraction:
     )
     other_names = {**_aliases(given, asked, pairs), **_wider(asked, lines)}
     lines = [replace(line, unit=replace(line.unit, stems=read_as(line.unit.stems, other_names))) for line in lines]
-    chosen = _choose(asked, lines)
+    chosen = _choose(given, asked, lines)
     terms = _terms(given, asked, lines, pairs)
     chosen |= {at: {"": _DEFINES} for at in _defining(asked, lines) if at not in chosen}
     if not chosen:
@@ -113,7 +115,7 @@ def _wider(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> Mapping[str, 
     return filed_under([line.text for line in lines if named & frozenset(line.unit.stems)], named)
 
 
-def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, dict[str, float]]:
+def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, dict[str, float]]:
     """Return the chosen lines with the coverage of each sub-question they speak to; "" stands for none of them."""
     units = [line.unit for line in lines]
     rare = rarity(unit.stems for unit in units)
@@ -121,7 +123,7 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
         read, wanted = weighed(part.text), expectation(part.text)
-        kind, thing = kind_of(part.text), explained(part.text)
+        kind, thing, releases = kind_of(part.text), explained(part.text), asked_releases(part.text)
         weights = in_title(weigh(read.weights, rare), titled)
         scores = rank(units, weights)
         near = [_nearby(weights, line) for line in lines]
@@ -132,6 +134,8 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
             * close_together(line.unit.stems, read.topic)
             * in_short(line.unit.stems)
             * (1 + explains(line.text, thing))
+            * of_year(part.text, line.text)
+            * of_release(releases, _placed(given, line), every=every_change(part.text))
             * line.weight
             for at, (s, line) in enumerate(zip(scores, lines, strict=True))
         ]
@@ -139,6 +143,8 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
             [speaking(part.text, read.topic, line, wanted, kind) for line in lines], part.text, lines, wanted
         )
         _answered(lines, worth, speaks, kind)
+        if every_change(part.text):
+            _below_release(given, lines, speaks, releases)
         best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
         near_best, most = (_BROAD_BEST, 2 * QUOTES_PERQUESTION) if thing else (_NEAR_BEST, QUOTES_PERQUESTION)
         fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= near_best * best]
@@ -148,6 +154,19 @@ def _choose(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, di
         kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]
         chosen = {at: chosen[at] for at in kept}
     return chosen
+
+
+def _placed(given: Excerpt, line: Line) -> tuple[str, ...]:
+    """Return a sentence and what names the release it is about: the headings above it, else the title."""
+    path = given.passages[line.passage].heading
+    return (line.text, line.above, path if not line.above else "", f"{given.title} {given.version}")
+
+
+def _below_release(given: Excerpt, lines: Sequence[Line], speaks: list[Speaking], releases: Releases) -> None:
+    """Let all that stands under the name of a release speak of it: what changed there is told without repeating it."""
+    for at, line in enumerate(lines):
+        if not speaks[at].answers and line.weight >= ASIDE and of_release(releases, _placed(given, line)) > 1:
+            speaks[at] = Speaking(_IN_RELEASE, answers=True)
 
 
 def _nearby(weights: Mapping[str, float], line: Line) -> float:

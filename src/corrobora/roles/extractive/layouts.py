@@ -54,6 +54,7 @@ class Page:
     words_max: int
     pair_mark: str = "### {}"  # how a pair of differing statements is headed
     compares: bool = False  # the question asks for a change or a difference
+    unstated: Mapping[str, str] = field(default_factory=dict[str, str])  # a question, and why no statement answers it
     printed: set[str] = field(default_factory=set[str])  # sentences of the page so far: none stands twice
 
 
@@ -181,6 +182,13 @@ def _absence(page: Page) -> list[str]:
     return lines
 
 
+def _near(page: Page) -> list[str]:
+    """Say first why nothing answers the one question, then what comes nearest."""
+    reason = next(iter(page.unstated.values()))
+    near = [fact for section in page.sections if section.title != FURTHER for fact in section.facts][:_NEAREST]
+    return [f"{reason}. {phrases.NEAR}:", "", *_bullets(near, page.printed)] if near else [f"{reason}."]
+
+
 def _open(page: Page, *, sections: bool = True) -> list[str]:
     """List what was asked and not found; `sections` False where each of them says it under its own heading."""
     unanswered = [section.title for section in page.sections if not section.had_facts and not section.facts]
@@ -204,6 +212,8 @@ def by_questions(page: Page) -> str:
     head = [f"# {page.title}"]
     if not page.enough:
         return _joined([head, _absence(page), _open(page)])
+    if len(page.sub_questions) < 2 and page.unstated:  # noqa: PLR2004 - one question
+        return _joined([head, _near(page), _open(page, sections=False)])
     key = _key(page)
     shown = {fact.id for fact in key}
     blocks: list[Sequence[str]] = [head]
@@ -218,6 +228,9 @@ def by_questions(page: Page) -> str:
     for section in page.sections:
         body = _statements(page, [fact for fact in section.facts if fact.id not in shown])
         title = FURTHER if alone else section.title
+        reason = page.unstated.get(section.asked, "")
+        if reason and not alone:
+            body = [f"{reason}.", "", *body] if body else [f"{reason}. {phrases.ABOVE}."]
         if body:
             blocks.append([f"## {title}", "", *body] if (title != FURTHER or not _headed(blocks)) else ["", *body])
         elif section.facts and not alone and section.title != FURTHER:

@@ -15,14 +15,16 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.answers import Asked, Wants, fit
 from corrobora.policies.answers import asked as answer_kind
+from corrobora.policies.clauses import clauses
 from corrobora.policies.conflict import ALIKE, Statement, likeness, statement
 from corrobora.policies.dialogue import apart
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, holds, is_day, mentions, names, quantities, squash
-from corrobora.policies.phrases import LEAD, ONE_SIDED, UNNAMED, UNSAID, UNSTATED
+from corrobora.policies.phrases import LEAD, ONE_SIDED, OTHER_SIDE, UNNAMED, UNSAID, UNSTATED
 from corrobora.policies.questions import (
     anchors,
     counted,
+    differing,
     expectation,
     relational,
     sides,
@@ -31,6 +33,7 @@ from corrobora.policies.questions import (
     topic_stems,
     weighed,
 )
+from corrobora.policies.releases import asked_releases
 from corrobora.policies.relevance import akin
 from corrobora.policies.sentences import sentences
 from corrobora.policies.sufficiency import evidence_texts, sufficient
@@ -59,8 +62,10 @@ _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
 _OF_THE_KIND = 0.8
+_RICH, _HALF = 3, 0.5  # words of a topic of which one statement must say half
 _SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
 _SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+_BY_NAMES = frozenset((Wants.PERSON, Wants.PLACE, Wants.DATE, Wants.CLOCK))
 _WHEN = frozenset((Wants.DATE, Wants.CLOCK))
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
@@ -81,11 +86,13 @@ class Reach:
     unsaid: tuple[str, ...] = ()  # topic words of the question that stand in no evidence
     lacking: tuple[str, ...] = ()  # kinds of statement that the question wants and no evidence is
     told: bool = False  # a statement of the very kind that is asked for speaks of half of the topic
+    apart: tuple[str, ...] = ()  # topic words of the question that no one statement says together
 
     @property
     def answered(self) -> bool:
         """Enough of the topic is held and every name is."""
-        return self.facts > 0 and (self.share >= COVERED or self.told) and not self.missing and not self.lacking
+        reached = self.facts > 0 and (self.share >= COVERED or self.told)
+        return reached and not (self.missing or self.lacking or self.apart)
 
 
 def reflected(given: Learned) -> Proposal:
@@ -170,10 +177,24 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
         for name in subjects(part.text)
         if not holds(known, small, name) and not any(name in side for side in compared)
     )
+    releases = asked_releases(part.text)
+    missing += () if any(map(releases.told_by, every)) else releases.numbers[:1]
     unsaid = spelled(part.text, topic - held)
     kind = answer_kind(part.text)
     told = bool(kind.kinds) and any(_states(fact, kind, part.text, other_names) for fact in own)
-    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own, other_names)), told)
+    apart_ = () if told or _together(part.text, topic, texts, other_names) else spelled(part.text, topic)
+    return Reach(part, share, len(own), missing, unsaid, tuple(_lacking(part.text, own, other_names)), told, apart_)
+
+
+def _together(question: str, topic: frozenset[str], texts: Sequence[str], other_names: Aliases) -> bool:
+    """False if a question of one clause has no statement that speaks of half of its topic, under its headings.
+
+    A chain of names and a comparison are answered by several statements.
+    """
+    chained = relational(question) and answer_kind(question).kinds <= _BY_NAMES
+    if len(topic) < _RICH or chained or sides(question) or len(clauses(question)) > 1:
+        return True
+    return any(len(topic & frozenset(read_as(stems(text), other_names))) >= _HALF * len(topic) for text in texts)
 
 
 def _lacking(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iterator[str]:
@@ -195,8 +216,16 @@ def _lacking(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iter
         yield "gives a date"
     if wanted.name and not any(not frozenset(stems(name)) <= asked for text in texts for name in names(text)):
         yield "gives a name"
-    if wanted.comparison and len({fact.version or fact.source for fact in facts}) == 1:
-        yield "speaks of the second side of the comparison"
+    if wanted.comparison and len({fact.version or fact.source for fact in facts}) == 1 and not _both(question, facts):
+        yield OTHER_SIDE.removeprefix(f"{UNSTATED} ")
+
+
+def _both(question: str, facts: Sequence[Fact]) -> bool:
+    """True if one source speaks of both sides of a comparison, each in a statement of its own."""
+    compared = [frozenset(stems(side)) for side in differing(question)]
+    texts = [frozenset(stems(text)) for text in evidence_texts(facts)]
+    own = [one - other for one, other in (compared, compared[::-1])] if len(compared) > 1 else []
+    return bool(own) and all(side and any(side <= text for text in texts) for side in own)
 
 
 def _binds(text: str) -> bool:
@@ -232,6 +261,9 @@ def _gaps(one: Reach) -> list[Gap]:
         return [Gap(f"{UNNAMED} {name}: {one.part.text}", one.part.id) for name in one.missing[:2]]
     if one.lacking:
         return [Gap(f"{UNSTATED} {one.lacking[0]}: {one.part.text}", one.part.id)]
+    if one.apart and not one.unsaid:
+        said = " and ".join(f"“{word}”" for word in one.apart)
+        return [Gap(f"{UNSTATED} speaks of {said} together: {one.part.text}", one.part.id)]
     said = " or ".join(f"“{word}”" for word in one.unsaid)
     return [Gap(f"{UNSAID} {said}: {one.part.text}", one.part.id)]
 

@@ -23,6 +23,7 @@ from corrobora.policies.questions import (
     sides,
     topic_stems,
 )
+from corrobora.policies.releases import asked_releases
 from corrobora.policies.vocabulary import paired
 from corrobora.policies.words import STOP_WORDS, fold, stem, stems
 from corrobora.roles.extractive.plan import distinct_queries
@@ -81,6 +82,7 @@ def _first(given: Needs) -> list[str]:
         return [broad, *compared, *parts]
     about = [] if relational(given.question) else list(anchors(given.question))
     named = [subject.name for subject in given.uncovered]
+    about = [*(f"release {number} v{number}" for number in asked_releases(given.question).numbers), *about]
     return [broad, *parts[:1], *about, *parts[1:], *given.suggested[1:], *compared, *named]
 
 

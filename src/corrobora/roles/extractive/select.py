@@ -16,7 +16,8 @@ from corrobora.policies.dialogue import apart
 from corrobora.policies.directness import by_itself, close_together, in_short
 from corrobora.policies.diversity import containment, marginal_relevance, overlap
 from corrobora.policies.prose import prose
-from corrobora.policies.questions import Weighed, anchors, expectation, weighed
+from corrobora.policies.questions import Weighed, anchors, every_change, expectation, of_year, weighed
+from corrobora.policies.releases import asked_releases, of_release
 from corrobora.policies.relevance import Unit, in_title, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
 from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as
@@ -32,6 +33,8 @@ _UNANCHORED = 0.5  # a statement that names nothing the question is about
 _DIFFERS = 1.6
 _EXPLAINS = 0.8  # what a sentence gains that says what the thing is that shall be explained
 _OF_THE_KIND = 0.8
+_HEADING_CHARS = 120
+_YEAR_SHARE = 0.5  # what the year that is asked for counts beside the other words
 _LATER = 0.95  # for each sentence that is read before the one that answers
 _BY_SENTENCE = 0.75  # a fact is worth what its best sentence is, and what it says as a whole
 
@@ -62,7 +65,7 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
     read = weighed(text)
     about = [own for name in anchors(text) if (own := frozenset(stems(name)))]
-    wanted, kind = expectation(text), asked(text)
+    wanted, kind, releases = expectation(text), asked(text), asked_releases(text)
     names = {**joined(text), **_other_names(distinct, read, about)}
     titled = _titled(distinct)
     sayings = _sayings(distinct, names)
@@ -77,16 +80,29 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
             * (ASIDE if beside_the_body(fact.heading) else 1.0)
             * (1 - _CONFIDENCE_SHARE + _CONFIDENCE_SHARE * fact.confidence)
             * (1.0 if fact.id in named else _UNANCHORED)
+            * of_year(text, said(fact))
+            * of_release(releases, _placed(fact), every=every_change(text))
             * (_DIFFERS if wanted.comparison and fact.id in compared else 1.0),
             frozenset(stems(said(fact))),
             best[fact.id][1],
-            len(read.topic & (frozenset(read_as(stems(said(fact)), names)) | _held(fact))) / max(1, len(read.topic)),
+            _share(read.topic, fact, names) + (_YEAR_SHARE if of_year(text, said(fact)) > 1 else 0.0),
             fit(best[fact.id][1], kind) >= _OF_THE_KIND or fit(said(fact), kind) >= _OF_THE_KIND,
         )
         for fact in distinct
         if fact.id in best
     ]
     return tuple(sorted(found, key=lambda one: (-one.worth, one.fact.id)))
+
+
+def _share(topic: frozenset[str], fact: Fact, names: Mapping[str, tuple[frozenset[str], ...]]) -> float:
+    return len(topic & (frozenset(read_as(stems(said(fact)), names)) | _held(fact))) / max(1, len(topic))
+
+
+def _placed(fact: Fact) -> tuple[str, ...]:
+    """Return a fact and what names the release it is about; a quote may begin with the heading above it."""
+    first = fact.quote.split("\n", 1)[0]
+    above = first if first != fact.quote and len(first) < _HEADING_CHARS else ""
+    return (said(fact), above, fact.heading.rsplit(" > ", 1)[-1], f"{fact.title} {fact.version}")
 
 
 def _titled(facts: Sequence[Fact]) -> frozenset[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, Severity
 from corrobora.domain.report import Draft
+from corrobora.policies import phrases
 from corrobora.policies.answers import Wants, asked
 from corrobora.policies.conflict import ALIKE, likeness, statement
 from corrobora.policies.definitions import explained
@@ -31,6 +32,8 @@ _WHETHER = re.compile(
 _FACTOID_WORDS = 200
 _FACTOID_STATEMENTS = 4
 _AS_FULLY = 0.75  # of the share of the topic that the fullest statement holds, where one thing is asked for
+_HALF, _MANY = 0.5, 4  # of the words of a topic
+_HALF_AS_FULLY = 0.5  # where nothing of the kind that is asked for is said as fully
 _STATEMENTS = 60  # at most, in one section
 _ROWS = 8
 _WEAK, _WEAK_ALONE, _WEAK_BROAD = 0.45, 0.5, 0.3  # of the best; a question for one thing needs less
@@ -86,6 +89,7 @@ def written(given: Material) -> Draft:
         words_max=most,
         pair_mark="**{}**" if given.purpose == "summary" else "### {}",
         compares=expectation(given.question).comparison,
+        unstated=_unstated(given, facts),
     )
     if given.purpose == "summary":
         return Draft(page.title, summary(page))
@@ -96,6 +100,28 @@ def written(given: Material) -> Draft:
             return Draft(page.title, completion(page))
         case _:
             return Draft(page.title, by_questions(page))
+
+
+def _unstated(given: Material, facts: Sequence[Fact]) -> dict[str, str]:
+    """Say for each sub-question why no statement answers it, where a gap of it says so.
+
+    A word that no passage uses may be said by another, and a side of a comparison is no answer: neither tells enough.
+    """
+    found: dict[str, str] = {}
+    for gap in given.gaps:
+        part = next((part for part in given.sub_questions if part.id == gap.target), None)
+        reason = gap.text.removesuffix(f": {part.text}") if part is not None else ""
+        if part is None or reason == gap.text or not phrases.near_only(reason):
+            continue
+        if not reason.startswith(phrases.UNSAID) or _hardly_said(part.text, facts):
+            found.setdefault(part.text, reason)
+    return found
+
+
+def _hardly_said(asked: str, facts: Sequence[Fact]) -> bool:
+    """True if no statement holds half of what is asked, or no more than half of many words."""
+    most = max((one.share for one in ranked(asked, facts)), default=0.0)
+    return most < _HALF or (most <= _HALF and len(weighed(asked).topic) >= _MANY)
 
 
 def _factoid(given: Material) -> bool:
@@ -213,6 +239,7 @@ def _ordered(plot: Plot, differing: frozenset[str], *, factoid: bool) -> tuple[R
     fullest = max(one.share for one in order)
     fitting = any(one.fits for one in order)
     full = [one for one in order if one.share >= _AS_FULLY * fullest and (one.fits or not fitting)]
+    full = full or [one for one in order if one.share >= _HALF_AS_FULLY * fullest and one.fits]
     best = order[0]
     if best not in full and (best.fits or not full):  # a better statement of another kind is beside the point
         full.insert(0, best)

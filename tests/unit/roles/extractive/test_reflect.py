@@ -65,3 +65,20 @@ def test_a_word_that_no_passage_uses_is_told_as_the_question_writes_it():
     assert any(
         "“Wölbung” or “Mündung”" in gap.text and "No passage that was read uses" in gap.text for gap in proposal.gaps
     )
+
+
+def test_words_that_no_one_statement_says_together_are_a_gap():
+    asked = (SubQuestion("sq-1", "How do I silence the evening bell of a tower for painters?"),)
+    texts = ("The bell was cast in 1874. ", "Painters came in May. ", "An evening in the tower is long. ", "Be silent.")
+    of = document(33, "Notes", "\n\n".join(f"{text}Nothing else was written down on that page." for text in texts))
+    given = learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked)
+    proposal = play(reflect, given)
+    assert proposal.gaps
+    assert not proposal.answered
+
+
+def test_both_sides_of_a_difference_may_stand_in_one_source():
+    asked = (SubQuestion("sq-1", "How do the opening dates of Hall 9 and Hall 10 differ?"),)
+    of = document(34, "Halls", "Hall 9 was opened on 3 May 2017. Hall 10 was opened on 6 July 2019.")
+    proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
+    assert not any("second side" in gap.text for gap in proposal.gaps)

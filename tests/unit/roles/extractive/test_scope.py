@@ -89,3 +89,7 @@ def test_hints_disambiguation_and_gaps_reach_the_queries():
     assert all("pottery" in query.text for query in intent.queries)
     gap = Gap("No evidence for: How hot is a glaze firing?", "sq-1")
     assert any("glaze" in text for text in texts(round=2, gaps=(gap,), past_queries=(QUESTION,)))
+
+
+def test_a_release_is_searched_for_as_it_is_headed():
+    assert "release 2.3.0 v2.3.0" in texts(question="What changed in Kilnlib 2.3.0?")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of
 
+from corrobora.domain.brief import SubQuestion
 from corrobora.roles.extractive.select import diverse, ranked, said
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
@@ -48,3 +49,31 @@ def test_a_statement_says_which_share_of_the_question_it_holds_and_whether_it_is
     by = {one.core: one for one in ranked("How hot may a thermal chamber be opened?", FACTS)}
     assert all(0.0 <= one.share <= 1.0 for one in by.values())
     assert {one.fits for one in by.values()} == {True, False}
+
+
+NOTES = (
+    "# Changes\n\n## 2.3.1 (2021-02-01)\n\n- The lid of the kiln opens faster than it did before.\n\n"
+    "## 2.3.0 (2020-11-10)\n\n- A second chamber was added for glazes of every colour.\n"
+    "- The old shelf of the kiln is gone for good.\n\n"
+    "## 2.2.0 (2019-04-01)\n\n- Kilnlib 2.2.0 mends the lid of the kiln and the shelf of it."
+)
+
+
+def test_what_stands_under_the_release_that_is_asked_for_comes_first():
+    question = "What changed in Kilnlib 2.3.0?"
+    asked = (SubQuestion("sq-1", question),)
+    facts = facts_of(document(51, "Kilnlib", NOTES), question=question, parts=asked)
+    best = [said(one.fact) for one in ranked(question, facts)]
+    assert "second chamber" in best[0]
+    assert any(fact.answers and "second chamber" in fact.quote for fact in facts)
+
+
+def test_what_names_the_year_that_is_asked_for_comes_before_what_names_another():
+    question = "Who was the keeper of the kiln in 2010?"
+    text = (
+        "Bo Lind was the keeper of the kiln until the spring of 2008. Ann Holt kept it from 2010 until 2013. "
+        "Cid Marr became the keeper of the kiln in 2014."
+    )
+    asked = (SubQuestion("sq-1", question),)
+    best = ranked(question, facts_of(document(52, "Keepers", text), question=question, parts=asked))[0]
+    assert "Ann Holt" in said(best.fact)

@@ -11,6 +11,7 @@ from tests.unit.roles.extractive.samples import (
     OLD_DOCUMENT,
     PARTS,
     QUESTION,
+    document,
     facts_of,
     play,
 )
@@ -114,3 +115,39 @@ def test_words_stay_within_the_limit_and_a_summary_is_short():
 def test_the_order_of_facts_does_not_matter():
     turned = material(parts=(Part("root", "Kilns", "", FACTS[::-1]),))
     assert play(synthesize, turned) == play(synthesize, material())
+
+
+WALL = document(
+    41, "Kiln Hall", "The kiln hall of Ardal has brick walls. Its walls were painted in spring by the guild."
+)
+
+
+def test_where_no_statement_gives_what_is_asked_the_report_says_so_before_what_comes_nearest():
+    asked = (SubQuestion("sq-1", "How thick are the walls of the kiln hall?"),)
+    gap = Gap(f"No statement that was read gives the number that is asked for: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
+    first = body.split("\n\n")[1]
+    assert first == "No statement that was read gives the number that is asked for. What comes nearest:"
+    assert "brick walls [S41:C41]" in body
+    assert "Further evidence" not in body
+
+
+def test_a_word_that_is_said_otherwise_hides_no_answer():
+    asked = (SubQuestion("sq-1", "Which colour have the walls of the kiln hall?"),)
+    gap = Gap(f"No passage that was read uses “colour”: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
+    assert phrases.NEAR not in body
+    assert "brick walls [S41:C41]" in body
+
+
+def test_of_several_questions_the_one_without_an_answer_says_so_under_its_heading():
+    asked = (
+        SubQuestion("sq-1", "How thick are the walls of the kiln hall?"),
+        SubQuestion("sq-2", "Who painted the walls of the kiln hall?"),
+    )
+    gap = Gap(f"No statement that was read gives the number that is asked for: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
+    body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
+    assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
