@@ -86,7 +86,9 @@ _TEENS: dict[str, int] = dict(
         strict=True,
     )
 )
-_TENS: dict[str, int] = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_TENS: dict[str, int] = dict(
+    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
+)
 _WORD_NUMBER = re.compile(
     rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
     r"[\s-]([A-Za-z]{3,20})\b"

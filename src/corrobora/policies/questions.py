@@ -190,6 +190,25 @@ def topic_stems(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
 
 
+def names_source(question: str, source: str) -> bool:
+    """True if the address or the title of a source carries an identifier that the question names.
+
+    Example:
+        >>> [names_source("What does KR-2 say?", f"rules/{name}.txt") for name in ("kr-2", "XKR-2", "KR-2.1")]
+        [True, False, False]
+    """
+    return any(pattern.search(source) for pattern in _identifiers(question))
+
+
+@lru_cache(maxsize=1_000)
+def _identifiers(question: str) -> tuple[re.Pattern[str], ...]:
+    named = [mention.text for mention in mentions(question) if mention.kind is Kind.IDENTIFIER]
+    return tuple(
+        re.compile(rf"(?i)(?<![\w.-]){'[ _-]?'.join(map(re.escape, re.split('[ _-]', name)))}(?!\w|[.-]\d)")
+        for name in named
+    )
+
+
 def of_year(question: str, text: str) -> float:
     """Return the factor of a statement for a question that names a year: more if it names it, less if another.
 

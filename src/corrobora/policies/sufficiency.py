@@ -15,6 +15,7 @@ from corrobora.policies.clauses import clauses
 from corrobora.policies.markup import plain
 from corrobora.policies.mentions import Kind, Mention, holds, is_day, mentions, squash
 from corrobora.policies.questions import attributions, names_something, sides, spelled, topic_stems, weighed
+from corrobora.policies.vocabulary import spelled_out
 from corrobora.policies.words import STOP_WORDS, fold, stems
 
 ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from
@@ -63,7 +64,8 @@ def sufficient(question: str, sub_questions: Sequence[str], texts: Sequence[str]
     """
     if not texts:
         return Verdict(enough=False, missing=anchors(question) or topic_stems(question), share=0.0)
-    joined = "\n".join(texts)
+    full = spelled_out("\n".join(texts), " ".join((question, *sub_questions)))
+    joined = "\n".join((*texts, *(pair.other for pair in full)))
     held = frozenset(stems(joined))
     small, folded = squash(joined), fold(joined)
     wanted = anchors(" ".join((question, *sub_questions)) if not anchors(question) else question)
@@ -117,7 +119,7 @@ def refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence
     answered = any(each.standing in (Standing.ANSWERED, Standing.PARTIAL) for each in sub_questions)
     if answered and not _off_topic(question, texts, evidence_texts(facts)):
         return ""
-    lacking = f": no passage that was read uses {_listed(verdict.missing[:6])}" if verdict.missing else ""
+    lacking = f": no statement that was read uses {_listed(verdict.missing[:6])}" if verdict.missing else ""
     return f"{len(facts)} statements were read and none answers the question{lacking}"
 
 

@@ -39,6 +39,8 @@ _GENERAL_HEADING = frozenset(
 )
 _FILED = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
 _FILED_STEMS = 5
+_ACRONYM = re.compile(r"\b[A-Z]{3,6}\b")
+_CAPITALS = re.compile(r"[A-Z][a-z][\w'’-]*(?:\s+(?:(?:of|the|and|for|de|des|und)\s+)?[A-Z][a-z][\w'’-]*)+")
 _PHRASE_WORDS = 4
 _WINDOW = 90
 
@@ -113,6 +115,29 @@ def _expansion(one: str, other: str) -> Equivalence | None:
         if fold(initials) == fold("".join(letters)) and fold(tail[0]) not in STOP_WORDS:
             return Equivalence(" ".join(one.split()[-take:]) if "-" not in one else " ".join(tail), other)
     return None
+
+
+def spelled_out(text: str, question: str) -> tuple[Equivalence, ...]:
+    """Return the acronyms of a question with the names in a text that they abbreviate: capitals that follow each other.
+
+    Example:
+        >>> spelled_out("Use the Kiln Guard Rules of Ardal.", "What do the KGR forbid?")
+        (Equivalence(one='Kiln Guard Rules', other='KGR'),)
+    """
+    wanted = [word for word in dict.fromkeys(_ACRONYM.findall(question)) if not word.isdigit()]
+    if not wanted:
+        return ()
+    found: dict[Equivalence, None] = {}
+    for run in _CAPITALS.finditer(text):
+        said = run.group().split()
+        bearing = [at for at, word in enumerate(said) if word[0].isupper()]
+        initials = "".join(said[at][0] for at in bearing)
+        for acronym in wanted:
+            at = initials.find(acronym)
+            if at >= 0:
+                name = " ".join(said[bearing[at] : bearing[at + len(acronym) - 1] + 1])
+                found[Equivalence(name, acronym)] = None
+    return tuple(found)
 
 
 def synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:

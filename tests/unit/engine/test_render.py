@@ -168,10 +168,10 @@ def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once
 def test_a_gap_says_once_what_was_not_read_and_repeats_no_question_of_the_title() -> None:
     asked = "How many wheels has the mill?"
     number = Gap(f"No statement that was read gives the number that is asked for: {asked}")
-    other = Gap("No passage that was read uses “sluice”: Who keeps the sluice?")
+    other = Gap("No statement that was found for this uses “sluice”: Who keeps the sluice?")
     section = gaps_section(Findings("root", asked, "", gaps=(number, other, Gap("Who built it?"))), (), asked)
     assert section.splitlines()[2:] == [
         "- No statement that was read gives the number that is asked for.",
-        "- No passage that was read uses “sluice”: Who keeps the sluice?",
+        "- No statement that was found for this uses “sluice”: Who keeps the sluice?",
         "- No sufficient evidence: Who built it?",
     ]

@@ -35,6 +35,7 @@ from corrobora.policies.vocabulary import (
     phrased,
     read_as,
     recurring,
+    spelled_out,
     wider,
 )
 from corrobora.policies.words import stems
@@ -84,6 +85,9 @@ def extracted(given: Excerpt) -> Extraction:
     pairs = [pair for line in lines for pair in equivalences(line.text)]
     pairs += [pair for line in lines if len(line.text) < _ENTRY for pair in equivalences(f"{line.above}: {line.text}")]
     pairs += [pair for term in given.terms if (pair := paired(term)) is not None]
+    wording = " ".join((given.question, *(part.text for part in given.sub_questions)))
+    pairs += [pair for line in lines for pair in spelled_out(f"{line.above}. {line.text}", wording)]
+    pairs += spelled_out(given.title, wording)
     asked = tuple(replace(part, text=apart(part.text)) for part in given.sub_questions) or (
         SubQuestion("", apart(given.question)),
     )

@@ -47,6 +47,7 @@ from corrobora.policies.vocabulary import (
     phrased,
     read_as,
     recurring,
+    spelled_out,
     wider,
 )
 from corrobora.policies.words import fold, stem, stems, words
@@ -169,7 +170,7 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
     texts = evidence_texts(own)
     held = frozenset(term for text in texts for term in read_as(stems(text), other_names))
     share = len(topic & held) / len(topic) if topic else 1.0
-    every = evidence_texts(facts)
+    every = [*evidence_texts(facts), *(pair.other for pair in pairs if pair.other.isupper())]
     small, known = squash("\n".join(every)), frozenset(stems("\n".join(every)))
     compared = sides(part.text)
     missing = tuple(
@@ -249,7 +250,9 @@ def _states(fact: Fact, kind: Asked, question: str, other_names: Aliases, *, mos
 def _pairs(given: Learned) -> list[Equivalence]:
     learned = [pair for term in given.terms if (pair := paired(term)) is not None]
     said = [pair for fact in given.facts for pair in equivalences(plain(fact.quote))]
-    return list(dict.fromkeys((*learned, *said)))
+    asked = " ".join((given.question, *(part.text for part in given.sub_questions)))
+    full = [pair for fact in given.facts for pair in spelled_out(f"{plain(fact.quote)} {fact.title}", asked)]
+    return list(dict.fromkeys((*learned, *said, *full)))
 
 
 def _gaps(one: Reach) -> list[Gap]:
@@ -261,7 +264,7 @@ def _gaps(one: Reach) -> list[Gap]:
         return [Gap(f"{UNNAMED} {name}: {one.part.text}", one.part.id) for name in one.missing[:2]]
     if one.lacking:
         return [Gap(f"{UNSTATED} {one.lacking[0]}: {one.part.text}", one.part.id)]
-    if one.apart and not one.unsaid:
+    if not one.unsaid:
         said = " and ".join(f"“{word}”" for word in one.apart)
         return [Gap(f"{UNSTATED} speaks of {said} together: {one.part.text}", one.part.id)]
     said = " or ".join(f"“{word}”" for word in one.unsaid)

@@ -16,11 +16,11 @@ from corrobora.policies.dialogue import apart
 from corrobora.policies.directness import by_itself, close_together, in_short
 from corrobora.policies.diversity import containment, marginal_relevance, overlap
 from corrobora.policies.prose import prose
-from corrobora.policies.questions import Weighed, anchors, every_change, expectation, of_year, weighed
+from corrobora.policies.questions import Weighed, anchors, every_change, expectation, names_source, of_year, weighed
 from corrobora.policies.releases import asked_releases, of_release
 from corrobora.policies.relevance import Unit, in_title, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
-from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as
+from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as, spelled_out
 from corrobora.policies.words import stems
 from corrobora.roles.extractive.lines import ASIDE, QUESTION, asks, beside_the_body
 from corrobora.roles.extractive.speaking import preference, topical
@@ -34,6 +34,7 @@ _DIFFERS = 1.6
 _EXPLAINS = 0.8  # what a sentence gains that says what the thing is that shall be explained
 _OF_THE_KIND = 0.8
 _HEADING_CHARS = 120
+_OF_ANOTHER_SOURCE = 0.4
 _YEAR_SHARE = 0.5  # what the year that is asked for counts beside the other words
 _LATER = 0.95  # for each sentence that is read before the one that answers
 _BY_SENTENCE = 0.75  # a fact is worth what its best sentence is, and what it says as a whole
@@ -66,8 +67,9 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
     read = weighed(text)
     about = [own for name in anchors(text) if (own := frozenset(stems(name)))]
     wanted, kind, releases = expectation(text), asked(text), asked_releases(text)
-    names = {**joined(text), **_other_names(distinct, read, about)}
+    names = {**joined(text), **_other_names(text, distinct, read, about)}
     titled = _titled(distinct)
+    sourced = any(names_source(text, f"{fact.url} {fact.title}") for fact in distinct)
     sayings = _sayings(distinct, names)
     best = _best_sentences(sayings, _worths(text, sayings, titled))
     entire = [_saying(fact, said(fact), names, at) for at, fact in enumerate(distinct)]
@@ -80,6 +82,7 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
             * (ASIDE if beside_the_body(fact.heading) else 1.0)
             * (1 - _CONFIDENCE_SHARE + _CONFIDENCE_SHARE * fact.confidence)
             * (1.0 if fact.id in named else _UNANCHORED)
+            * _of_named_source(text, fact, sourced=sourced)
             * of_year(text, said(fact))
             * of_release(releases, _placed(fact), every=every_change(text))
             * (_DIFFERS if wanted.comparison and fact.id in compared else 1.0),
@@ -96,6 +99,13 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
 
 def _share(topic: frozenset[str], fact: Fact, names: Mapping[str, tuple[frozenset[str], ...]]) -> float:
     return len(topic & (frozenset(read_as(stems(said(fact)), names)) | _held(fact))) / max(1, len(topic))
+
+
+def _of_named_source(question: str, fact: Fact, *, sourced: bool) -> float:
+    """Prefer the sources that a question names by an identifier, where any of them does carry it."""
+    if not sourced:
+        return 1.0
+    return 1.0 if names_source(question, f"{fact.url} {fact.title}") else _OF_ANOTHER_SOURCE
 
 
 def _placed(fact: Fact) -> tuple[str, ...]:
@@ -150,10 +160,11 @@ class Saying:
 
 
 def _other_names(
-    facts: Sequence[Fact], read: Weighed, about: Sequence[frozenset[str]]
+    question: str, facts: Sequence[Fact], read: Weighed, about: Sequence[frozenset[str]]
 ) -> Mapping[str, tuple[frozenset[str], ...]]:
     single = frozenset(term for own in about if len(own) == 1 for term in own)
-    return {**aliases(frozenset(read.weights), pairs_of(facts)), **filed_under([said(f) for f in facts], single)}
+    pairs = [*pairs_of(facts), *(p for f in facts for p in spelled_out(f"{said(f)} {f.title}", question))]
+    return {**aliases(frozenset(read.weights), pairs), **filed_under([said(f) for f in facts], single)}
 
 
 def _sayings(facts: Sequence[Fact], names: Mapping[str, tuple[frozenset[str], ...]]) -> list[Saying]:

@@ -124,3 +124,11 @@ def test_the_sentence_before_is_quoted_where_it_names_what_is_asked_about():
     asked = (SubQuestion("sq-1", "How high is the rent of Kanal Street?"),)
     found = play(extract, excerpt(document(8, "Minutes", text), asked[0].text, asked))
     assert any("Kanal Street. The rent would be 900" in quote.quote for quote in found.quotes)
+
+
+def test_an_acronym_of_the_question_is_found_in_the_name_that_it_abbreviates():
+    question = "Does the KGR forbid a firing at night?"
+    parts = (SubQuestion("sq-1", question),)
+    text = "The Kiln Guard Rules forbid every firing at night. Other papers speak of lamps and of the harbour."
+    found = play(extract, excerpt(document(71, "Papers", text), question, parts))
+    assert any("forbid every firing" in quote.quote and quote.answers == ("sq-1",) for quote in found.quotes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of
@@ -77,3 +79,12 @@ def test_what_names_the_year_that_is_asked_for_comes_before_what_names_another()
     asked = (SubQuestion("sq-1", question),)
     best = ranked(question, facts_of(document(52, "Keepers", text), question=question, parts=asked))[0]
     assert "Ann Holt" in said(best.fact)
+
+
+def test_the_source_that_a_question_names_by_its_file_comes_before_others():
+    text = "The keeper shall end a firing at dusk. Nobody may end a firing alone."
+    question = "When must a firing end under KR-2?"
+    asked = (SubQuestion("sq-1", question),)
+    facts = facts_of(document(61, "Rules", text), document(62, "Rules", text), question=question, parts=asked)
+    facts = tuple(replace(f, url=f"rules/{'KR-2' if f.source == 'S62' else 'KR-2.1'}.txt") for f in facts)
+    assert {one.fact.source for one in ranked(question, facts)[:2]} == {"S62"}

@@ -135,7 +135,7 @@ def test_where_no_statement_gives_what_is_asked_the_report_says_so_before_what_c
 
 def test_a_word_that_is_said_otherwise_hides_no_answer():
     asked = (SubQuestion("sq-1", "Which colour have the walls of the kiln hall?"),)
-    gap = Gap(f"No passage that was read uses “colour”: {asked[0].text}", "sq-1")
+    gap = Gap(f"No statement that was found for this uses “colour”: {asked[0].text}", "sq-1")
     facts = facts_of(WALL, question=asked[0].text, parts=asked)
     body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
     assert phrases.NEAR not in body
