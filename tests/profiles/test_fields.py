@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Any
 
 import pytest
 from tests.profiles import corpus
-from tests.profiles.research import Mixed
+from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
 from corrobora.assembly.outside import analysts
 from corrobora.domain.events import EventType
-from corrobora.domain.evidence import Query
+from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report, Verdict
 from corrobora.domain.run import Request
@@ -141,6 +142,16 @@ def failing(profile: Profile) -> int:
     return len(engine.asked)
 
 
+def passages_found(profile: Profile) -> set[PassageId | None]:
+    """The passages that results of a library name."""
+
+    async def ran() -> set[PassageId | None]:
+        report = await (await desk(profile)).research()
+        return {hit.passage for r in report.findings.rounds for hit in r.hits} - {None}
+
+    return asyncio.run(ran())
+
+
 def parallel(profile: Profile) -> int:
     """How many searches of a question with many parts are under way at once."""
     engine = Engine(corpus.corpus(), "tavily", seconds=1.0)
@@ -223,6 +234,7 @@ PROBES: dict[str, tuple[str, str, Callable[[Profile], object], object]] = {
     "max_concurrency": ("angles", "1", parallel, 1),
     "reads_per_round": ("timed", "2", lambda p: len(Ran(p).rounds[0].readings), 2),
     "hits_per_query": ("timed", "3", lambda p: max(len(Ran(p, scope=one).rounds[0].hits) // 2, 0), 3),
+    "whole_documents": ("timed", "true", passages_found, set[PassageId]()),
     "stop": ("timed", '["max_rounds"]', lambda p: len(Ran(p, reflect=Proposal("", ())).rounds), 3),
     "max_rounds": ("timed", "2", lambda p: len(endless(p)[1].findings.rounds), 2),
     "deep_rounds": ("timed", "5", lambda p: len(endless(p)[1].findings.rounds), 5),

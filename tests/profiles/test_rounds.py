@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from tests.journal.engine_kill import kills_change_nothing
 from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
-from tests.profiles.research import Mixed
+from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_for
 
 from corrobora.domain.errors import Infeasible, NeedsHuman
@@ -111,7 +112,7 @@ def test_sequential_execution_one_query_after_another_with_the_pause():
     done(small(engines=found))
     assert [engine.most_busy for engine in found] == [1, 1]
     asked = sorted(at for engine in found for at in engine.at)
-    within = {1: asked[:2], 2: asked[2:6]}
+    within = {1: asked[:3], 2: asked[3:6]}
     assert all(b - a >= 1.3 - 1e-6 for each in within.values() for a, b in itertools.pairwise(each))
 
 
@@ -196,6 +197,28 @@ def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple
     body = report.markdown.partition("## Contradictions")[0].partition("## Methodology")[0]
     assert 2_000 <= len(re.sub(r"\[\d+\]", "", body).split()) <= 4_000
     assert faults(body.partition("\n\n")[2].partition("\n\n")[2].partition("## Gaps")[0]) == ()
+
+
+async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_documents():
+    made = await desk("rounds", question=QUESTION, documents=PAGES)
+    report = await made.research()
+    found = {result["url"] for each in json.loads(made.files["rounds.json"]) for result in each["results"]}
+    assert 60 <= len(found) <= 80
+    assert 20 <= report.methodology.sources_cited <= 30
+    body = report.markdown.partition("## Contradictions")[0].partition("## Methodology")[0]
+    assert 2_000 <= len(re.sub(r"\[\d+\]", "", body).split()) <= 4_000
+    assert 8 <= report.methodology.searches <= 12
+
+
+def test_goal_of_the_seed_is_searched_by_its_topic_and_not_by_its_verb():
+    goal = "Analyze Nvidia's Q2 2024 financial performance"
+    pages = {
+        f"https://n.example/{n}": f"# Nvidia note {n}\n\nNvidia's revenue in Q2 2024 rose, note {n}." for n in range(9)
+    }
+    report = done(lab("rounds", pages, question=goal, engines=[Engine(pages, "tavily"), Engine(pages, "exa")]))
+    asked = [query.text for r in report.findings.rounds for query in r.intent.queries]
+    assert not [text for text in asked[1:] if "analyze" in text.lower()]
+    assert all("nvidia" in text.lower() for text in asked)
 
 
 def test_report_inline_citations_are_numbers_that_resolve(whole: tuple[Lab, Report]):

@@ -77,6 +77,7 @@ class Course:
     attempts: int = 3
     reads_per_round: int = 5
     hits_per_query: int = 10
+    whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
     queries_in_turn: bool = False
     pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
     drift: bool = False

@@ -52,7 +52,8 @@ _SENTENCE_OPENERS = frozenset(
     "how what when where who whom whose which why is are was were do does did has have had can could should would will "
     "shall may might must if in on at by for from to of and or but after before between considering given based "
     "according during since while although though because despite among under over about regarding compare "
-    "describe explain list name tell give summarize discuss the a an this that these those it its he she they we you "
+    "describe explain list name tell give summarize discuss analyze analyse assess evaluate examine explore investigate "
+    "identify outline determine summarise the a an this that these those it its he she they we you "
     "his her their our my your one two three some many most all each every any no not there here however also both "
     "then thus so as with without yes please note see using for example e.g i.e within across per".split()
 )
@@ -232,7 +233,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         unit = "%" if percent else currency or (stem(fold(noun)) if noun else "")
         value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
         if (unit or scale) and not (noun and fold(noun) in MONTHS):
-            told = text[match.start() : match.end(3)] if percent else match.group()
+            named = noun and stem(fold(noun))  # "12 million in" names no unit
+            told = text[match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)]
             found.append((match.start(), Quantity(value, unit, told.strip())))
     for match in _WORD_NUMBER.finditer(text):
         tens, ones, alone, noun = match.groups()

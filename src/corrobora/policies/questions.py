@@ -33,7 +33,7 @@ _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\
 # Verbs that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMES = frozenset(
     "change changed changes changing differ differs different difference differences compare compared "
-    "comparison contrast "
+    "comparison contrast analyze analyse assess evaluate examine explore investigate identify outline determine "
     "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
     "discussed list "
     "say says said state states stated tell mention mentioned mentions report reported reports suggest "

@@ -159,6 +159,7 @@ PROFILE: Mapping[str, Field] = MappingProxyType(
         "max_concurrency": whole(1, 64),
         "reads_per_round": whole(1, 100),
         "hits_per_query": whole(1, 100),
+        "whole_documents": flag,
         "stop": texts(RULES, least=1),
         "max_rounds": whole(1, 100),
         "deep_rounds": whole(1, 100),

@@ -45,6 +45,7 @@ class Profile:
     max_concurrency: int = 7
     reads_per_round: int = 5
     hits_per_query: int = 10
+    whole_documents: bool = False  # results of a library are documents not found before, not passages (S3)
     stop: tuple[str, ...] = ("no_gaps", "reserve_reached", "all_exhausted", "max_rounds")
     max_rounds: int = 3
     deep_rounds: int = 7
@@ -74,6 +75,7 @@ class Profile:
             attempts=self.attempts,
             reads_per_round=self.reads_per_round,
             hits_per_query=self.hits_per_query,
+            whole_documents=self.whole_documents,
             queries_in_turn=self.queries_in_turn,
             pause_seconds=self.pause_seconds,
             drift=self.drift,

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.profiles.research import desk
 from tests.profiles.scripted import Engine, Lab, lab
 from tests.unit.policies.threads import thread
 
 from corrobora.domain.errors import RoleError
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query
+from corrobora.domain.plan import Node
 from corrobora.domain.thread import Intent, ThreadState
-from corrobora.engine.gathered import Searched
+from corrobora.engine.gathered import Gathered, Searched
 from corrobora.engine.searching import joined, search, seems_down
+from corrobora.engine.thread import absorbed
 from corrobora.ports import Entry
 from corrobora.testing import FakeClock
 
@@ -86,3 +89,25 @@ def test_joined_results_keep_their_order_and_name_each_provider_once() -> None:
     a, b = Hit("a", "a"), Hit("b", "b")
     whole = joined([Searched((b,), (), ("exa",)), Searched((a,), ("x",), ("tavily",)), Searched((), (), ("exa",))])
     assert whole == Searched((b, a), ("x",), ("exa", "tavily"))
+
+
+async def test_s3_whole_documents_are_results_once_in_a_thread() -> None:
+    texts = {f"crane-{n}.md": f"# Crane {n}\n\nCrane {n} lifts.\n\nCrane {n} turns." for n in range(6)}
+    made = await desk("rounds", documents=texts)
+    run = made.session
+    node = Node("root", "Cranes", "cranes")
+    state = ThreadState.open_thread(node, run.brief, replace(run.profile.course, hits_per_query=2))
+    intent = Intent("cranes", (Query("crane lifts"), Query("crane turns")))
+    await made.journal.put(Entry("root/round/1/scope#1", "{}"))
+    first = await search(intent, state, run)
+    assert [hit.passage for hit in first.hits] == [None] * 4
+    assert len({hit.source for hit in first.hits}) == 4, "what the first query found is no result of the second"
+    gathered = Gathered()
+    gathered.intent, gathered.searched = intent, first
+    later = absorbed(state, gathered)
+    await made.journal.put(Entry("root/round/2/scope#1", "{}"))
+    second = await search(replace(intent, queries=(Query("crane lifts turns"),)), later, run)
+    assert not {hit.source for hit in second.hits} & {hit.source for hit in first.hits}
+    assert len(second.hits) == 2
+    passages = await search(intent, replace(state, course=replace(state.course, whole_documents=False)), run)
+    assert None not in {hit.passage for hit in passages.hits}
