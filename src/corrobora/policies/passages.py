@@ -34,7 +34,8 @@ def cut(text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTE
     """
     plain = text.isascii()
     if plain and not headings and len(text) <= size:
-        return tuple(Cut(span.start, span.end, "") for span in _units(text, 0, len(text), size))
+        end = len(text.rstrip())
+        return (Cut(len(text) - len(text.lstrip()), end, ""),) if end else ()
     found: list[Cut] = []
     open_: list[Span] = []
     used = 0

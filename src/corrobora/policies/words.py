@@ -33,7 +33,7 @@ _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_stem = Stemmer.Stemmer("porter")
+_stem = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
 
 
 def fingerprint() -> str:

@@ -1,11 +1,12 @@
 """Blobs: the postings of many terms at once, as arrays and as rows of a binary COPY.
 
-Knows the bytes of a blob and of a row of `lex_post`. Does not know segments, tiers or who is alive.
+Knows the bytes of a blob and of the rows of `lex_post`, one for a term, and of `lex_rare`, one for the rare terms of a
+part of all term numbers. Does not know segments, tiers or who is alive.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,20 @@ _UNIT = 2  # bytes; every part of a row and of a blob is a whole number of these
 _DOC, _CODE = 2, 1  # units of a document's number and of its code
 _HEAD = np.dtype(
     [("fields", ">i2")]
-    + [part for name in ("space", "term", "seg", "n") for part in ((f"{name}_size", ">i4"), (name, ">i4"))]
+    + [part for name in ("space", "number", "seg", "n") for part in ((f"{name}_size", ">i4"), (name, ">i4"))]
     + [("post_size", ">i4")]
 )
 _HEAD_UNITS = _HEAD.itemsize // _UNIT
+_POSTING = np.dtype([("term", "<i4"), ("doc", "<i4"), ("code", "<u2")])
+_POSTING_UNITS = _POSTING.itemsize // _UNIT
+_TERM_BITS = 30  # of a term's number
+_PART_BITS = 6  # a part has 64 to 128 postings on average: few enough to be read for one of its terms
+RARE = 16  # a term with fewer postings in a segment has no row of its own
 _START = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # no flags, no extension
 _END = b"\xff\xff"
+
+
+Rare: TypeAlias = NDArray[np.void]  # postings with the fields `term`, `doc` and `code`
 
 
 class Lists(NamedTuple):
@@ -58,18 +67,59 @@ def grouped(terms: Ints, docs: Ints, codes: Codes) -> Lists:
 
 def copy_stream(space: int, seg: int, lists: Lists) -> bytes:
     """Write the rows of a segment as PostgreSQL reads them: `copy lex_post (space, term, seg, n, post)`, binary."""
-    heads = np.zeros(len(lists.terms), _HEAD)
-    heads["fields"] = 5
-    for name, value in (("space", space), ("term", lists.terms), ("seg", seg), ("n", lists.sizes)):
-        heads[f"{name}_size"] = 4
-        heads[name] = value
-    heads["post_size"] = lists.sizes * (_DOC + _CODE) * _UNIT
+    heads = _heads(space, seg, lists.terms, lists.sizes, _DOC + _CODE)
     kinds = _kinds(np.full(len(heads), _HEAD_UNITS), lists.sizes * _DOC, lists.sizes * _CODE)
     units = np.empty(len(kinds), "<u2")
     units[kinds == 0] = heads.view("<u2")
     units[kinds == 1] = np.ascontiguousarray(lists.docs, "<i4").view("<u2")
     units[kinds == 2] = lists.codes  # noqa: PLR2004 - the third part of a row
     return b"".join((_START, units.tobytes(), _END))
+
+
+def parted(lists: Lists) -> tuple[Lists, Rare]:
+    """Part the terms that have a row of their own from the rare ones."""
+    rare = lists.sizes < RARE
+    of_rare = np.repeat(rare, lists.sizes)
+    found = np.empty(int(lists.sizes[rare].sum()), _POSTING)
+    found["term"] = np.repeat(lists.terms[rare], lists.sizes[rare])
+    found["doc"], found["code"] = lists.docs[of_rare], lists.codes[of_rare]
+    own = ~rare
+    return Lists(lists.terms[own], lists.sizes[own], lists.docs[~of_rare], lists.codes[~of_rare]), found
+
+
+def shift_for(n: int) -> int:
+    """Return by how many bits the numbers of terms are shifted to that of their part, if `n` postings are rare."""
+    return _TERM_BITS - max(0, n.bit_length() - 1 - _PART_BITS)
+
+
+def rare_stream(space: int, seg: int, shift: int, rare: Rare) -> bytes:
+    """Write rare postings, by rising term, as the rows of `copy lex_rare (space, part, seg, n, post)`, binary."""
+    parts = rare["term"] >> shift
+    starts = np.flatnonzero(np.concatenate(([True], parts[1:] != parts[:-1]))) if len(parts) else parts
+    sizes = np.diff(starts, append=len(parts)).astype(np.int32)
+    heads = _heads(space, seg, parts[starts], sizes, _POSTING_UNITS)
+    kinds = _kinds(np.full(len(heads), _HEAD_UNITS), sizes * _POSTING_UNITS)
+    units = np.empty(len(kinds), "<u2")
+    units[kinds == 0] = heads.view("<u2")
+    units[kinds == 1] = rare.view("<u2")
+    return b"".join((_START, units.tobytes(), _END))
+
+
+def rare_of(sizes: Ints, blobs: bytes) -> Rare:
+    """Read rows of rare postings that were written one after the other. Raises as `whole` does."""
+    whole(len(blobs), int(sizes.sum()), _POSTING.itemsize)
+    return np.frombuffer(blobs, _POSTING)
+
+
+def _heads(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -> NDArray[np.void]:
+    """Return what stands before the blob in each row: its first four fields, and the length of the blob."""
+    heads = np.zeros(len(numbers), _HEAD)
+    heads["fields"] = 5
+    for name, value in (("space", space), ("number", numbers), ("seg", seg), ("n", sizes)):
+        heads[f"{name}_size"] = 4
+        heads[name] = value
+    heads["post_size"] = sizes * units * _UNIT
+    return heads
 
 
 def _kinds(*lengths: NDArray[np.integer]) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
@@ -33,13 +33,28 @@ _WRITER_LOCK = 0x636F_7277
 _SNAPSHOT_LOCK = 0x636F_7273
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A stored document: the source with its number, and its passages in reading order."""
+class Stored(NamedTuple):
+    """A stored document. Most are never looked at: source and passages are made when they are asked for."""
 
-    source: Source
-    passages: tuple[Passage, ...]
+    document: _Prepared
+    number: int  # of the source
+    ids: Sequence[int]  # of the passages, in reading order
+    cuts: Sequence[Cut]
     new: bool
+
+    @property
+    def source(self) -> Source:
+        """The source with its number."""
+        return self.document.numbered(self.number)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages in reading order."""
+        source, text = SourceId(f"S{self.number}"), self.document.text
+        return tuple(
+            Passage(PassageId(f"C{id_}"), source, text[each.start : each.end], *each)
+            for id_, each in zip(self.ids, self.cuts, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +107,7 @@ class Catalog:
             row = await cursor.fetchone()
             if row is None:
                 return False
-            for table in ("lex_post", "lex_new", "alias", "mention", "passage", "source"):
+            for table in ("lex_post", "lex_rare", "lex_new", "alias", "mention", "passage", "source"):
                 await connection.execute(f"delete from {table} where space = %s", (row[0],))  # noqa: S608
             await _drop_orphans(connection)
         return True
@@ -151,31 +166,26 @@ class Catalog:
             return {}
         sources = await _numbers(connection, "source", len(unique))
         ids = await _numbers(connection, "passage", sum(len(each.cuts) for each in unique))
-        stored: dict[_Key, Stored] = {}
+        stored: list[Stored] = []
         at = 0
         for number, each in zip(sources, unique, strict=True):
-            stored[each.key] = each.stored(number, ids[at : at + len(each.cuts)])
+            stored.append(Stored(each, number, ids[at : at + len(each.cuts)], each.cuts, new=True))
             at += len(each.cuts)
-        await _copy_rows(connection, space, unique, stored)
-        bodies = [passage.text for each in stored.values() for passage in each.passages]
-        titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
-        await links.connect(connection, space, titles, dict(zip(ids, bodies, strict=True)), self._tokenizer)
+        await _copy_rows(connection, space, stored)
         fields = [fields for each in unique for fields in each.fields()]
+        bodies = {id_: each.body for id_, each in zip(ids, fields, strict=True)}
+        titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
+        await links.connect(connection, space, titles, bodies, self._tokenizer)
         publishers = [each.source.publisher for each in unique for _ in each.cuts]
         await segments.add(connection, space, ids, self._tokenizer.postings(fields), publishers)
-        return stored
+        return {each.document.key: each for each in stored}
 
     async def _old(self, each: _Prepared, number: int) -> Stored:
         """Return what is stored of a document that was there before."""
         rows = await self._database.rows(
             "select id, starts, ends, heading from passage where source = %s order by place", (number,)
         )
-        source = each.numbered(number)
-        passages = tuple(
-            Passage(PassageId(f"C{row[0]}"), source.id, each.text[row[1] : row[2]], row[1], row[2], row[3])
-            for row in rows
-        )
-        return Stored(source, passages, new=False)
+        return Stored(each, number, [row[0] for row in rows], [Cut(*row[1:]) for row in rows], new=False)
 
     async def retire(self, space: int, paths: Sequence[str]) -> int:
         """Take documents out of search by the paths they were read from. Sources and snapshots stay for citations."""
@@ -221,14 +231,6 @@ class _Prepared:
         self.source = given if _clean(given) else _cleaned(given)
         self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
         self.cuts: tuple[Cut, ...] = cut(self.text, item.headings if self.text == item.text else ())
-
-    def stored(self, number: int, ids: Sequence[int]) -> Stored:
-        source = self.numbered(number)
-        passages = tuple(
-            Passage(PassageId(f"C{id_}"), source.id, self.text[each.start : each.end], *each)
-            for id_, each in zip(ids, self.cuts, strict=True)
-        )
-        return Stored(source, passages, new=True)
 
     def numbered(self, number: int) -> Source:
         it = self.source  # spelled out: `replace` takes as long as to hash and to cut a short text
@@ -287,20 +289,20 @@ async def _numbers(connection: Connection, table: str, n: int) -> list[int]:
     return sorted(map(int, row[0].split())) if row else []
 
 
-async def _copy_rows(
-    connection: Connection, space: int, prepared: Sequence[_Prepared], stored: dict[_Key, Stored]
-) -> None:
+async def _copy_rows(connection: Connection, space: int, stored: Sequence[Stored]) -> None:
+    documents = [each.document for each in stored]
     await connection.execute(
         "insert into snapshot (sha, body) select * from unnest(%b::text[], %b::text[]) on conflict do nothing",
-        ([each.sha for each in prepared], [each.text for each in prepared]),
+        ([each.sha for each in documents], [each.text for each in documents]),
     )
     async with connection.cursor() as cursor:
         async with cursor.copy(
             "copy source (id, space, snapshot, url, title, origin, version, published, publisher, kind, official,"
-            " path, digest) from stdin"
+            " path, digest) from stdin (format binary)"
         ) as copy:
-            for each in prepared:
-                it, number = each.source, int(stored[each.key].source.id[1:])
+            copy.set_types(("int4", "int4", *("text",) * 8, "bool", "text", "text"))
+            for each, number, *_ in stored:
+                it = each.source
                 await copy.write_row(
                     (
                         *(number, space, each.sha, it.url, it.title, it.origin or each.sha, it.version, it.published),
@@ -312,15 +314,10 @@ async def _copy_rows(
             " (format binary)"
         ) as copy:
             copy.set_types(("int4",) * 6 + ("text",) * 4)
-            for each in prepared:
-                meta, title = each.meta, each.source.title
-                for place, passage in enumerate(stored[each.key].passages):
-                    await copy.write_row(
-                        (
-                            *(int(passage.id[1:]), space, int(passage.source[1:]), place, passage.start, passage.end),
-                            *(title, passage.heading, meta, passage.text),
-                        )
-                    )
+            for each, number, ids, cuts, _ in stored:
+                text, title, meta = each.text, each.source.title, each.meta
+                for place, (id_, (start, end, heading)) in enumerate(zip(ids, cuts, strict=True)):
+                    await copy.write_row((id_, space, number, place, start, end, title, heading, meta, text[start:end]))
 
 
 async def hold(connection: Connection, space: int) -> None:

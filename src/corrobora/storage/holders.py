@@ -6,7 +6,7 @@ name anywhere, so whoever asks looks at the text itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,10 +25,17 @@ Keys = NDArray[np.int64]  # term << 32 | passage, rising
 _RAREST = 4  # terms of a name that are intersected
 _SHORT = 64  # a blob of so many postings is read at once, a longer one if a name with holders needs it
 _ABSENT = -1
+_SIEVE_BITS = 20
 _READ = """
 select term, n, case when n <= %(short)s then post end from lex_post
   where space = %(space)s and term = any(string_to_array(%(terms)s, ' ')::int4[])
 union all select -1 - id, n, post from lex_new where space = %(space)s
+"""
+_READ_RARE = """
+select r.n, r.post from (
+  select distinct s.seg, t >> s.rare part from lex_seg s, unnest(string_to_array(%(terms)s, ' ')::int4[]) t
+  where s.space = %(space)s
+) p join lex_rare r on r.space = %(space)s and r.seg = p.seg and r.part = p.part
 """
 _READ_LONG = """
 select term, n, post from lex_post
@@ -37,11 +44,12 @@ where space = %(space)s and term = any(string_to_array(%(terms)s, ' ')::int4[]) 
 
 
 class _Held(NamedTuple):
-    """What the first statement read: postings, how many each term has in all, and terms with postings unread."""
+    """What the first statement read, for terms by rising number: postings, how many each term has, which have more."""
 
+    terms: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    partly: NDArray[np.bool_]
     keys: Keys
-    sizes: Mapping[int, int]
-    partly: Collection[int]
 
 
 async def of(connection: Connection, space: int, names: Mapping[str, Sequence[int]]) -> dict[int, list[str]]:
@@ -49,51 +57,62 @@ async def of(connection: Connection, space: int, names: Mapping[str, Sequence[in
 
     The long blobs of common words are read only for names that the short ones of their rare words leave in question.
     """
-    held = await _read(connection, space, {term for terms in names.values() for term in terms})
-    wanted = {
-        name: sorted(terms, key=lambda term: (held.sizes.get(term, 0), term))[:_RAREST]
-        for name, terms in names.items()
-        if terms and all(term in held.sizes for term in terms)
-    }
-    whole = {name: [term for term in terms if term not in held.partly] for name, terms in wanted.items()}
-    first = intersect([terms for terms in whole.values() if terms], held.keys)
-    alive = {name for name, terms in whole.items() if not terms}
-    alive |= {name for name, docs in zip((n for n, terms in whole.items() if terms), first, strict=True) if docs}
-    asked = {name: terms for name, terms in wanted.items() if name in alive}
-    keys = await _with_long(connection, space, held, {term for terms in asked.values() for term in terms})
+    labels = [name for name, terms in names.items() if terms]
+    terms = np.array([term for terms in names.values() for term in terms], np.int64)
+    owner = np.repeat(np.arange(len(labels)), [len(names[label]) for label in labels])
+    held = await _read(connection, space, np.unique(terms))
+    places = np.searchsorted(held.terms, terms)
+    sizes = held.sizes[places]
+    lacking = np.zeros(len(labels), np.bool_)
+    lacking[owner[sizes == 0]] = True
+    order = np.lexsort((terms, sizes, owner))
+    order = order[~lacking[owner[order]]]
+    order = order[_turn(owner[order]) < _RAREST]
+    owner, terms, partly = owner[order], terms[order], held.partly[places[order]]
+    short, _ = intersection(owner[~partly], terms[~partly], held.keys)
+    in_question = ~lacking
+    in_question[owner[~partly]] = False
+    in_question[short] = True
+    asked = in_question[owner]
+    keys = await _with_long(connection, space, held.keys, np.unique(terms[partly & asked]))
     hits: dict[int, list[str]] = {}
-    for name, docs in zip(asked, intersect(list(asked.values()), keys), strict=True):
-        for doc in docs:
-            hits.setdefault(doc, []).append(name)
+    found, docs = intersection(owner[asked], terms[asked], keys)
+    for at, doc in zip(found.tolist(), docs.tolist(), strict=True):
+        hits.setdefault(doc, []).append(labels[int(at)])
     return hits
 
 
-async def _read(connection: Connection, space: int, terms: Collection[int]) -> _Held:
-    given = {"space": space, "terms": " ".join(map(str, terms)), "short": _SHORT}
+async def _read(connection: Connection, space: int, terms: NDArray[np.int64]) -> _Held:
+    given = {"space": space, "terms": " ".join(map(str, terms.tolist())), "short": _SHORT}
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_READ, given)
         rows = await cursor.fetchall()
-    fresh = [row for row in rows if row[0] < 0]
+        await cursor.execute(_READ_RARE, given)
+        parts = await cursor.fetchall()
     old = [row for row in rows if row[0] >= 0]
-    outbox = _turned(_keys(fresh), terms)
-    of_rows = np.array([row[0] for row in old], np.int64)
-    number, place = np.unique(np.concatenate((of_rows, outbox >> 32)), return_inverse=True)
-    weights = np.concatenate((np.array([row[1] for row in old], np.float64), np.ones(len(outbox))))
-    totals = np.bincount(place, weights, len(number))
-    keys = np.sort(np.concatenate((_keys([row for row in old if row[2] is not None]), outbox)))
-    sizes = dict(zip(number.tolist(), totals.tolist(), strict=True))
-    return _Held(keys, sizes, {row[0] for row in old if row[2] is None})
+    outbox = _keys([row for row in rows if row[0] < 0])
+    outbox = (outbox << 32) | (-1 - (outbox >> 32))
+    rare = blobs.rare_of(np.array([row[0] for row in parts], np.int32), b"".join([row[1] for row in parts]))
+    rare = rare[_wanted(rare["term"], terms)]
+    single = np.concatenate((outbox[_wanted(outbox >> 32, terms)], (rare["term"].astype(np.int64) << 32) | rare["doc"]))
+    of_rows = np.searchsorted(terms, np.array([row[0] for row in old], np.int64))
+    unread = np.array([row[2] is None for row in old], np.bool_)
+    sizes = np.bincount(of_rows, np.array([row[1] for row in old], np.float64), len(terms))
+    sizes += np.bincount(np.searchsorted(terms, single >> 32), minlength=len(terms))
+    partly = np.zeros(len(terms), np.bool_)
+    partly[of_rows[unread]] = True
+    keys = np.sort(np.concatenate((_keys([row for row in old if row[2] is not None]), single)))
+    return _Held(terms, sizes.astype(np.int64), partly, keys)
 
 
-async def _with_long(connection: Connection, space: int, held: _Held, terms: Collection[int]) -> Keys:
-    """Add the long blobs of those `terms` that have some."""
-    unread = [term for term in terms if term in held.partly]
-    if not unread:
-        return held.keys
-    given = {"space": space, "terms": " ".join(map(str, unread)), "short": _SHORT}
+async def _with_long(connection: Connection, space: int, keys: Keys, terms: NDArray[np.int64]) -> Keys:
+    """Add the long blobs of some terms."""
+    if not len(terms):
+        return keys
+    given = {"space": space, "terms": " ".join(map(str, terms.tolist())), "short": _SHORT}
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_READ_LONG, given)
-        return np.sort(np.concatenate((held.keys, _keys(await cursor.fetchall()))))
+        return np.sort(np.concatenate((keys, _keys(await cursor.fetchall()))))
 
 
 def _keys(rows: Sequence[TupleRow]) -> Keys:
@@ -104,21 +123,33 @@ def _keys(rows: Sequence[TupleRow]) -> Keys:
     return np.repeat(numbers << 32, sizes) | lists.docs
 
 
-def _turned(keys: Keys, terms: Collection[int]) -> Keys:
-    """Turn rows of the outbox (-1 - passage << 32 | term) into keys of the wanted terms."""
-    term = keys & 0xFFFFFFFF
-    wanted = np.isin(term, np.fromiter(terms, np.int64, len(terms)))
-    return (term[wanted] << 32) | (-1 - (keys[wanted] >> 32))
+def _wanted(found: NDArray[np.integer], terms: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the places in `found` of the wanted terms; a sieve leaves few to be looked up."""
+    sieve = np.zeros(1 << _SIEVE_BITS, np.bool_)
+    sieve[terms & (len(sieve) - 1)] = True
+    places = np.flatnonzero(sieve[found & (len(sieve) - 1)])
+    return places[np.isin(found[places], terms)]
 
 
-def intersect(wanted: Sequence[Sequence[int]], keys: Keys) -> list[list[int]]:
-    """Return for each list of terms the passages that hold all of them, rising; the first term should be rare."""
-    table = np.full((len(wanted), _RAREST), _ABSENT, np.int64)
-    for at, terms in enumerate(wanted):
-        table[at, : len(terms)] = terms
+def _turn(owner: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each place which one it is of its owner, whose places follow one another."""
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    return np.arange(len(owner)) - np.repeat(starts, np.diff(starts, append=len(owner)))
+
+
+def intersection(
+    owner: NDArray[np.intp], terms: NDArray[np.int64], keys: Keys
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return (owner, passage) for the passages that hold all terms of an owner, at most four.
+
+    The terms of one owner follow one another; the first of them should be rare.
+    """
+    owners, row = np.unique(owner, return_inverse=True)
+    table = np.full((len(owners), _RAREST), _ABSENT, np.int64)
+    table[row, _turn(owner)] = terms
     low, high = np.searchsorted(keys, table[:, 0] << 32), np.searchsorted(keys, (table[:, 0] + 1) << 32)
     n = high - low
-    name = np.repeat(np.arange(len(wanted)), n)
+    name = np.repeat(np.arange(len(owners)), n)
     doc = keys[np.arange(n.sum()) + np.repeat(low - (np.cumsum(n) - n), n)] & 0xFFFFFFFF
     for column in range(1, _RAREST):
         term = table[name, column]
@@ -126,7 +157,4 @@ def intersect(wanted: Sequence[Sequence[int]], keys: Keys) -> list[list[int]]:
         held = keys[np.minimum(np.searchsorted(keys, key), max(0, len(keys) - 1))] == key
         keep = (term == _ABSENT) | held
         name, doc = name[keep], doc[keep]
-    found: list[list[int]] = [[] for _ in wanted]
-    for at, passage in zip(name.tolist(), doc.tolist(), strict=True):
-        found[at].append(passage)
-    return found
+    return owners[name], doc

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from corrobora.policies.ranking import spoken
+from corrobora.storage.blobs import rare_of
 from corrobora.storage.lexical import Blob, Postings
 from corrobora.storage.tokens import Codes, Ints, unpack
 
@@ -33,6 +34,9 @@ with named as materialized (
 )
 select 0, term, n, post, null::text[] from lex_post
   where space = any((select ids from named)::int4[]) and term = any((select %(terms)s::int4[])::int4[])
+union all select 5, t, r.n, r.post, null from lex_seg s, unnest((select %(terms)s::int4[])) t,
+  lateral (select n, post from lex_rare where space = s.space and seg = s.seg and part = t >> s.rare offset 0) r
+  where s.space = any((select ids from named)::int4[])
 union all select 1, seg, docs,
     case when seg <> all((select %(segments)s::int4[])::int4[]) then int4send(lo) || int4send(hi) || int8send(dl) end,
     case when seg <> all((select %(segments)s::int4[])::int4[]) then publishers end
@@ -44,7 +48,7 @@ union all select 3, 0, 0, string_agg(int4send(id), ''), null from lex_new
 union all select 4, source, 0, null, array[alias] from alias
   where space = any((select ids from named)::int4[]) and head = any((select %(heads)s::text[])::text[])
 """
-_POST, _SEGMENT, _FRESH, _WAITING, _ALIAS = range(5)
+_POST, _SEGMENT, _FRESH, _WAITING, _ALIAS, _RARE = range(6)
 
 
 class Names:
@@ -150,11 +154,8 @@ class Kept:
         segments: dict[int, _Segment | None] = {}
         fresh = dict(self._fresh)
         waiting: list[int] = []
-        posts: dict[int, list[tuple[Ints, Codes]]] = {term: [] for term in asked}
         for kind, number, n, values, names in rows:
-            if kind == _POST:
-                posts[number].append(unpack(values, n))
-            elif kind == _SEGMENT:
+            if kind == _SEGMENT:
                 segments[number] = self._segments.get(number) if values is None else _segment(n, values, names)
             elif kind == _FRESH:
                 fresh[number] = _fresh(n, values, names)
@@ -168,8 +169,8 @@ class Kept:
         if known.keys() != self._segments.keys() or set(waiting) != self._fresh.keys():
             self._segments, self._fresh = known, {number: fresh[number] for number in waiting}
             self._digest()
-        for term, parts in posts.items():
-            self._put(_joined(term, parts))
+        for term, lists in _lists(rows, asked).items():
+            self._put(_joined(term, lists))
         return True
 
     def _digest(self) -> None:
@@ -237,6 +238,28 @@ def _joined(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
     if not parts:
         return Blob(term, np.empty(0, np.int32), np.empty(0, np.uint16))
     return Blob(term, np.concatenate([docs for docs, _ in parts]), np.concatenate([codes for _, codes in parts]))
+
+
+def _lists(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, list[tuple[Ints, Codes]]]:
+    """Return what was read of each term: blobs of its own, and its postings among the rare ones."""
+    found: dict[int, list[tuple[Ints, Codes]]] = {term: [] for term in asked}
+    parts: list[TupleRow] = []
+    for row in rows:
+        kind, term, n, post, _ = row
+        if kind == _POST:
+            found[term].append(unpack(post, n))
+        elif kind == _RARE:
+            parts.append(row)
+    if not parts:
+        return found
+    sizes = np.array([row[2] for row in parts], np.int32)
+    rare = rare_of(sizes, b"".join([row[3] for row in parts]))
+    rare = rare[rare["term"] == np.repeat(np.array([row[1] for row in parts], np.int32), sizes)]  # read for one term
+    rare = rare[np.argsort(rare["term"], kind="stable")]
+    terms, starts = np.unique(rare["term"], return_index=True)
+    for term, start, end in zip(terms.tolist(), starts.tolist(), [*starts.tolist(), len(rare)][1:], strict=True):
+        found[term].append((rare["doc"][start:end].astype(np.int32), rare["code"][start:end].astype(np.uint16)))
+    return found
 
 
 def _turned(rows: Mapping[int, _Fresh]) -> _Outbox:

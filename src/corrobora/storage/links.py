@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from corrobora.policies.names import Mention, alias_of, by_head, head_of, heads, mentions
+from corrobora.policies import names
+from corrobora.policies.names import Mention, alias_of, by_head, head_of, mentions
 from corrobora.policies.sentences import sentences
 from corrobora.policies.words import fold
-from corrobora.storage import holders
+from corrobora.storage import heads, holders
 from corrobora.storage.kept import array
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ async def connect(
     fresh = await _add_aliases(connection, space, titles)
     affected = dict(passages)
     if fresh:
-        old = await holders.of(connection, space, {alias: tokenizer.query(alias) for alias in fresh})
+        old = await holders.of(connection, space, dict(zip(fresh, tokenizer.queries(fresh), strict=True)))
         bodies = await _bodies(connection, [each for each in old if each not in passages])
         affected |= {id_: body for id_, body in bodies.items() if may_name(body, old[id_])}
     await relink(connection, space, affected)
@@ -86,14 +87,17 @@ async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, 
     if not named:
         return []
     cursor = await connection.execute(
-        "select distinct alias from alias where space = %s and alias = any(%s)", (space, list(set(named.values())))
+        "select distinct alias from alias where space = %s and alias = any(string_to_array(%s, E'\\n'))",
+        (space, "\n".join(set(named.values()))),
     )
     known = {row[0] for row in await cursor.fetchall()}
-    await connection.execute(
-        "insert into alias (space, alias, head, source)"
-        " select %s, a, h, s from unnest(%b::text[], %b::text[], %b::int4[]) x(a, h, s) on conflict do nothing",
-        (space, list(named.values()), [head_of(alias) for alias in named.values()], list(named)),
-    )
+    async with (
+        connection.cursor() as cursor,
+        cursor.copy("copy alias (space, alias, head, source) from stdin (format binary)") as copy,
+    ):
+        copy.set_types(("int4", "text", "text", "int4"))
+        for source, alias in named.items():
+            await copy.write_row((space, alias, head_of(alias), source))
     return sorted(set(named.values()) - known)
 
 
@@ -122,22 +126,23 @@ async def _bodies(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 async def relink(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
     """Find the mentions of some passages again and replace what was stored for them."""
-    named = {number: heads(body) for number, body in passages.items()}
-    asked = set[str]().union(*named.values())
+    numbers = list(passages)
+    found = heads.of(list(passages.values()))
+    asked = set(found.heads)
     if not asked:
         return
     cursor = await connection.execute(
         "select distinct alias from alias where space = %s and head = any(string_to_array(%s, E'\\n'))",
-        (space, "\n".join(sorted(asked))),
+        (space, "\n".join(asked)),
     )
     known = by_head(row[0] for row in await cursor.fetchall())
-    await connection.execute("delete from mention where src = any(%s)", (list(passages),))
+    await connection.execute("delete from mention where src = any(%s::int4[])", (array(numbers),))
     if not known:
         return
+    naming = sorted({at for at, head in zip(found.texts, found.heads, strict=True) if head in known})
     async with connection.cursor() as writer, writer.copy("copy mention (src, space, alias, sent) from stdin") as copy:
-        for number, body in passages.items():
-            if known.keys().isdisjoint(named[number]):
-                continue
+        for number in (numbers[at] for at in naming):
+            body = passages[number]
             for alias, sentence in _first_mentions(body, mentions(body, known)).items():
                 await copy.write_row((number, space, alias, sentence))
 
@@ -167,7 +172,7 @@ async def from_passages(connection: Connection, passages: Sequence[int]) -> list
 
 def asked_heads(text: str) -> list[str]:
     """Return the heads by which the aliases that `text` may mention are looked up."""
-    return sorted(heads(text))
+    return sorted(names.heads(text))
 
 
 def named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:

@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_BITS = 18  # of a slot's number
+_BITS = 19  # of a slot's number: a library has some hundred thousand words
 _STEP = 65_536  # words looked up together: those of one step are found in the next
 _HALF = 8  # bytes that are compared at once; a word has two halves, a longer one is looked up by itself
 _MIX = (np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F))
 _SHIFT = np.uint64(64 - _BITS)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(_HALF + 1)], np.uint64)
-_IN_WORD = np.zeros(256, np.bool_)
-_IN_WORD[[*b"abcdefghijklmnopqrstuvwxyz0123456789"]] = True
+_IN_WORD = bytes(chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" for byte in range(256))
 
 
 class Numbered(NamedTuple):
@@ -41,7 +40,7 @@ class Numbering:
         """Number every run of a-z and 0-9 of an ASCII text, in order."""
         data = text.encode("ascii")
         padded = b"\0%b%b" % (data, bytes(2 * _HALF))
-        inside = _IN_WORD.take(np.frombuffer(padded, np.uint8))
+        inside = np.frombuffer(padded.translate(_IN_WORD), np.uint8)  # a third of the time of an array's `take`
         borders = np.flatnonzero(inside[1:] != inside[:-1])
         starts, lengths = borders[::2], borders[1::2] - borders[::2]
         letters = np.ndarray((len(padded) - _HALF,), "<u8", padded, offset=1, strides=(1,))  # eight from every place

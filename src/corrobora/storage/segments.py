@@ -7,7 +7,6 @@ Does not know questions or ranking.
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,8 +62,16 @@ def _distinct(publishers: Iterable[str | None]) -> list[str] | None:
 async def _write_segment(
     connection: Connection, space: int, ids: Ints, postings: Postings, publishers: Sequence[str] | None
 ) -> None:
-    seg = await _new_segment(connection, space, ids, postings.lengths, publishers)
-    await _copy(connection, space, seg, blobs.grouped(postings.terms, postings.docs, postings.codes))
+    seg = await _next_segment(connection)
+    common, rare = blobs.parted(blobs.grouped(postings.terms, postings.docs, postings.codes))
+    await _copy(connection, space, seg, common)
+    await _end_segment(connection, space, seg, _Members(ids, postings.lengths, publishers), rare)
+
+
+async def _next_segment(connection: Connection) -> int:
+    cursor = await connection.execute("select nextval(pg_get_serial_sequence('lex_seg', 'seg'))")
+    row = await cursor.fetchone()
+    return int(row[0]) if row else 0
 
 
 async def _copy(connection: Connection, space: int, seg: int, lists: blobs.Lists) -> None:
@@ -75,17 +82,24 @@ async def _copy(connection: Connection, space: int, seg: int, lists: blobs.Lists
         await copy.write(blobs.copy_stream(space, seg, lists))
 
 
-async def _new_segment(
-    connection: Connection, space: int, ids: Ints, lengths: Ints, publishers: Sequence[str] | None
-) -> int:
+async def _end_segment(connection: Connection, space: int, seg: int, members: _Members, rare: blobs.Rare) -> None:
+    """Write the rare postings of a segment and list it: from now on it is read."""
+    shift = blobs.shift_for(len(rare))
+    async with (
+        connection.cursor() as cursor,
+        cursor.copy("copy lex_rare (space, part, seg, n, post) from stdin (format binary)") as copy,
+    ):
+        await copy.write(blobs.rare_stream(space, seg, shift, rare))
+    ids, lengths, publishers = members
     low, high = (int(ids[0]), int(ids[-1])) if len(ids) else (0, 0)
-    cursor = await connection.execute(
-        "insert into lex_seg (space, docs, dl, lo, hi, members, publishers)"
-        " values (%s, %s, %s, %s, %s, %b, %s::text[]) returning seg",
-        (space, len(ids), int(lengths.sum()), low, high, ids.tobytes() + lengths.tobytes(), publishers),
+    await connection.execute(
+        "insert into lex_seg (seg, space, docs, dl, lo, hi, members, publishers, rare)"
+        " values (%s, %s, %s, %s, %s, %s, %b, %s::text[], %s)",
+        (
+            *(seg, space, len(ids), int(lengths.sum()), low, high, ids.tobytes() + lengths.tobytes()),
+            *(publishers, shift),
+        ),
     )
-    row = await cursor.fetchone()
-    return int(row[0]) if row else 0
 
 
 async def fold(connection: Connection, space: int) -> int:
@@ -165,20 +179,23 @@ async def _merge(connection: Connection, space: int, chosen: Sequence[Segment]) 
     low = int(ids[0])
     living = await _living(connection, space, (low, int(ids[-1])))
     keep = living[ids - low]
-    in_turn = bool(keep.all()) and await _follow(connection, numbers)
-    seg = await _new_segment(connection, space, ids[keep], lengths[keep], publishers)
+    old = await _rare(connection, space, numbers)
+    seg = await _next_segment(connection)
+    rare = [old[:0]]
     async for rows in _by_terms(connection, space, numbers):
-        terms, sizes = (np.array([row[at] for row in rows], np.int32) for at in (0, 1))
-        docs, codes = blobs.split(sizes, b"".join([row[2] for row in rows]))
-        terms = np.repeat(terms, sizes)
-        if not in_turn:
-            terms, docs, codes = _sorted_living(terms, docs, codes, living[docs - low])
-        await _copy(connection, space, seg, blobs.grouped(terms, docs, codes))
+        end = int(np.searchsorted(old["term"], int(rows[-1][0]), "right")) if rows else len(old)
+        lists = blobs.grouped(*_sorted_living(*_together(rows, old[:end]), living=living, low=low))
+        old = old[end:]
+        common, few = blobs.parted(lists)
+        rare.append(few)
+        await _copy(connection, space, seg, common)
+    members = _Members(ids[keep], lengths[keep], publishers)
+    await _end_segment(connection, space, seg, members, np.concatenate(rare))
     await _drop(connection, space, numbers)
 
 
 async def _by_terms(connection: Connection, space: int, segs: Sequence[int]) -> AsyncIterator[Sequence[TupleRow]]:
-    """Yield the blobs of some segments in steps by rising term, never one term in two steps."""
+    """Yield the blobs of some segments in steps by rising term, never one term in two steps; an empty step ends it."""
     async with connection.cursor("merged", binary=True) as cursor:  # one plan and at most one sort for all steps
         await cursor.execute(
             "select term, n, post from lex_post where space = %s and seg = any(%s) order by term, seg", (space, segs)
@@ -192,16 +209,43 @@ async def _by_terms(connection: Connection, space: int, segs: Sequence[int]) -> 
             open_ += rows[cut:]
         if open_:
             yield open_
+        yield ()
 
 
-def _sorted_living(terms: Ints, docs: Ints, codes: Codes, alive: NDArray[np.bool_]) -> tuple[Ints, Ints, Codes]:
-    terms, docs, codes = terms[alive], docs[alive], codes[alive]
-    order = np.lexsort((docs, terms))
+async def _rare(connection: Connection, space: int, segs: Sequence[int]) -> blobs.Rare:
+    """Return the rare postings of some segments by rising term."""
+    async with connection.cursor(binary=True) as cursor:
+        await cursor.execute("select n, post from lex_rare where space = %s and seg = any(%s)", (space, segs))
+        rows = await cursor.fetchall()
+    found = blobs.rare_of(np.array([row[0] for row in rows], np.int32), b"".join([row[1] for row in rows]))
+    return found[np.argsort(found["term"], kind="stable")]
+
+
+def _together(rows: Sequence[TupleRow], rare: blobs.Rare) -> tuple[Ints, Ints, Codes]:
+    """Join the rows of terms with rare postings."""
+    terms, sizes = (np.array([row[at] for row in rows], np.int32) for at in (0, 1))
+    docs, codes = blobs.split(sizes, b"".join([row[2] for row in rows]))
+    return (
+        np.concatenate((np.repeat(terms, sizes), rare["term"])),
+        np.concatenate((docs, rare["doc"])),
+        np.concatenate((codes, rare["code"])),
+    )
+
+
+def _sorted_living(
+    terms: Ints, docs: Ints, codes: Codes, living: NDArray[np.bool_], low: int
+) -> tuple[Ints, Ints, Codes]:
+    """Sort postings by term and document, without those of passages that are gone."""
+    alive = living[docs - low]
+    if not alive.all():
+        terms, docs, codes = terms[alive], docs[alive], codes[alive]
+    order = np.argsort((terms.astype(np.int64) << 32) | docs, kind="stable")  # quick with what is mostly in order
     return terms[order], docs[order], codes[order]
 
 
 async def _drop(connection: Connection, space: int, segs: Sequence[int]) -> None:
-    await connection.execute("delete from lex_post where space = %s and seg = any(%s)", (space, segs))
+    for table in ("lex_post", "lex_rare"):
+        await connection.execute(f"delete from {table} where space = %s and seg = any(%s)", (space, segs))  # noqa: S608
     await connection.execute("delete from lex_seg where seg = any(%s)", (segs,))
 
 
@@ -222,13 +266,6 @@ async def _members(connection: Connection, segs: Sequence[int]) -> _Members:
     both = np.concatenate(parts, axis=1)
     both = both[:, np.argsort(both[0], kind="stable")]
     return _Members(both[0], both[1], _distinct(name for each in lists for name in ((None,) if each is None else each)))
-
-
-async def _follow(connection: Connection, segs: Sequence[int]) -> bool:
-    """True if the ids of every segment lie above those of the segment numbered before it."""
-    cursor = await connection.execute("select lo, hi from lex_seg where seg = any(%s) order by seg", (segs,))
-    spans = await cursor.fetchall()
-    return all(one[1] < two[0] for one, two in pairwise(spans))
 
 
 async def _living(connection: Connection, space: int, span: tuple[int, int]) -> NDArray[np.bool_]:
@@ -253,12 +290,39 @@ async def crowded_by_dead(connection: Connection, space: int) -> bool:
 
 
 async def upkeep(connection: Connection, space: int, *, deleted: bool = False) -> None:
-    """Fold a full outbox and merge full tiers, each in its own transaction; after deletions drop tombstones too."""
-    cursor = await connection.execute("select count(*) from lex_new where space = %s", (space,))
-    row = await cursor.fetchone()
-    if row and row[0] >= FOLD_AT:
+    """Fold a full outbox and merge full tiers, each in its own transaction; after deletions drop tombstones too.
+
+    What an earlier version has left is brought up to date first.
+    """
+    cursor = await connection.execute(
+        "select count(*), count(*) filter (where publisher is null),"
+        " (select count(*) from lex_seg where space = %(space)s and rare is null) from lex_new where space = %(space)s",
+        {"space": space},
+    )
+    waiting, nameless, old = await cursor.fetchone() or (0, 0, 0)
+    if nameless or old:
+        await _renew(connection, space)
+    if waiting >= FOLD_AT:
         await fold(connection, space)
     while await merge(connection, space):
         pass
     if deleted and await crowded_by_dead(connection, space):
         await merge(connection, space, everything=True)
+
+
+async def _renew(connection: Connection, space: int) -> None:
+    """List the publishers of segments and of rows of the outbox that were written when none were listed."""
+    given = {"space": space, "shift": blobs.shift_for(0), "most": _MAX_PUBLISHERS}
+    await connection.execute(
+        "update lex_new n set publisher = s.publisher from passage p join source s on s.id = p.source"
+        " where n.space = %(space)s and n.publisher is null and p.id = n.id",
+        given,
+    )
+    await connection.execute(
+        "update lex_seg g set rare = %(shift)s, publishers = coalesce(publishers, ("
+        "  select case when count(*) <= %(most)s then coalesce(array_agg(publisher order by publisher), '{}') end"
+        "  from (select distinct s.publisher from passage p join source s on s.id = p.source"
+        "    where p.space = g.space and p.id between g.lo and g.hi and s.publisher <> '') d))"
+        " where space = %(space)s and rare is null",
+        given,
+    )

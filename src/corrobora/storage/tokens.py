@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,7 @@ _WEIGHT_BITS = 2
 POSTING_BYTES = 6  # a number and its code
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(NamedTuple):
     """What of one passage is indexed. `title` weighs more than `body`; `meta` as much as the body."""
 
     title: str
@@ -90,28 +90,42 @@ class Tokenizer:
 
     def postings(self, batch: Sequence[Fields]) -> Postings:
         """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
-        texts = [text for fields in batch for text in (fields.title, fields.body, fields.meta)]
+        return _count(*self._numbered([text for fields in batch for text in fields]), len(batch))
+
+    def queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return for each text what `query` does, in a fraction of the time if they are many."""
+        terms, places, sizes = self._numbered(texts)
+        ends = np.cumsum(sizes).tolist()
+        found: list[list[int]] = [[] for _ in texts]
+        numbers = terms.tolist()
+        for place, start, end in zip(places.tolist(), [0, *ends], ends, strict=False):
+            found[place] += dict.fromkeys(term for term in numbers[start:end] if term != STOP)
+        return found
+
+    def _numbered(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the terms of all texts in spans, which text each span is of, and how many terms it has."""
         ready = [plain(text) for text in texts]
         others = {
             at: self.terms(text) for at, (text, as_is) in enumerate(zip(texts, ready, strict=True)) if as_is is None
         }
         found = self._numbering.of("\n".join([as_is or "" for as_is in ready]))
         ends = np.cumsum(np.array([len(as_is or "") + 1 for as_is in ready], np.int64))
-        field = np.searchsorted(ends, found.starts, side="right")
+        sizes = np.diff(np.searchsorted(found.starts, ends), prepend=0)
+        places = np.arange(len(texts))
+        if not others:
+            return found.numbers, places, sizes
         terms = np.concatenate((found.numbers, np.array([term for each in others.values() for term in each], np.int32)))
-        field = np.concatenate((field, np.repeat(np.array(list(others), np.int64), [*map(len, others.values())])))
-        return _count(terms, field, len(batch))
+        places = np.concatenate((places, np.array(list(others), np.int64)))
+        return terms, places, np.concatenate((sizes, [*map(len, others.values())]))
 
 
-def _count(terms: Ints, fields: NDArray[np.int64], n_docs: int) -> Postings:
-    """Count terms, given in any order with the number of the field that each stands in, three fields a document."""
+def _count(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> Postings:
+    """Count the terms of fields, three a document: `sizes[i]` of them stand in the field `fields[i]`."""
     docs = fields // _FIELDS
-    lengths = np.bincount(docs, minlength=n_docs).astype(np.int32)
+    lengths = np.bincount(docs, sizes, n_docs).astype(np.int32)
     weight = np.where(fields % _FIELDS == 0, TITLE_WEIGHT, 1)
-    keep = terms >= 0
-    keys = np.sort(
-        (terms[keep].astype(np.int64) << 32) | (docs[keep] << _WEIGHT_BITS) | weight[keep]
-    )  # one sort of numbers, no index
+    keys = (terms.astype(np.int64) << 32) | np.repeat((docs << _WEIGHT_BITS) | weight, sizes)
+    keys = np.sort(keys[terms >= 0])  # one sort of numbers, no index
     if not len(keys):
         none = np.empty(0, np.int32)
         return Postings(none, none, np.empty(0, np.uint16), lengths)
@@ -141,12 +155,12 @@ def unpack(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
     )
 
 
-def whole(size: int, n: int) -> None:
-    """Raise `JournalError` `library_damaged` unless `n` postings have this size in bytes (safety K12)."""
-    if size != n * POSTING_BYTES:
+def whole(size: int, n: int, each: int = POSTING_BYTES) -> None:
+    """Raise `JournalError` `library_damaged` unless `n` postings of `each` bytes have this size (safety K12)."""
+    if size != n * each:
         raise JournalError(
             "library_damaged",
-            f"The index of the library is damaged: {size} bytes where {n} postings have {n * POSTING_BYTES}.",
+            f"The index of the library is damaged: {size} bytes where {n} postings have {n * each}.",
             next_step="Build it again: corrobora library rm NAME, then corrobora library add NAME PATH.",
         )
 

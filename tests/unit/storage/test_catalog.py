@@ -75,7 +75,7 @@ async def test_a_removed_space_leaves_nothing_behind(database):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
     assert await catalog.remove("lib")
     assert not await catalog.remove("lib")
-    for table in ("source", "snapshot", "passage", "lex_post", "lex_new", "lex_seg", "alias", "mention"):
+    for table in ("source", "snapshot", "passage", "lex_post", "lex_rare", "lex_new", "lex_seg", "alias", "mention"):
         row = await database.row(f"select count(*) from {table}")
         assert row[0] == 0, table
 
@@ -86,16 +86,17 @@ async def test_k12_an_index_of_another_tokenizer_is_refused(database):
         await Catalog(database).open("lib")
 
 
+@pytest.mark.parametrize(("table", "word"), [("lex_post", "king"), ("lex_rare", "n17")])
 @pytest.mark.parametrize(
     "damage", ["post = substr(post, 1, length(post) - 1)", "post = substr(post, 7)", "post = ''", "n = n + 1"]
 )
-async def test_k12_a_damaged_index_is_refused_with_the_command_that_builds_it_again(database, damage):
+async def test_k12_a_damaged_index_is_refused_with_the_command_that_builds_it_again(database, damage, table, word):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
     await catalog.upkeep(await catalog.open("lib"))
-    assert await database.run(f"UPDATE lex_post SET {damage}") > 0
+    assert await database.run(f"UPDATE {table} SET {damage}") > 0
     library = PostgresLibrary(database, ["lib"])
     with pytest.raises(JournalError, match="index of the library is damaged") as caught:
-        await library.hybrid_search("king")
+        await library.hybrid_search(word)
     assert caught.value.code == "library_damaged"
     assert "corrobora library rm NAME" in caught.value.next_step
     await catalog.remove("lib")

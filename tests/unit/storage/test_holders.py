@@ -26,8 +26,12 @@ _spec.loader.exec_module(shelves)
 )
 def test_an_intersection_is_that_of_sets(postings, wanted):
     keys = np.array(sorted(term << 32 | doc for term, docs in postings.items() for doc in docs), np.int64)
-    assert holders.intersect(wanted, keys) == [
-        sorted(set.intersection(*[postings.get(term, set()) for term in terms])) for terms in wanted
+    owner = np.array([at for at, terms in enumerate(wanted) for _ in terms], np.intp)
+    found = holders.intersection(owner, np.array([term for terms in wanted for term in terms], np.int64), keys)
+    assert sorted(zip(*(each.tolist() for each in found), strict=True)) == [
+        (at, doc)
+        for at, terms in enumerate(wanted)
+        for doc in sorted(set.intersection(*[postings.get(term, set()) for term in terms]))
     ]
 
 

@@ -6,7 +6,9 @@ import asyncio
 import importlib.util
 from pathlib import Path
 
-from corrobora.storage import segments
+import numpy as np
+
+from corrobora.storage import blobs, segments
 from corrobora.storage.library import PostgresLibrary
 from corrobora.storage.segments import FAN, FOLD_AT, Segment, full_tier
 
@@ -84,3 +86,39 @@ async def test_readers_beside_writer_fold_and_merge_see_every_old_passage_once(d
     async with asyncio.TaskGroup() as group:
         group.create_task(write())
         group.create_task(read())
+
+
+async def test_what_an_earlier_version_has_left_is_searched_merged_and_brought_up_to_date(database):
+    items = [shelves.item(at, "", f"gold n{at}.", path=f"/{at}", publisher=f"Paper {at % 3}") for at in range(320)]
+    catalog = await shelves.fill(database, items[:300], batch=300)
+    await shelves.fill(database, items[300:])
+    space = await catalog.open("lib")
+    rows = await database.rows("select n, post, seg from lex_rare")
+    await database.run("delete from lex_rare")  # as it was written before: every term has a row of its own
+    for n, post, seg in rows:
+        rare = blobs.rare_of(np.array([n], np.int32), post)
+        for term in np.unique(rare["term"]).tolist():
+            mine = rare[rare["term"] == term]
+            blob = mine["doc"].tobytes() + mine["code"].tobytes()
+            await database.run(
+                "insert into lex_post (space, term, seg, n, post) values (%s, %s, %s, %s, %b)",
+                (space, term, seg, len(mine), blob),
+            )
+    await database.run("update lex_seg set publishers = null, rare = null")
+    await database.run("update lex_new set publisher = null")
+
+    async def found():
+        library = PostgresLibrary(database, ["lib"])
+        return [[hit.url for hit in await library.hybrid_search(f"n{at}")] for at in (0, 17, 299, 310)]
+
+    wanted = [[f"doc:{at}"] for at in (0, 17, 299, 310)]
+    assert await found() == wanted
+    await catalog.upkeep(space)
+    papers = ["Paper 0", "Paper 1", "Paper 2"]
+    assert await database.row("select publishers from lex_seg") == (papers,)
+    assert await database.row("select array_agg(distinct publisher order by publisher) from lex_new") == (papers,)
+    assert await found() == wanted
+    async with database.connection() as connection:
+        await segments.merge(connection, space, everything=True)
+    assert await found() == wanted
+    assert (await database.row("select count(*) from lex_rare"))[0] > 0
