@@ -17,6 +17,7 @@ _CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
 _LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
 _MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 _SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
+_RULE = re.compile(r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶")  # a line drawn with signs, and the mark beside a heading
 _SPACE = re.compile(r"\s+")
 _PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
 
@@ -37,7 +38,7 @@ def plain(text: str) -> str:
             read = _ATTRIBUTES.sub("", _LINK.sub(r"\1", _TAG.sub("", read)))
             if read == before:
                 break
-    read = _LINE_MARK.sub("", read)
+    read = _RULE.sub("", _LINE_MARK.sub("", read))
     if "*" in read or "_" in read:
         read = _CLOSING.sub("", _OPENING.sub("", read))
     read = _SCHEME.sub("", read.replace("`", ""))

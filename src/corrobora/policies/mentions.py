@@ -234,7 +234,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
         if (unit or scale) and not (noun and fold(noun) in MONTHS):
             named = noun and stem(fold(noun))  # "12 million in" names no unit
-            told = text[match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)]
+            told = text[
+                match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
+            ]
             found.append((match.start(), Quantity(value, unit, told.strip())))
     for match in _WORD_NUMBER.finditer(text):
         tens, ones, alone, noun = match.groups()

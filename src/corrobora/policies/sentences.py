@@ -43,6 +43,12 @@ _CLOSERS = "\"'”’)]»›*_"
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
+# Never the last word of a line that ends a sentence or a heading: what they belong to stands on the next line.
+_HOLDING = frozenset(
+    "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
+    "is are was were be been will shall must may can the der die das den dem des und oder von mit le la les un une des "
+    "de du et ou el los las y o con".split()
+)
 
 
 def sentences(text: str) -> tuple[Span, ...]:
@@ -108,6 +114,8 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     tail = text[last]
     if not tail.isalnum() and tail not in _GOES_ON:
         return True
+    if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _HOLDING:  # noqa: PLR2004 - a word
+        return False
     if " | " in text[line:start] or _is_row(text, end) or _values(text, line, start, end):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())

@@ -42,3 +42,8 @@ def test_nothing_is_left_that_a_renderer_takes_for_a_tag_or_a_link(text):
 @pytest.mark.parametrize("hostile", ["<a " * 50_000, "[" * 100_000, "[x](" * 50_000, "*" * 100_000, "{#" * 50_000])
 def test_hostile_marks_are_read_to_the_end(hostile):
     assert isinstance(plain(hostile), str)
+
+
+def test_drawn_lines_and_the_mark_beside_a_heading_are_not_read():
+    assert plain("4.2 Keepers¶\n------------\nAnn ===== Bo") == "4.2 Keepers Ann Bo"
+    assert plain("a -- b --- c-----d ¶ 5") == "a -- b --- c-----d ¶ 5"

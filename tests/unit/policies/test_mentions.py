@@ -68,3 +68,8 @@ def test_hostile_texts_are_read_to_the_end(hostile):
 def test_numbers_in_words_have_tens_and_ones():
     found = quantities("A keeper of thirty-five years kept twenty one trays, nineteen lids and forty jars.")
     assert [each.value for each in found] == [35, 21, 19, 40]
+
+
+def test_a_quantity_is_told_without_the_function_word_after_it():
+    told = [each.text for each in quantities("It cost 12 million in May, $14 a year, 76 % of it, and 8 keys of it.")]
+    assert told == ["12 million", "$14", "76 %", "8 keys"]

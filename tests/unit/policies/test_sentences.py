@@ -23,6 +23,8 @@ def split(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("Dr. No left. Why?", ["Dr. No left.", "Why?"]),
+        ("This\nGuard Rule applies to the\nKiln Hall.", ["This\nGuard Rule applies to the\nKiln Hall."]),
+        ("Kiln Hall\nThe hall is closed.", ["Kiln Hall", "The hall is closed."]),
         ("It was 3.5 m. long.", ["It was 3.5 m. long."]),
         ("He left at 5 p.m. He came back.", ["He left at 5 p.m.", "He came back."]),
         ("Apple Inc. is big. The end.", ["Apple Inc. is big.", "The end."]),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from corrobora.domain.events import Event, EventType
-from corrobora.faces.cli.screen import number, thread_of, words
+from corrobora.faces.cli.screen import number, numbered, thread_of, words
 from corrobora.faces.cli.terminal import one_line
 
 Data = Mapping[str, object]
@@ -22,7 +22,7 @@ def plain_line(event: Event) -> str:
     told = tell(event.data) if tell else ""
     if not told:
         return ""
-    thread = thread_of(event.path).removeprefix("root").strip("/")
+    thread = numbered(thread_of(event.path))
     place = f"[{thread}] " if thread else ""
     turn = f"{event.round}: " if event.round else ""
     return one_line(f"{_GLYPHS[event.type]} {place}{turn}{told}", 240)

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from corrobora.faces.cli.screen import Gauge, Lane, Screen
+from corrobora.faces.cli.screen import Gauge, Lane, Screen, numbered
 from corrobora.faces.cli.terminal import one_line
 
 _MAX_LANES = 12
@@ -76,7 +76,7 @@ def _lanes(screen: Screen) -> Table:
 
 
 def _row(lane: Lane) -> tuple[Text, Text, Text, Text]:
-    name = lane.title or lane.path.removeprefix("root/")
+    name = lane.title or numbered(lane.path) or lane.path
     return (
         Text(f"round {lane.round}" if lane.round else "      ", style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),

@@ -5,6 +5,7 @@ Knows events and counts. Does not know terminals, clocks or the store; replaying
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -63,6 +64,14 @@ class Screen:
     def gaps(self) -> int:
         """Gaps that the last round of each thread left."""
         return sum(lane.gaps for lane in self.lanes)
+
+
+_TURN = re.compile(r"~(\d+)")  # a node that works again: "root/1~2"
+
+
+def numbered(path: str) -> str:
+    """Return the place of a thread in the plan for a reader: "1, turn 2" of "root/1~2"."""
+    return _TURN.sub(r", turn \1", path.removeprefix("root").strip("/"))
 
 
 def thread_of(path: str) -> str:
@@ -158,9 +167,20 @@ def _gathered(screen: Screen, event: Event) -> Screen:
             return screen
 
 
+def _refined(screen: Screen, path: str) -> Lane:
+    """A lane that the plan did not name: one that goes on with another is named after it."""
+    first = next((each for each in screen.lanes if each.path == _TURN.sub("", path)), None)
+    turn = _TURN.search(path)
+    return (
+        Lane(path, f"{first.title} (turn {turn.group(1)})")
+        if first is not None and turn and first.title
+        else Lane(path)
+    )
+
+
 def _lane(screen: Screen, event: Event) -> Lane:
     path = thread_of(event.path)
-    lane = next((each for each in screen.lanes if each.path == path), Lane(path))
+    lane = next((each for each in screen.lanes if each.path == path), None) or _refined(screen, path)
     return replace(
         lane,
         round=max(lane.round, event.round or 0),

@@ -14,7 +14,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.policies.decomposition import parts
 from corrobora.policies.questions import sides, subjects, topic_stems
 from corrobora.policies.sentences import sentences
-from corrobora.policies.words import stems
+from corrobora.policies.words import fold, stems
 from corrobora.roles.clarify import Asking, Scoping
 
 _BOUNDLESS = re.compile(
@@ -22,6 +22,11 @@ _BOUNDLESS = re.compile(
     r"|\ball\s+(?:there is|about|aspects|of (?:history|science|human))\b"
     r"|\bhistory of (?:the world|everything|mankind|humanity)\b"
 )
+_EXTENT = re.compile(
+    r"(?i)\b(?:please|tell|give|show|explain|write|know|want|like|me|us|everything|anything|all|whole|entire|complete|full|"
+    r"there is|that is|known|aspects|history|world|mankind|humanity|about|on)\b"
+)
+_TOPIC_WORDS = 6
 _POINTS_BACK = re.compile(
     r"(?i)\b(?:that|this|it|its|they|their|them|those|these|he|she|his|her|same|both|draft|change)\b"
 )
@@ -85,13 +90,13 @@ def _refusal(given: Asking, question: str, hint: str) -> Scoping | None:
         back = ("What person, thing, document or event is the question about?",)
     elif _BOUNDLESS.search(question):
         first = given.brief.question if _BOUNDLESS.search(given.brief.question) else question
-        topic = " ".join(_topic_words(first)[:5]) or "the topic"
+        topic = _topic(first) or "the topic"
         reasons.append(
             "The question sets no limit to what would answer it, so no plan of at most three levels covers it."
         )
         narrower = (
-            f"What is {topic}?",
-            f"What are the main findings about {topic}?",
+            f"What is meant by {topic}?",
+            f"What are the main findings on {topic}?",
             f"What is disputed about {topic}?",
         )
         back = ("Which aspect, which time and which place matter most?",)
@@ -124,10 +129,26 @@ def _split(question: str, texts: list[str], limit: int) -> tuple[str, ...]:
     return tuple(groups)
 
 
-def _topic_words(question: str) -> list[str]:
-    wanted = set(topic_stems(question))
-    found = [word.strip("?.,;:!\"'") for word in question.split()]
-    return [w for w in found if w and set(stems(w)) & wanted and w.lower() not in ("everything", "anything", "tell")]
+def _topic(question: str) -> str:
+    """Return the first words of a question, as they stand together, that name what it is about.
+
+    What is said of its extent ("everything about", "the whole of") is not among them, nor what a preposition adds.
+    """
+    wanted = frozenset(topic_stems(question))
+    run: list[str] = []
+    for raw in _EXTENT.sub(" ", question).split():
+        word = raw.strip("?.,;:!\"'“”‘’()")
+        if word and frozenset(stems(word)) & wanted and len(run) < _TOPIC_WORDS:
+            run.append(word)
+        elif run and not (fold(word) in ("of", "and", "the") and len(run) < _TOPIC_WORDS):
+            break
+        elif run:
+            run.append(word)
+        if run and raw[-1:] in "?.,;:!":
+            break
+    while run and not frozenset(stems(run[-1])) & wanted:
+        run.pop()
+    return " ".join(run)
 
 
 def _independent(question: str) -> list[str]:

@@ -65,7 +65,7 @@ def cited(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None 
     """
     read = _readable(said(fact))
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
-    pieces = [read[s.start : s.end] for s in sentences(read)]
+    pieces = [piece for s in sentences(read) if any(map(str.isalnum, piece := read[s.start : s.end]))]
     if printed is not None:
         fresh = [piece for piece in pieces if bare(piece) not in printed]
         pieces = pieces if fresh and fresh[0] != pieces[0] and _POINTS_BACK.match(fresh[0]) else fresh

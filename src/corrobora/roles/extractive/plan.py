@@ -25,6 +25,7 @@ _TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # S1 require
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
+_TITLE_CHARS = 160
 _SAME = 0.85  # two queries as alike as this are one
 
 
@@ -82,7 +83,11 @@ def _relevant_subjects(brief: Brief, texts: Sequence[str]) -> tuple[Subject, ...
 
 
 def _titled(text: str) -> str:
-    return " ".join(text.split())[:160].rstrip(" ,;:")
+    """Return a text as a title: one line, a long one cut after a word."""
+    line = " ".join(text.split())
+    if len(line) > _TITLE_CHARS:
+        return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+    return line.rstrip(" ,;:")
 
 
 def _child(path: str, brief: Brief, asked: tuple[SubQuestion, ...], given: Planning) -> Node:

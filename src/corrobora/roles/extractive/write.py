@@ -139,7 +139,7 @@ def _facts(given: Material) -> tuple[Fact, ...]:
 
 
 def _title(given: Material) -> str:
-    return " ".join((given.title or given.question).split()).rstrip("?. ")
+    return " ".join((given.title or given.question).split()).rstrip("?. ").lstrip("¿¡ ")
 
 
 def _by_question(given: Material, facts: Sequence[Fact]) -> list[Plot]:
@@ -153,7 +153,7 @@ def _by_question(given: Material, facts: Sequence[Fact]) -> list[Plot]:
         if not own and len(parts) == 1:
             own = list(facts)
         placed |= {fact.id for fact in own}
-        plots.append(Plot(part.text.rstrip("?. "), part.text, tuple(own), part.standing.value))
+        plots.append(Plot(part.text.rstrip("?. ").lstrip("¿¡ "), part.text, tuple(own), part.standing.value))
     order = ranked(given.question, facts)
     least = _FURTHER * max((one.worth for one in order), default=0.0)
     rest = tuple(one.fact for one in order if one.fact.id not in placed and one.worth >= least)[:_FURTHER_MOST]

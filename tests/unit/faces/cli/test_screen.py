@@ -115,3 +115,11 @@ def test_any_event_is_folded_drawn_and_told_without_failing(
     Console(file=io.StringIO(), width=80).print(draw(screen, 1.0))
     assert "\n" not in plain_line(told)
     assert "\n" not in json_line(told, "r_1")
+
+
+def test_a_node_that_works_again_is_named_after_its_first_turn() -> None:
+    again = event("search", "root/1~2/round/1", 1, query="why", provider="library", hits=3)
+    screen = reduce(fold, (*RUN, again), Screen())
+    assert [lane.title for lane in screen.lanes] == ["First part", "Second part", "First part (turn 2)"]
+    assert "[1, turn 2]" in plain_line(again)
+    assert "~" not in plain_line(again)

@@ -53,3 +53,17 @@ def test_a_given_brief_is_kept():
     (made,) = play(clarify, Asking("root", given)).queries
     assert made.sub_questions == given.sub_questions
     assert made.known_facts == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Tell me everything about the history of batteries for the whole of mankind", "batteries"),
+        ("everything there is on kiln guards and lamps, please", "kiln guards and lamps"),
+        ("I want to know all about the Harbour of Ardal?", "Harbour of Ardal"),
+        ("Explain anything known about tides.", "tides"),
+    ],
+)
+def test_narrower_questions_name_the_topic_in_words_that_stand_together(question, topic):
+    offered = play(clarify, Asking("root", Brief(question))).narrower
+    assert offered[0] == f"What is meant by {topic}?"
