@@ -1,8 +1,9 @@
 """The pages say what is so: links lead somewhere, commands and flags exist, blocks that can be run are run.
 
 A block marked `console` is run line by line in a folder of its own: `$ ` starts a command, what follows must stand in
-its output, `...` matches anything. A block marked `python` is run as a program. Commands that other blocks name must
-parse. Nothing here reaches the network or the data of the person who runs it.
+its output, `...` matches anything. A block marked `python` is run as a program. The guide to the start is followed by a
+person who has never run the program, the others by one who has followed it. Commands that other blocks name must parse.
+Nothing here reaches the network or the data of the person who runs it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -140,14 +142,34 @@ def agrees(expected: list[str], output: str) -> bool:
     return re.search(pattern, output) is not None
 
 
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of a person who has followed the guide to the start: the demo was read, one run is stored."""
+    home = tmp_path_factory.mktemp("started")
+    command = [sys.executable, "-m", "corrobora", "When must a memorized secret be changed?", "--library", "demo"]
+    done = subprocess.run(
+        [*command, "--display", "none"], cwd=home, env=environment(home), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return home / "data"
+
+
+@pytest.fixture
+def home(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The folder of a person: empty for the guide to the start, else with a copy of what following it leaves."""
+    if "start.md" not in place:
+        shutil.copytree(request.getfixturevalue("started"), tmp_path / "data")
+    return tmp_path
+
+
 @pytest.mark.parametrize(("place", "block"), blocks("console"), ids=lambda told: told.partition("\n")[0])
-def test_console_blocks_run(place: str, block: str, tmp_path: Path) -> None:
+def test_console_blocks_run(place: str, block: str, home: Path) -> None:
     for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, said = step.partition("\n")
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=tmp_path,
-            env=environment(tmp_path),
+            cwd=home,
+            env=environment(home),
             capture_output=True,
             text=True,
             check=False,
@@ -157,11 +179,11 @@ def test_console_blocks_run(place: str, block: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda told: told.partition("\n")[0])
-def test_python_blocks_run(place: str, block: str, tmp_path: Path) -> None:
+def test_python_blocks_run(place: str, block: str, home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block],
-        cwd=tmp_path,
-        env=environment(tmp_path),
+        cwd=home,
+        env=environment(home),
         capture_output=True,
         text=True,
         check=False,

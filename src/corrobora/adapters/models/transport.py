@@ -8,9 +8,11 @@ headers in Python: four times the CPU of aiohttp's, which was a fifth of the who
 
 from __future__ import annotations
 
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
+from functools import cache
 
 import aiohttp
 import httpx2
@@ -32,6 +34,12 @@ _ERRORS: tuple[tuple[type[Exception], type[httpx2.RequestError]], ...] = (
 )
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the context for all endpoints: certificates are checked, the environment is not asked."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class TooLarge(httpx2.TransportError):
     """An answer grew over its limit; the connection was closed."""
 
@@ -45,7 +53,6 @@ class ModelTransport(httpx2.AsyncBaseTransport):
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._session: aiohttp.ClientSession | None = None
-        self._trusted = httpx2.create_ssl_context(trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send the request; the body of the response is bounded."""
@@ -76,7 +83,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made in the event loop that uses it."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=self._trusted)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=_tls())
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),

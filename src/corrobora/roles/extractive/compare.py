@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.policies.conflict import ALIKE, Aspect, Difference, Statement, difference, likeness, statement
@@ -126,14 +127,18 @@ def _of_other_things(one: Fact, other: Fact) -> bool:
     """
     if one.version or other.version or one.title == other.title:
         return False
-    marked = [
-        {m.text for m in mentions(fact.title) if m.kind is not Kind.QUOTED and _CODE.search(m.text)}
-        | {match.group().lower() for match in _PERIOD.finditer(fact.title)}
-        for fact in (one, other)
-    ]
-    named = [frozenset(stems(fact.title)) for fact in (one, other)]
-    shared = len(named[0] & named[1])
-    return all(marked) and marked[0].isdisjoint(marked[1]) and 2 * shared >= min(len(named[0]), len(named[1]))
+    (marks, named), (other_marks, other_named) = _identified(one.title), _identified(other.title)
+    shared = len(named & other_named)
+    apart = marks and other_marks and marks.isdisjoint(other_marks)
+    return bool(apart) and 2 * shared >= min(len(named), len(other_named))
+
+
+@lru_cache(maxsize=10_000)  # asked for every pair of sentences, of which a title has many
+def _identified(title: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the identifiers and periods of a title, and the stems of its words."""
+    codes = {m.text for m in mentions(title) if m.kind is not Kind.QUOTED and _CODE.search(m.text)}
+    periods = {match.group().lower() for match in _PERIOD.finditer(title)}
+    return frozenset(codes | periods), frozenset(stems(title))
 
 
 def _contradiction(one: Said, other: Said) -> tuple[int, Contradiction] | None:
