@@ -113,11 +113,37 @@ def fact_id(source: SourceId, quote: str) -> FactId:
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
-def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Find `quote` in `text` with white space folded; return character offsets in `text`, or None.
+_TYPED = str.maketrans("‘’‚‛ʼ′“”„‟″«»‐‑‒–—―−", '\'\'\'\'\'\'"""""""-------')
+_UNSEEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
 
-    Folds runs of white space only: no case, no NFKC (10² must not become 102). A blank quote stands nowhere.
+
+def locate(quote: str, text: str) -> tuple[int, int] | None:
+    """Find `quote` in `text`; return character offsets in `text`, or None.
+
+    Runs of white space are one. A quote that does not stand there letter by letter may still differ by the shape of
+    quotation marks and dashes and by characters that nobody sees (safety M20), and by nothing else: no case, no NFKC
+    (10² must not become 102). A blank quote stands nowhere.
     """
+    found = _literal(quote, text)
+    if found is not None or (quote.isascii() and text.isascii()):
+        return found
+    shown, places = _typed(text)
+    found = _literal(_typed(quote)[0], shown)
+    if found is None or places is None:
+        return found
+    return places[found[0]], places[found[1] - 1] + 1
+
+
+def _typed(text: str) -> tuple[str, list[int] | None]:
+    """The text as one would type it; and, if unseen characters were left out, where each that is left stood."""
+    plain = text.translate(_TYPED)
+    if not any(letter in plain for letter in _UNSEEN):
+        return plain, None
+    places = [at for at, letter in enumerate(plain) if letter not in _UNSEEN]
+    return "".join(plain[at] for at in places), places
+
+
+def _literal(quote: str, text: str) -> tuple[int, int] | None:
     plain = quote.strip()
     words = plain.split()
     if not words:

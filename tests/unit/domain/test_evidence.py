@@ -1,4 +1,4 @@
-"""Quotes stand literally in what was read: only white space is folded, and no fact exists without its quote."""
+"""Quotes stand literally in what was read, whatever the shape of quotation marks; no fact exists without its quote."""
 
 from __future__ import annotations
 
@@ -63,12 +63,42 @@ def test_what_is_found_has_the_same_words_and_never_more(quote: str, text: str) 
     if found is not None:
         start, end = found
         assert 0 <= start < end <= len(text)
-        assert text[start:end].split() == quote.split()
+        assert typed(text[start:end]).split() == typed(quote).split()
+
+
+def typed(text: str) -> str:
+    """The text with straight quotation marks, plain dashes and nothing unseen."""
+    for shapes, plain in (("‘’‚‛ʼ′", "'"), ("“”„‟″«»", '"'), ("‐‑‒–—―−", "-"), ("\u00ad\u200b\u2060\ufeff", "")):
+        for shape in shapes:
+            text = text.replace(shape, plain)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "stands"),
+    [
+        ('the keeper\'s "log"', "It is the keeper’s “log” of 1874.", "the keeper’s “log”"),
+        ("8-12 characters", "Use 8–12 characters.", "8–12 characters"),
+        ("a memorized secret", "It is a memo\u00adrized secret.", "a memo\u00adrized secret"),
+        ("a memo\u00adrized secret", "It is a memorized secret.", "a memorized secret"),
+        ("the pond's sill", "Above\u200b the  pond’s\nsill.", "the  pond’s\nsill"),
+        ("−5 degrees", "It fell to -5 degrees.", "-5 degrees"),
+    ],
+)
+def test_m20_quotation_marks_dashes_and_unseen_characters_may_differ_and_the_stored_words_are_quoted(
+    quote: str, text: str, stands: str
+) -> None:
+    found = locate(quote, text)
+    assert found is not None
+    assert text[found[0] : found[1]] == stands
 
 
 @pytest.mark.parametrize(
     ("quote", "text"),
     [
+        ("the keeper’s log of 1875", "the keeper's log of 1874"),
+        ("the keepers log", "the keeper’s log"),
+        ("8 12 characters", "8–12 characters"),
         ("102 metres", "10² metres"),
         ("10² metres", "102 metres"),
         ("ﬁsh", "fish"),
