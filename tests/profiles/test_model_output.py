@@ -74,7 +74,9 @@ async def test_m10_full_marks_do_not_pass_what_code_refuses() -> None:
         "angles", judge=praise, synthesize=Draft("T", "# T\n\n## 1. A\n\nThe cranes weigh 987654 tonnes [S1:C1].\n")
     )
     assert "987654" not in report.markdown
-    assert json.loads(made.files["verification.json"])["overall"] == 1.0
+    stored = json.loads(made.files["verification.json"])
+    assert (stored["overall"], stored["flagged"]) == (1.0, "the judge gave full marks for everything and no reason")
+    assert any("full marks" in note for note in report.methodology.notes)
 
 
 async def test_m32_m33_calls_of_tools_are_words() -> None:

@@ -93,6 +93,12 @@ class Verdict:
         )
         return sum(scores) / len(scores)
 
+    @property
+    def suspicious(self) -> str:
+        """Why the scores say little, "" if nothing is odd: full marks for everything without a reason (safety M10)."""
+        odd = self.overall == 1.0 and not self.rationale.strip()
+        return "the judge gave full marks for everything and no reason" if odd else ""
+
 
 class Support(StrEnum):
     """What code says of one sentence against its cited quotes."""

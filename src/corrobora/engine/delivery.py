@@ -69,6 +69,8 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     cited_sources = {marker.split(":")[0] for marker in numbers}
     snapshots = await run.snapshots(tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = methodology(findings, checked, len(cited_sources), run)
+    if verdict is not None and verdict.suspicious:
+        done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
     kind, reason = outcome(findings, len(numbers), failed_searches=done.failed_searches, searches=done.searches)
     if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
         reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"

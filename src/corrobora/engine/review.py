@@ -68,6 +68,7 @@ def verification(final: Checked, verdict: Verdict, threshold: float) -> dict[str
         "overall": round(verdict.overall, 3),
         "threshold": threshold,
         "passed": verdict.overall >= threshold,
+        "flagged": verdict.suspicious,
         "token_overlap": overlap_score(final),
         "sentences_checked": len(final.checks),
     }
