@@ -149,7 +149,7 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
             "CORROBORA_SOURCES_TAVILY_URL": web.url,
             "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
         }
-        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=4.0)
+        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5)
         async with rig(database_url, settings=settings, web=partial(Web, limits=hasty)) as lab:
             found = await run(lab, server, "timed", libraries=(), providers=("tavily",))
             await good(found, lab)
