@@ -1,0 +1,33 @@
+"""One attempt to add folders to a library, for kill tests. Called as a program: `ingest_run.py URL SPACE FOLDER...`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from corrobora.adapters.readers.child import ParserChild
+from corrobora.domain.parsed import Parsed
+from corrobora.engine.ingest import Ingest, IngestReport
+from corrobora.storage.catalog import Catalog
+from corrobora.storage.database import Database
+
+
+async def add(database: Database, space: str, *folders: Path) -> list[IngestReport]:
+    """Add folders one after the other, as `corrobora library add SPACE FOLDER...` does."""
+    async with ParserChild() as child:
+
+        async def parse(data: bytes, name: str) -> Parsed:
+            return await child.parse(data, name=name)
+
+        ingest = Ingest(Catalog(database), parse)
+        return [await ingest.add(space, folder) for folder in folders]
+
+
+async def _main(url: str, space: str, *folders: str) -> None:
+    async with await Database.connect(url, size=2) as database:
+        await add(database, space, *map(Path, folders))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(*sys.argv[1:]))
