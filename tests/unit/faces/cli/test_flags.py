@@ -64,6 +64,15 @@ def test_flag_run_id_refuses_what_it_would_ignore(finished, flags):
     assert "belongs to a new run" in result.complaint
 
 
+def test_r09_a_run_that_goes_on_takes_no_other_question(finished):
+    shell, run = finished
+    (shell.folder / "q.txt").write_text("When was the ferry stopped?")
+    for other in (("When was the ferry stopped?",), ("--question-file", "q.txt")):
+        result = shell("research", "--run-id", run, *other)
+        assert result.code == 2
+        assert f"The run {run} has its question" in result.complaint
+
+
 def test_flag_min_score_counts_for_a_run_that_goes_on(filled):
     made = filled("research", *RUN, "-p", "angles", "--json", "--min-score", "0.1")
     run = json.loads(made.out)["run_id"]
