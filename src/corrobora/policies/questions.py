@@ -68,6 +68,7 @@ _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(
 _BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
 _DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
+_POSSESSIVE = re.compile(r"['’]s?$")
 _OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
 _NOVELTY = frozenset(map(stem, "new version release fixed added removed introduced bring brought".split()))
 _TOPIC_ENOUGH = 2  # topic words from which names weigh less
@@ -244,7 +245,7 @@ def spelled(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
         >>> spelled("Wird es unterstützt, und wie?", frozenset({"unterstutzt"}))
         ('unterstützt',)
     """
-    found = (raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ") for raw in question.split())
+    found = (_POSSESSIVE.sub("", raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ")) for raw in question.split())
     return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stems(word))))
 
 

@@ -6,16 +6,13 @@ quotes is always a literal piece of a passage.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.brief import SubQuestion
-from corrobora.domain.evidence import FollowUp, LinkedSource
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.answers import Asked, fit
 from corrobora.policies.answers import asked as kind_of
-from corrobora.policies.conflict import difference, statement
 from corrobora.policies.definitions import explained, explains
 from corrobora.policies.dialogue import apart
 from corrobora.policies.directness import close_together, in_short
@@ -24,6 +21,8 @@ from corrobora.policies.prose import rows_of
 from corrobora.policies.questions import anchors, every_change, expectation, of_year, weighed
 from corrobora.policies.releases import Releases, asked_releases, of_release
 from corrobora.policies.relevance import in_title, rank, rarity, weigh
+from corrobora.policies.superlatives import extreme, foremost
+from corrobora.policies.tables import cells, told
 from corrobora.policies.vocabulary import (
     Equivalence,
     aliases,
@@ -41,6 +40,7 @@ from corrobora.policies.vocabulary import (
 from corrobora.policies.words import stems
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.roles.extractive.grow import grown
+from corrobora.roles.extractive.insights import with_insights
 from corrobora.roles.extractive.lines import ASIDE, QUESTION, Line, asks, read_lines
 from corrobora.roles.extractive.speaking import Speaking, beside, preference, speaking, topical
 
@@ -49,23 +49,14 @@ QUOTES_PER_SOURCE = 16
 _NEAR_BEST, _BROAD_BEST = 0.4, 0.25  # of the best sentence's worth; less where a thing shall be explained
 _AROUND = 0.3  # what the neighbours' words count for a sentence
 _PASSED = 0.6  # of a question's worth goes to what answers it
-_CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0
 _WITH_HEADING = 400  # characters of a quote that begins with the heading above it
 _UNANCHORED = 0.6  # of its confidence stays a sentence that names nothing the question is about
 _DEFINES = 0.4
 _DEFINITIONS = 2
-_LIMITATION = re.compile(
-    r"(?i)\b(?:limitations?|future (?:work|research|studies)|further (?:research|study|work) (?:is|are)|"
-    r"remains? (?:unclear|unknown|open)|"
-    r"not (?:yet )?(?:known|addressed|covered|considered)|out of scope|open questions?)\b"
-)
-_REFERENCE = re.compile(
-    r"\[([^\[\]]{2,160})\]\((https?://[^\s()]{4,400})\)|(?<![\w(\[/])(https?://[^\s<>()\[\]\"']{4,400})"
-)
-_LINKS = 5
 _HEADING_STEMS = 5
 _TERMS = 8
 _IN_RELEASE = 0.5
+_FOREMOST = 1.5
 _ENTRY = 80  # characters of a glossary entry that only points elsewhere
 
 
@@ -103,7 +94,7 @@ def extracted(given: Excerpt) -> Extraction:
     spans = [_with_name(lines, span, named) for span in _spans(lines, chosen, kinds)]
     topics = {part.id: weighed(part.text).topic for part in asked}
     quotes = [quote for span in spans if (quote := _quote(given, lines, span, topics)) is not None]
-    return _with_insights(given, lines, tuple(_distinct(quotes)), terms)
+    return with_insights(given, lines, tuple(_distinct(quotes)), terms)
 
 
 def _aliases(
@@ -149,6 +140,9 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
         _answered(lines, worth, speaks, kind)
         if every_change(part.text):
             _below_release(given, lines, speaks, releases)
+        for at in _foremost(lines, part.text):
+            worth[at], speaks[at] = _FOREMOST * max(worth), Speaking(1.0, answers=True)
+            speaks[_heads(lines, at)] = Speaking(0.0)  # they would tell all rows
         best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
         near_best, most = (_BROAD_BEST, 2 * QUOTES_PERQUESTION) if thing else (_NEAR_BEST, QUOTES_PERQUESTION)
         fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= near_best * best]
@@ -158,6 +152,30 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
         kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]
         chosen = {at: chosen[at] for at in kept}
     return chosen
+
+
+def _foremost(lines: Sequence[Line], question: str) -> list[int]:
+    """Return the rows that have the most or the least of what is asked for, each in its own table."""
+    wanted = extreme(question)
+    if wanted is None:
+        return []
+    tables: dict[tuple[int, int], list[int]] = {}
+    for at, line in enumerate(lines):
+        if line.table >= 0:
+            tables.setdefault((line.passage, line.table), []).append(at)
+    found: list[int] = []
+    for first, *rows in tables.values():
+        head = cells(lines[first].text)
+        best = foremost([told(head, cells(lines[at].text)) for at in rows], wanted)
+        found += [rows[at] for at in sorted(best)]
+    return found
+
+
+def _heads(lines: Sequence[Line], at: int) -> int:
+    """Return the row that has the heads of a row's table."""
+    while at and (lines[at - 1].passage, lines[at - 1].table) == (lines[at].passage, lines[at].table):
+        at -= 1
+    return at
 
 
 def _placed(given: Excerpt, line: Line) -> tuple[str, ...]:
@@ -351,52 +369,3 @@ def _terms(
     ]
     again = recurring(texts, read.topic, limit=3)
     return tuple(dict.fromkeys((*found, *filed[:2], *again, *headings[:2])))[:_TERMS]
-
-
-def _with_insights(
-    given: Excerpt, lines: Sequence[Line], quotes: tuple[Quote, ...], terms: tuple[str, ...]
-) -> Extraction:
-    """Add insights under S0's four triggers only: weak claims, stated limitations, contradictions, discovery."""
-    texts = [line.text for line in lines]
-    stated = tuple(text for text in texts if _LIMITATION.search(text))[:3]
-    against = tuple(_against(given.known_facts, quotes))
-    best = max((quote.confidence for quote in quotes), default=0.0)
-    summary = " ".join(q.claim for q in sorted(quotes, key=lambda q: -q.confidence)[:2])
-    if not (given.discovery_intense or best < _CONFIDENT or stated or against):
-        return Extraction(quotes, summary, terms=terms)
-    answered = {sq for quote in quotes for sq in quote.answers if quote.confidence >= _CONFIDENT}
-    ups = tuple(
-        FollowUp(part.text, round(1 - best, 3), "the source speaks to it only in part")
-        for part in given.sub_questions
-        if part.id not in answered
-    )
-    return Extraction(
-        quotes, summary, follow_ups=ups, gaps=stated, linked=_linked(given), contradicts_known=against, terms=terms
-    )
-
-
-def _against(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
-    found: list[str] = []
-    stated = [statement(fact) for fact in known]
-    for quote in quotes:
-        own = statement(quote.claim)
-        for fact in stated:
-            differs = difference(fact, own)
-            if differs is not None:
-                found.append(f"{differs.text}: {quote.claim}")
-                break
-    return found
-
-
-def _linked(given: Excerpt) -> tuple[LinkedSource, ...]:
-    """Return the web addresses the passages point to, with the words around them."""
-    found: dict[str, LinkedSource] = {}
-    wanted = set(stems(given.question))
-    for passage in given.passages:
-        for match in _REFERENCE.finditer(passage.text):
-            address = (match.group(2) or match.group(3)).rstrip(".,;:")
-            around = plain(passage.text[max(0, match.start() - 80) : match.end() + 40])
-            if address not in found:
-                shared = len(wanted & set(stems(around))) / max(1, len(wanted))
-                found[address] = LinkedSource(address, around, round(min(1.0, 0.3 + shared), 3))
-    return tuple(sorted(found.values(), key=lambda link: (-link.priority, link.reference))[:_LINKS])

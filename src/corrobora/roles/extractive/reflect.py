@@ -63,6 +63,7 @@ _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
 _OF_THE_KIND = 0.8
+_TOLD = 4  # words of a question that one gap names
 _RICH, _HALF = 3, 0.5  # words of a topic of which one statement must say half
 _SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
 _SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
@@ -265,9 +266,9 @@ def _gaps(one: Reach) -> list[Gap]:
     if one.lacking:
         return [Gap(f"{UNSTATED} {one.lacking[0]}: {one.part.text}", one.part.id)]
     if not one.unsaid:
-        said = " and ".join(f"“{word}”" for word in one.apart)
+        said = " and ".join(f"“{word}”" for word in one.apart[:_TOLD])
         return [Gap(f"{UNSTATED} speaks of {said} together: {one.part.text}", one.part.id)]
-    said = " or ".join(f"“{word}”" for word in one.unsaid)
+    said = " or ".join(f"“{word}”" for word in one.unsaid[:_TOLD])
     return [Gap(f"{UNSAID} {said}: {one.part.text}", one.part.id)]
 
 

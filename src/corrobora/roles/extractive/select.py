@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.policies.answers import asked, fit
@@ -20,6 +20,7 @@ from corrobora.policies.questions import Weighed, anchors, every_change, expecta
 from corrobora.policies.releases import asked_releases, of_release
 from corrobora.policies.relevance import Unit, in_title, rank, rarity, weigh
 from corrobora.policies.sentences import sentences
+from corrobora.policies.superlatives import extreme, foremost
 from corrobora.policies.vocabulary import Equivalence, aliases, equivalences, filed_under, joined, read_as, spelled_out
 from corrobora.policies.words import stems
 from corrobora.roles.extractive.lines import ASIDE, QUESTION, asks, beside_the_body
@@ -94,7 +95,20 @@ def ranked(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = froze
         for fact in distinct
         if fact.id in best
     ]
-    return tuple(sorted(found, key=lambda one: (-one.worth, one.fact.id)))
+    return tuple(sorted(_foremost_first(text, found), key=lambda one: (-one.worth, one.fact.id)))
+
+
+def _foremost_first(text: str, found: Sequence[Ranked]) -> list[Ranked]:
+    """Where the most or the least is asked for, put the row that has it before all others."""
+    wanted = extreme(text)
+    rows = [piece for one in found for piece in said(one.fact).split(". ")] if wanted is not None else []
+    if wanted is None or not (best := {rows[at] for at in foremost(rows, wanted)}):
+        return list(found)
+    most = max(one.worth for one in found)
+    return [
+        replace(one, worth=one.worth + most, share=1.0, fits=True) if best & set(said(one.fact).split(". ")) else one
+        for one in found
+    ]
 
 
 def _share(topic: frozenset[str], fact: Fact, names: Mapping[str, tuple[frozenset[str], ...]]) -> float:

@@ -63,7 +63,8 @@ def test_a_word_that_no_passage_uses_is_told_as_the_question_writes_it():
     of = document(31, "Regeln", "Das Brennen wird im Buch geführt und danach von der Aufsicht gezeichnet.")
     proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
     assert any(
-        "“Wölbung” or “Mündung”" in gap.text and "No statement that was found for this uses" in gap.text for gap in proposal.gaps
+        "“Wölbung” or “Mündung”" in gap.text and "No statement that was found for this uses" in gap.text
+        for gap in proposal.gaps
     )
 
 

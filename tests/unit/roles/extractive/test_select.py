@@ -88,3 +88,13 @@ def test_the_source_that_a_question_names_by_its_file_comes_before_others():
     facts = facts_of(document(61, "Rules", text), document(62, "Rules", text), question=question, parts=asked)
     facts = tuple(replace(f, url=f"rules/{'KR-2' if f.source == 'S62' else 'KR-2.1'}.txt") for f in facts)
     assert {one.fact.source for one in ranked(question, facts)[:2]} == {"S62"}
+
+
+def test_of_a_table_the_row_with_the_most_comes_first():
+    rows = "Hall | Doors | Built\nArden | 12 | 1874\nBellow | 1,400 | 1931\nCarrow | 7 | 1790\nDunmore | 31 | 1901"
+    question = "Which hall has the most doors?"
+    asked = (SubQuestion("sq-1", question),)
+    text = f"The halls of the harbour are listed here by the guild.\n\n{rows}"
+    best = ranked(question, facts_of(document(63, "Halls", text), question=question, parts=asked))[0]
+    assert "Bellow" in said(best.fact)
+    assert "Arden" not in said(best.fact)
