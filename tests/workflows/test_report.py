@@ -38,14 +38,15 @@ class Names(dict[str, Any]):
 
 @dataclass
 class Hub:
-    """Runs of the workflow on this machine. `artifacts` holds what each run uploaded."""
+    """Runs of the workflow here. `artifacts` holds what each run uploaded, `after` what was there after each job."""
 
     base: Path
     artifacts: dict[tuple[str, str], Path] = field(default_factory=dict)
+    after: dict[str, dict[tuple[str, str], Path]] = field(default_factory=dict)
     runs: int = 0
     last: str = ""
 
-    def run(self, stop_after: str = "", **inputs: str) -> dict[str, str]:
+    def run(self, **inputs: str) -> dict[str, str]:
         """Run the jobs whose condition holds; return the result of each."""
         self.runs += 1
         number = str(self.runs)
@@ -59,8 +60,7 @@ class Hub:
             context["github"] = Names(run_id=number, workspace=str(place), token="none")
             if evaluated(job["if"], context):
                 results[name] = Names(result=self._job(job, place, context))
-            if name == stop_after:
-                break
+            self.after[name] = dict(self.artifacts)
         return {name: results[name].result for name in ORDER}
 
     def _job(self, job: Mapping[str, Any], place: Path, context: dict[str, Any]) -> str:
@@ -130,20 +130,27 @@ def filled(value: object, context: Mapping[str, Any]) -> str:
     return EXPRESSION.sub(lambda m: str(evaluated(m.group(1), context)), str(value))
 
 
-@pytest.fixture
-def hub(scratch: Path) -> Iterator[Hub]:
-    """A hub in a short folder; every server that a job left is stopped with its folder."""
+@pytest.fixture(scope="module")
+def base(scratch: Path) -> Iterator[Path]:
+    """A short folder for hubs; every server that a job left is stopped with it."""
     base = Path(tempfile.mkdtemp(prefix="hub-", dir=scratch))
     base.chmod(0o755)  # where a job runs as root, the database belongs to an account that must reach it
-    yield Hub(base)
-    for home in base.glob("*/*/.corrobora/database"):
+    yield base
+    for home in base.glob("*/*/*/.corrobora/database"):
         env = {**os.environ, "CORROBORA_HOME": str(home.parent)}
         subprocess.run([sys.executable, "-m", "corrobora", "db", "stop"], env=env, capture_output=True, check=False)
     shutil.rmtree(base, ignore_errors=True)
 
 
-def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(hub: Hub) -> None:
-    results = hub.run(question=QUESTION, library="notes")
+@pytest.fixture(scope="module")
+def whole(base: Path) -> tuple[Hub, dict[str, str]]:
+    """A hub on which the workflow was run once, and the results of its jobs."""
+    hub = Hub(base / "whole")
+    return hub, hub.run(question=QUESTION, library="notes")
+
+
+def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(whole: tuple[Hub, dict[str, str]]) -> None:
+    hub, results = whole
     assert results == dict.fromkeys(ORDER, "success"), hub.last
     report = (hub.artifacts["1", "report"] / "report.md").read_text("utf-8")
     assert "412 metres" in report
@@ -154,9 +161,13 @@ def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(hub: Hub) -> None:
     assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept at the seed's path"
 
 
-def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(hub: Hub) -> None:
-    """The first run is stopped after generation; others go on from its artifact, without a plan or a search anew."""
-    assert hub.run("generation", question=QUESTION, library="notes")["generation"] == "success", hub.last
+def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(
+    whole: tuple[Hub, dict[str, str]], base: Path
+) -> None:
+    """The first run got no further than generation; others go on from its artifact, without a plan or a search anew."""
+    first, _ = whole
+    hub = Hub(base / "later", artifacts=dict(first.after["generation"]), runs=1)
+    assert set(hub.artifacts) == {("1", "report-home"), ("1", "report-files")}
     for number, stage in enumerate(("verification", "delivery", "generation"), 2):
         results = hub.run(from_stage=stage, run_id=str(number - 1))
         at = ORDER.index(stage)
@@ -164,7 +175,8 @@ def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(hub: Hub) -
         assert "412 metres" in (hub.artifacts[str(number), "report"] / "report.md").read_text("utf-8")
 
 
-def test_s1_fr1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(hub: Hub) -> None:
+def test_s1_fr1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(base: Path) -> None:
+    hub = Hub(base / "failing")
     results = hub.run(question=QUESTION, library="nowhere/at/all")
     assert results == {"init": "failure", **dict.fromkeys(ORDER[1:], "skipped")}
     assert hub.run(from_stage="delivery", run_id="77")["delivery"] == "failure"
