@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,7 +102,7 @@ def _documents() -> dict[str, str]:
 
 
 async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
-    async def nowhere(_name: str, _text: str) -> None:
+    async def nowhere(_texts: Mapping[str, str]) -> None:
         return
 
     profile = replace(load_profile("angles"), leaves_in_turn=in_turn)

@@ -13,7 +13,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -160,8 +160,8 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
         journal = LedgerJournal(await RunJournal.open(database, writer, run, epoch), progress)
         files: dict[str, str] = {}
 
-        async def write(name: str, text: str) -> None:
-            files[name] = text
+        async def write(texts: Mapping[str, str]) -> None:
+            files.update(texts)
 
         clock = Unhurried()
         session = Session(

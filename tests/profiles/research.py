@@ -121,8 +121,8 @@ async def desk(
     clock = clock or FakeClock()
     written: dict[str, str] = {} if files is None else files
 
-    async def write(name: str, text: str) -> None:
-        written[name] = text
+    async def write(texts: Mapping[str, str]) -> None:
+        written.update(texts)
 
     async def read(name: str) -> str | None:
         return written.get(name)

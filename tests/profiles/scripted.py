@@ -167,8 +167,8 @@ def lab(
     reader = PageReader(pages, library, read_seconds, mended=mended or {})
     files: dict[str, str] = {}
 
-    async def write(name: str, text: str) -> None:
-        files[name] = text
+    async def write(texts: Mapping[str, str]) -> None:
+        files.update(texts)
 
     session = Session(
         run=RunId(journal.run),

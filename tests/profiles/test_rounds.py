@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,9 @@ def test_findings_are_written_after_every_round_not_at_the_end():
     seen: list[int] = []
     write = made.session.outside.write
 
-    async def watched(name: str, text: str) -> None:
-        await write(name, text)
-        if name == "rounds.json":
-            seen.append(len(made.json(name)))
+    async def watched(texts: Mapping[str, str]) -> None:
+        await write(texts)
+        seen.extend(len(made.json(name)) for name in texts if name == "rounds.json")
 
     made.session.outside = replace(made.session.outside, write=watched)
     done(made)

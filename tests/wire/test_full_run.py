@@ -6,7 +6,7 @@ Knows an imaginary harbour. Every run checks that each citation stands literally
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -63,7 +63,7 @@ class Nobody:
         return ""
 
 
-async def nowhere(_name: str, _text: str) -> None:
+async def nowhere(_texts: Mapping[str, str]) -> None:
     """Artifacts are files of the real engine; this run keeps none."""
 
 

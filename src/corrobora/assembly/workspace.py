@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 import signal
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,6 @@ from corrobora.storage.writer import JournalWriter
 log = logging.getLogger("corrobora")
 ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where S4's reports go as well
 _THREAD_REPORTS = ("micro-report-", "thread-completion-")
-_MEDIA = {"json": "application/json", "md": "text/markdown", "html": "text/html"}
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (DESIGN 11)
 
 
@@ -377,19 +376,22 @@ class Workspace:
 
         return read
 
-    def _writer_of(self, run: RunId, epoch: int, request: Request) -> Callable[[str, str], Awaitable[None]]:
+    def _writer_of(self, run: RunId, epoch: int, request: Request) -> Callable[[Mapping[str, str]], Awaitable[None]]:
         """Write a run's files: with the run, in its folder, and S4's reports also in `artifact_dir`, as they come."""
         folder = self.folder(run)
         wanted = dict(request.metadata).get(ARTIFACT_DIR)
         reports = RunFolder(Path(wanted)) if wanted else None
 
-        async def write(name: str, text: str) -> None:
-            content = text.encode("utf-8", "replace")
-            await asyncio.to_thread(folder.write, name, content)
-            if reports is not None and name.startswith(_THREAD_REPORTS):
-                await asyncio.to_thread(reports.write, name, content)
-            media = _MEDIA.get(name.rsplit(".", 1)[-1], "text/plain")
-            await self.runs.keep(run, epoch, Artifact(name, media, content))
+        def write_folders(files: Sequence[Artifact]) -> None:
+            for file in files:
+                folder.write(file.name, file.content)
+                if reports is not None and file.name.startswith(_THREAD_REPORTS):
+                    reports.write(file.name, file.content)
+
+        async def write(texts: Mapping[str, str]) -> None:
+            files = [Artifact.of(name, text) for name, text in texts.items()]
+            await asyncio.to_thread(write_folders, files)
+            await self.runs.keep(run, epoch, files)
 
         return write
 

@@ -19,7 +19,7 @@ from corrobora.engine.page import html
 from corrobora.engine.render import citations, markdown, methodology_section, numbered, outcome
 from corrobora.engine.review import cited, overlap_score, supported
 from corrobora.engine.roundfiles import last_badge
-from corrobora.engine.session import Session
+from corrobora.engine.session import Session, json_text
 from corrobora.engine.subagents import cost_estimate
 from corrobora.engine.verify import Checked
 from corrobora.policies.form import formed
@@ -90,7 +90,7 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     )
     text = markdown(report, body, numbers) if numbers else ""
     report = replace(report, markdown=text)
-    await _files(report, run)
+    await run.outside.write(_files(report, run))
     await remembered(findings, run)
     totals = {
         "outcome": kind,
@@ -125,17 +125,21 @@ def _disputed(findings: Findings) -> list[Fact]:
     return [facts[i] for c in findings.contradictions for i in (c.a, c.b) if c.a in facts and c.b in facts]
 
 
-async def _files(report: Report, run: Session) -> None:
+def _files(report: Report, run: Session) -> dict[str, str]:
+    """The files of a finished run by their names; they are written together."""
     wanted = run.profile.artifacts
     leaves = list(threads(report.findings))
+    files: dict[str, str] = {}
     if "subagents" in wanted:
-        usage = report.methodology.usage
-        await run.artifact_json("cost_estimate.json", cost_estimate(leaves, usage, report.methodology.seconds))
+        bill = cost_estimate(leaves, report.methodology.usage, report.methodology.seconds)
+        files["cost_estimate.json"] = json_text(bill)
     if "completion" in wanted:
         for leaf in (each for each in leaves if each.rounds or each.failed):  # a scout pursues no thread
-            await run.artifact(*completion_report(leaf, leaf.max_rounds or run.profile.max_rounds))
+            name, text = completion_report(leaf, leaf.max_rounds or run.profile.max_rounds)
+            files[name] = text
     if "phase_state" in wanted:
         for leaf in leaves:
+            place = "" if leaf is leaves[0] else "-" + leaf.path.replace("/", "-")
             state = phase_state(
                 leaf.rounds,
                 leaf.sub_questions,
@@ -143,11 +147,10 @@ async def _files(report: Report, run: Session) -> None:
                 allowance=run.budget.allowance,
                 started_at=run.started_at,
             )
-            await run.artifact_json(
-                f"phase_state{'' if leaf is leaves[0] else '-' + leaf.path.replace('/', '-')}.json", state
-            )
-    await run.artifact("report.json", encode(Report, report))
-    await run.artifact("report.md", report.markdown or nothing(report))
+            files[f"phase_state{place}.json"] = json_text(state)
+    files["report.json"] = encode(Report, report)
+    files["report.md"] = report.markdown or nothing(report)
     if report.markdown:
-        await run.artifact("report.html", html(report))
-    await run.artifact_json("methodology.json", asdict(report.methodology))
+        files["report.html"] = html(report)
+    files["methodology.json"] = json_text(asdict(report.methodology))
+    return files

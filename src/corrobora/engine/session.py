@@ -70,7 +70,7 @@ class Outside:
     journal: Journal
     clock: Clock
     human: Human
-    write: Callable[[str, str], Awaitable[None]]  # name and text of an artifact
+    write: Callable[[Mapping[str, str]], Awaitable[None]]  # texts of artifacts by their names, written together
     read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
 
@@ -338,11 +338,11 @@ class Session:
 
     async def artifact(self, name: str, text: str) -> None:
         """Write one file of the run."""
-        await self.outside.write(name, text)
+        await self.outside.write({name: text})
 
     async def artifact_json(self, name: str, value: object) -> None:
         """Write one JSON file of the run."""
-        await self.outside.write(name, to_json(value, indent=2, fallback=str).decode() + "\n")
+        await self.outside.write({name: json_text(value)})
 
     def tell(
         self,
@@ -356,6 +356,11 @@ class Session:
         """Append an event; told once per run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
         self.journal.tell(Event(kind, key, path, number, data))
+
+
+def json_text(value: object) -> str:
+    """Return `value` as the text of a JSON file."""
+    return to_json(value, indent=2, fallback=str).decode() + "\n"
 
 
 @contextmanager

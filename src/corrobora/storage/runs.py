@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import LiteralString
+from typing import LiteralString, Self
 
 from psycopg.rows import TupleRow
 from pydantic import TypeAdapter, ValidationError
@@ -63,6 +63,14 @@ class Artifact:
     name: str
     media_type: str
     content: bytes
+
+    @classmethod
+    def of(cls, name: str, text: str) -> Self:
+        """Make the file of a text; the end of its name says of what kind it is."""
+        return cls(name, _MEDIA.get(name.rsplit(".", 1)[-1], "text/plain"), text.encode("utf-8", "replace"))
+
+
+_MEDIA = {"json": "application/json", "md": "text/markdown", "html": "text/html"}
 
 
 def new_run_id() -> RunId:
@@ -209,28 +217,36 @@ class Runs:
         rows = await self._database.rows("SELECT topic, answer FROM run_answer WHERE run = %s", [run])
         return dict(rows)
 
-    async def keep(self, run: str, epoch: int, artifact: Artifact) -> None:
-        """Store a file of the run, replacing one of the same name.
+    async def keep(self, run: str, epoch: int, files: Sequence[Artifact]) -> None:
+        """Store files of the run together, replacing those of the same names.
 
         Raises:
-            UserError: the file is larger than 64 MB.
+            UserError: a file is larger than 64 MB.
             Stale: a newer attempt owns the run.
         """
-        if len(artifact.content) > _MAX_ARTIFACT_BYTES:
-            raise UserError(
-                "artifact_too_large",
-                f"{artifact.name} has {len(artifact.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are kept.",
-            )
-        digest = blake2b(artifact.content, digest_size=16).digest()
+        for file in files:
+            if len(file.content) > _MAX_ARTIFACT_BYTES:
+                raise UserError(
+                    "artifact_too_large",
+                    f"{file.name} has {len(file.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are kept.",
+                )
         changed = await self._database.run(
             """INSERT INTO run_artifact (run, name, media_type, digest, bytes)
-            SELECT id, %s, %s, %s, %s FROM runs WHERE id = %s AND epoch = %s
+            SELECT r.id, f.* FROM runs r, unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[]) AS f
+            WHERE r.id = %b AND r.epoch = %b
             ON CONFLICT (run, name) DO UPDATE SET media_type = excluded.media_type, digest = excluded.digest,
                 bytes = excluded.bytes, at = clock_timestamp()""",
-            [artifact.name, artifact.media_type, digest, artifact.content, run, epoch],
-            where="storing a file of a run",
+            [
+                [file.name for file in files],
+                [file.media_type for file in files],
+                [blake2b(file.content, digest_size=16).digest() for file in files],
+                [file.content for file in files],
+                run,
+                epoch,
+            ],
+            where="storing files of a run",
         )
-        if not changed:
+        if changed < len(files):
             raise Stale(f"A newer attempt owns run {run}.")
 
     async def artifact(self, run: str, name: str) -> Artifact | None:

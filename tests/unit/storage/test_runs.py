@@ -91,14 +91,17 @@ async def test_files_of_a_run_are_kept_replaced_and_checked(database: Database) 
     run = await runs.create(Request("Which?"))
     epoch = await runs.claim(run, "test")
     assert epoch == 1
-    await runs.keep(run, epoch, Artifact("report.md", "text/markdown", b"# Old"))
-    await runs.keep(run, epoch, Artifact("report.md", "text/markdown", b"# New"))
+    await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"# Old")])
+    await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"# New")])
     assert await runs.artifact(run, "report.md") == Artifact("report.md", "text/markdown", b"# New")
-    assert await runs.artifacts(run) == ["report.md"]
+    page = Artifact("report.html", "text/html", b"<p>")
+    await runs.keep(run, epoch, [page, Artifact("report.md", "text/markdown", b"# Newest")])
+    assert await runs.artifact(run, "report.html") == page
+    assert await runs.artifacts(run) == ["report.html", "report.md"]
     assert await runs.artifact(run, "../report.md") is None
     await database.run("UPDATE run_artifact SET bytes = '# Now'::bytea")
     with pytest.raises(JournalError, match="checksum"):
         await runs.artifact(run, "report.md")
     await runs.claim(run, "newer")
     with pytest.raises(Stale):
-        await runs.keep(run, epoch, Artifact("report.md", "text/markdown", b""))
+        await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"")])
