@@ -23,6 +23,7 @@ from corrobora.assembly.ingesting import Ingested, Progress, ingest
 from corrobora.assembly.models import Models
 from corrobora.assembly.outside import allowance, analysts, embedder, readers, searches
 from corrobora.assembly.people import PLAN, RETRY, UNTIL, YES, StoredHuman, SystemClock, paused_at
+from corrobora.assembly.reports import ARTIFACT_DIR, ThreadReports
 from corrobora.assembly.web import RATES, Web, check_sources, web_searches
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, NoEvidence, Stale, UserError
@@ -56,8 +57,6 @@ from corrobora.storage.schedules import Schedules
 from corrobora.storage.writer import JournalWriter
 
 log = logging.getLogger("corrobora")
-ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where S4's reports go as well
-_THREAD_REPORTS = ("micro-report-", "thread-completion-")
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (DESIGN 11)
 
 
@@ -380,12 +379,12 @@ class Workspace:
         """Write a run's files: with the run, in its folder, and S4's reports also in `artifact_dir`, as they come."""
         folder = self.folder(run)
         wanted = dict(request.metadata).get(ARTIFACT_DIR)
-        reports = RunFolder(Path(wanted)) if wanted else None
+        reports = ThreadReports(Path(wanted)) if wanted else None
 
         def write_folders(files: Sequence[Artifact]) -> None:
             for file in files:
                 folder.write(file.name, file.content)
-                if reports is not None and file.name.startswith(_THREAD_REPORTS):
+                if reports is not None:
                     reports.write(file.name, file.content)
 
         async def write(texts: Mapping[str, str]) -> None:

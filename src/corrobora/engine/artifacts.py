@@ -5,6 +5,7 @@ Knows S4's micro-reports and completion report, as text, and how files are named
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -16,6 +17,8 @@ from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadSt
 from corrobora.policies.convergence import reason
 from corrobora.policies.disambiguation import candidates
 from corrobora.policies.plateau import saturation_of
+
+_YAML_WORDS = frozenset("yes no on off true false null y n".split())  # that YAML takes for something else
 
 
 def slug(name: str, *, limit: int = 48) -> str:
@@ -37,6 +40,18 @@ def thread_name(title: str, path: str) -> str:
     """
     place = path.removeprefix("root").strip("/").replace("/", "-").replace("~", ".")
     return f"{slug(title)}-{place}" if place else slug(title)
+
+
+def scalar(text: str) -> str:
+    """A name as the value of a front matter: as it is where every reader of YAML takes it for a text, else quoted.
+
+    Example:
+        >>> scalar("Tide Mills"), scalar("Mills: a survey")
+        ('Tide Mills', '"Mills: a survey"')
+    """
+    flat = " ".join(text.split())
+    plain = re.fullmatch(r"[^\W\d_][\w .,()/+-]*[\w)]", flat) and flat.lower() not in _YAML_WORDS
+    return flat if plain else json.dumps(flat, ensure_ascii=False)
 
 
 def cell(text: str, limit: int = 300) -> str:
@@ -71,7 +86,7 @@ def micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
     unverified = facts and all(f.grade is Grade.UNVERIFIED for f in facts)
     flag = " All facts of this round are UNVERIFIED: none answers a sub-question." if unverified else ""
     text = f"""---
-thread: {thread.title}
+thread: {scalar(thread.title)}
 round: {last.number}
 strategy_phase: {last.phase}
 timestamp: {timestamp}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Intent, Round, StopReason
-from corrobora.engine.artifacts import cell, completion_report, slug, table, thread_name
+from corrobora.engine.artifacts import cell, completion_report, scalar, slug, table, thread_name
 
 
 @given(st.text(max_size=200))
@@ -65,3 +67,27 @@ def test_s4_a_gap_tells_how_many_rounds_looked_for_it() -> None:
     _, text = completion_report(Findings("root", "Tide Mills", gaps=gaps, rounds=rounds), 5)
     assert "| Who built it? | not stated in what was read | 2 |" in text
     assert "| What else? | not stated in what was read | 3 |" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Tide Mills",
+        "Mills: a survey",
+        "# Mills",
+        "- Mills",
+        "no",
+        "2024",
+        "1.0",
+        "[mills]",
+        'The "old" mill',
+        "Mühle im Tal",
+        "a",
+    ],
+)
+def test_s4_the_front_matter_of_a_micro_report_can_be_read_by_yaml(name: str) -> None:
+    assert yaml.safe_load(f"thread: {scalar(name)}\n") == {"thread": name}
+
+
+def test_s4_a_plain_name_stands_in_the_front_matter_as_it_is() -> None:
+    assert scalar("Oldby Towers") == "Oldby Towers"

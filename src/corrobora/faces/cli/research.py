@@ -126,7 +126,9 @@ def shown_options(command: F) -> F:
 @click.option("-t", "--time", metavar="N|unlimited", help=f"{MINUTES_FORMS.capitalize()}.")
 @click.option("--deep", is_flag=True, help="More rounds (7 instead of 3).")
 @click.option("--max-rounds", "--max-iterations", metavar="N", help="Rounds of each thread.")
-@click.option("--angles", "--agents", metavar="N|dynamic", help="Sub-agents: 1 to 7, or invented for the question.")
+@click.option(
+    "--angles", "--agents", metavar="N|dynamic", help="At most N sub-agents (1 to 7), or as many as are invented."
+)
 @click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--plan", type=_FILE, metavar="FILE", help="Suggest this plan (JSON).")
