@@ -85,6 +85,10 @@ _OPENS_NOUN = (
     r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?(?: \w+){0,2}? "
 )
 _NOUN = tuple((re.compile(rf"{_OPENS_NOUN}(?:{nouns})\b"), kinds) for nouns, kinds in _NOUNS)
+_CHANGED = tuple(
+    (re.compile(rf"\b(?:{nouns})(?: \w+){{0,2}}? (?:chang|differ|evolv|develop|grow|grew|rise|rose|fall|fell)"), kinds)
+    for nouns, kinds in _NOUNS[:6]
+)
 _PERSON = re.compile(r"\b(?:who|whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b")
 _DEFINES = re.compile(
     r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
@@ -193,7 +197,7 @@ def asked(question: str) -> Asked:
         born = duty and Wants.AGE in kinds  # how old something must be is no date
         return Asked(frozenset(kinds) - {Wants.DATE} if born else frozenset(kinds), duty, named=own)
     defined = _DEFINES.match(folded)
-    for pattern, kinds in _NOUN:
+    for pattern, kinds in (*_NOUN, *_CHANGED):
         if pattern.search(folded) is not None:
             return Asked(frozenset(kinds), duty, named=own)
     return _by_question_word(folded, defined, own, duty=duty)

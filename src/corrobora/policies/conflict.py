@@ -224,7 +224,7 @@ def _wording(a: Statement, b: Statement) -> Difference | None:
         return None
     if stem(fold(before[-1].strip(".,;:"))) == "" or stem(fold(after[-1].strip(".,;:"))) == "":
         return None  # it ends in a function word: a turn of phrase, not a term
-    first, second = " ".join(before).strip(".,;:"), " ".join(after).strip(".,;:")
+    first, second = (" ".join(said).strip('.,;:"“”‘’()') for said in (before, after))
     if {stem(w) for w in words(first)} == {stem(w) for w in words(second)} or _DIGIT.search(first + second):
         return None
     if fold(first).startswith(fold(second)) or fold(second).startswith(fold(first)):  # "Section" and "Sec"

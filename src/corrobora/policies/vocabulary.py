@@ -201,14 +201,38 @@ def filed_under(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[
 
 
 def read_as(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
-    """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it)."""
+    """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it).
+
+    Each stands behind the name that says it, so that it is as near to the other words as that is.
+
+    Example:
+        >>> read_as(("thermal", "chamber", "open"), {"kiln": (frozenset({"thermal", "chamber"}),)})
+        ('thermal', 'chamber', 'kiln', 'open')
+    """
     held = frozenset(own)
-    added = tuple(
-        term
-        for term, others in other_names.items()
-        if term not in held and any(len(held & name) >= max(1, (2 * len(name) + 2) // 3) for name in others)
-    )
-    return (*own, *added)
+    said: dict[int, list[str]] = {}
+    for term, others in other_names.items():
+        if term in held:
+            continue
+        name = next((each for each in others if len(held & each) >= max(1, (2 * len(each) + 2) // 3)), None)
+        if name is not None:
+            said.setdefault(_end(own, name), []).append(term)
+    if not said:
+        return own
+    return tuple(term for at, each in enumerate(own) for term in (each, *said.get(at, ())))
+
+
+def _end(own: Sequence[str], name: frozenset[str]) -> int:
+    """Return where the words of a name stand closest together first: the place of the last of them."""
+    places = [at for at, each in enumerate(own) if each in name]
+    least = min(len(name), len(set(own) & name))
+    spans = [
+        (last - first, last)
+        for n, first in enumerate(places)
+        for last in places[n : n + 2 * least]
+        if len(set(own[first : last + 1]) & name) == least
+    ]
+    return min(spans)[1]
 
 
 def wider(text: str, wanted: frozenset[str]) -> tuple[str, ...]:

@@ -51,6 +51,8 @@ def test_words_to_search_with():
 
 
 def test_kinds_are_read_from_the_words():
+    assert asked("How did the rules on lamp size change between the editions?").quantified
+    assert not asked("How did the rules on lamps change between the editions?").quantified
     assert asked("What percentage of nests failed?").kinds == {Wants.SHARE, Wants.AMOUNT}
     assert asked("Is smoking permitted on deck?").permission
 

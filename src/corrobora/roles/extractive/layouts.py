@@ -54,6 +54,7 @@ class Page:
     words_max: int
     pair_mark: str = "### {}"  # how a pair of differing statements is headed
     compares: bool = False  # the question asks for a change or a difference
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])  # a question, and what was not found of it
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])  # a question, and why no statement answers it
     printed: set[str] = field(default_factory=set[str])  # sentences of the page so far: none stands twice
 
@@ -236,7 +237,8 @@ def by_questions(page: Page) -> str:
         elif section.facts and not alone and section.title != FURTHER:
             blocks.append([f"## {title}", "", f"{phrases.ABOVE}."])
         elif not section.had_facts:
-            blocks.append([f"## {title}", "", f"{phrases.NO_EVIDENCE} for this."])
+            none = page.reasons.get(section.asked, f"{phrases.NO_EVIDENCE} for this")
+            blocks.append([f"## {title}", "", f"{none}."])
     return _joined([*blocks, _open(page, sections=False)])
 
 

@@ -7,7 +7,7 @@ only; where there is no evidence it says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.brief import SubQuestion
@@ -67,7 +67,7 @@ def written(given: Material) -> Draft:
     factoid = _factoid(given) and not given.words_min
     if factoid:
         most = min(most, _FACTOID_WORDS)
-    rows = _rows(given, facts)
+    rows, reasons = _rows(given, facts), _reasons(given)
     differing = frozenset(fact for row in rows for fact in (row.a, row.b))
     orders = [_ordered(plot, differing, factoid=factoid) for plot in plots]
     if expectation(given.question).comparison:
@@ -89,7 +89,8 @@ def written(given: Material) -> Draft:
         words_max=most,
         pair_mark="**{}**" if given.purpose == "summary" else "### {}",
         compares=expectation(given.question).comparison,
-        unstated=_unstated(given, facts),
+        reasons=reasons,
+        unstated=_unstated(reasons, facts),
     )
     if given.purpose == "summary":
         return Draft(page.title, summary(page))
@@ -102,20 +103,27 @@ def written(given: Material) -> Draft:
             return Draft(page.title, by_questions(page))
 
 
-def _unstated(given: Material, facts: Sequence[Fact]) -> dict[str, str]:
-    """Say for each sub-question why no statement answers it, where a gap of it says so.
-
-    A word that no passage uses may be said by another, and a side of a comparison is no answer: neither tells enough.
-    """
+def _reasons(given: Material) -> dict[str, str]:
+    """Say for each sub-question what was not found, in the words of its first gap."""
     found: dict[str, str] = {}
     for gap in given.gaps:
         part = next((part for part in given.sub_questions if part.id == gap.target), None)
         reason = gap.text.removesuffix(f": {part.text}") if part is not None else ""
-        if part is None or reason == gap.text or not phrases.near_only(reason):
-            continue
-        if not reason.startswith(phrases.UNSAID) or _hardly_said(part.text, facts):
+        if part is not None and reason != gap.text and phrases.near_only(reason):
             found.setdefault(part.text, reason)
     return found
+
+
+def _unstated(reasons: Mapping[str, str], facts: Sequence[Fact]) -> dict[str, str]:
+    """Keep the reasons for which no statement answers a sub-question.
+
+    A word that no statement uses may be said by another, and a side of a comparison is no answer: neither tells enough.
+    """
+    return {
+        asked: reason
+        for asked, reason in reasons.items()
+        if not reason.startswith(phrases.UNSAID) or _hardly_said(asked, facts)
+    }
 
 
 def _hardly_said(asked: str, facts: Sequence[Fact]) -> bool:

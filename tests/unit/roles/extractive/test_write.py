@@ -151,3 +151,14 @@ def test_of_several_questions_the_one_without_an_answer_says_so_under_its_headin
     facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
     body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
     assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
+
+
+def test_a_part_without_statements_says_which_word_none_uses():
+    asked = (
+        SubQuestion("sq-1", "How did the rules on kiln opening change?"),
+        SubQuestion("sq-2", "How did the rules on kiln rotation change?"),
+    )
+    gap = Gap(f"No statement that was found for this uses “rotation”: {asked[1].text}", "sq-2")
+    body = play(synthesize, material(asked=asked, gaps=(gap,), layout="questions")).body
+    section = body.split("## How did the rules on kiln rotation change\n\n")[1]
+    assert section.startswith("No statement that was found for this uses “rotation”.")
