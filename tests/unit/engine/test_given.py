@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.engine.given import read_thread
+from corrobora.engine.given import _TABLES, read_thread
 
 GOOD = """
 round_budget = 4
@@ -61,3 +63,20 @@ def test_what_is_wrong_is_named(change: tuple[str, str], named: str) -> None:
         read_thread(GOOD.replace(*change))
     assert caught.value.code in ("thread_field", "thread_syntax")
     assert caught.value.exit_code == 2
+
+
+def test_s4_the_thread_of_the_guide_can_be_read_field_by_field() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "guides" / "threads.md").read_text(encoding="utf-8")
+    given = read_thread(page.partition("```toml\n")[2].partition("```")[0])
+    assert (given.name, given.round_budget, given.artifact_dir) == ("Memorized secrets", 6, "reports")
+    assert [part.id for part in given.brief.sub_questions] == ["SQ-1", "SQ-length"]
+    assert (given.brief.focus.since, given.brief.focus.until, given.brief.focus.domains) == (
+        2017,
+        2024,
+        ("authentication",),
+    )
+    assert given.source_strategy == ("SURVEY", "EXTRACT", "DIVERSIFY", "VERIFY")
+    named = {line.split("=")[0].strip() for line in page.splitlines() if " = " in line}
+    assert {name for fields in _TABLES.values() for name in fields} - {"thread", "brief"} <= named, (
+        "every field is shown"
+    )

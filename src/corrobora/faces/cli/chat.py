@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId
 from corrobora.faces.cli.delivery import resume_here
-from corrobora.faces.cli.options import library_option, open_settings, profile_option, provider_option
+from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.research import Shown, as_unsaid, request_of, run_flags, shown_options, wanted_of
 from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import is_terminal, one_line, safe, tell
@@ -49,7 +49,7 @@ class Said(Shown):
 @library_option
 @provider_option
 @profile_option(default="tree")
-@click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
+@model_option
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")
 @click.option(

@@ -13,9 +13,9 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.faces.cli.asked import field_flags, setting_flags
+from corrobora.faces.cli.asked import field_flags, model_flags, setting_flags
 from corrobora.faces.cli.delivery import Wanted, research_here
-from corrobora.faces.cli.options import library_option, open_settings, profile_option, provider_option
+from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
 from corrobora.faces.question import Question
 from corrobora.settings import Settings
@@ -32,6 +32,7 @@ class Given(Shown):
     library: tuple[str, ...]
     provider: tuple[str, ...]
     profile: str
+    model: tuple[str, ...]
     fields: tuple[str, ...]
 
 
@@ -40,6 +41,7 @@ class Given(Shown):
 @library_option
 @provider_option
 @profile_option(default="triplet")
+@model_option
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @shown_options
 def investigate(**flags: Unpack[Given]) -> int:
@@ -48,8 +50,13 @@ def investigate(**flags: Unpack[Given]) -> int:
     One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
     asked anything.
     """
+    models = {f"models.{tier}": (model, "--model") for tier, model in model_flags(flags["model"]).items()}
     own = setting_flags(
-        {"sources.libraries": (flags["library"], "--library"), "sources.providers": (flags["provider"], "--provider")}
+        {
+            "sources.libraries": (flags["library"], "--library"),
+            "sources.providers": (flags["provider"], "--provider"),
+            **models,
+        }
     )
     settings = open_settings(flags["config_file"], shown_flags(flags) | own)
     wanted: Wanted = replace(wanted_of(flags, settings), may_ask=False)
@@ -62,11 +69,12 @@ def request_of(flags: Given, settings: Settings) -> Request:
 
     text = read_small_file(flags["thread"], limit=_MAX_BYTES, what="The thread file")
     given = read_thread(text)
-    if not settings.libraries and not settings.providers:
+    pages = tuple(source for source in given.sources if "://" in source)
+    if not settings.libraries and not settings.providers and not pages:
         raise UserError(
             "sources_missing",
             "There is nothing to search: no library and no web provider is named.",
-            next_step="Name one: --library FOLDER, or --provider tavily.",
+            next_step="Name one: --library FOLDER, --provider tavily, or sources in the thread file.",
         )
     for name in settings.providers:
         settings.key(name).reveal()  # a missing key is said before a run is made
@@ -80,6 +88,7 @@ def request_of(flags: Given, settings: Settings) -> Request:
         overrides=overrides_of(settings, field_flags(flags["fields"])),
         libraries=settings.libraries,
         providers=settings.providers,
+        sources=pages,
         models=tuple(sorted(settings.models.items())),
         authorized="policy",
         thread_file=text,

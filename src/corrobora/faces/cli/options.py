@@ -42,6 +42,9 @@ provider_option = click.option(
     metavar="NAME",
     help="Search the web with this provider.",
 )
+model_option = click.option(
+    "-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 

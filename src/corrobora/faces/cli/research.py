@@ -27,7 +27,14 @@ from corrobora.faces.cli.asked import (
 )
 from corrobora.faces.cli.completion import displays
 from corrobora.faces.cli.delivery import Wanted, research_here, resume_here
-from corrobora.faces.cli.options import config_option, library_option, open_settings, profile_option, provider_option
+from corrobora.faces.cli.options import (
+    config_option,
+    library_option,
+    model_option,
+    open_settings,
+    profile_option,
+    provider_option,
+)
 from corrobora.faces.cli.target import check_target
 from corrobora.faces.cli.workspace import checked_run
 from corrobora.faces.question import Question
@@ -129,7 +136,7 @@ def shown_options(command: F) -> F:
 @click.option(
     "--angles", "--agents", metavar="N|dynamic", help="At most N sub-agents (1 to 7), or as many as are invented."
 )
-@click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
+@model_option
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--plan", type=_FILE, metavar="FILE", help="Suggest this plan (JSON).")
 @click.option("--plan-only", is_flag=True, help="Print the plan and stop.")

@@ -69,3 +69,17 @@ def test_s3_a_run_that_does_not_pause_cannot_be_steered(finished):
     result = shell("steer", run, "anything")
     assert result.code == 2
     assert "does not pause" in result.complaint
+
+
+def test_s4_investigate_takes_a_model_and_reads_the_pages_that_its_thread_names(filled):
+    (filled.folder / "thread.toml").write_text(THREAD)
+    refused = filled("investigate", "thread.toml", "-l", "docs", "-m", "nobody:x")
+    assert refused.code == 2
+    assert "nobody" in refused.complaint
+    (filled.folder / "thread.toml").write_text(
+        THREAD.replace("subjects", 'sources = ["http://127.0.0.1:9/bridge"]\nsubjects')
+    )
+    result = filled("investigate", "thread.toml", "--display", "jsonl")
+    reads = [event for line in result.out.splitlines() if (event := json.loads(line)).get("type") == "read"]
+    assert {event["data"]["outcome"] for event in reads} == {"refused"}, "it was tried, and is private"
+    assert result.code == 6
