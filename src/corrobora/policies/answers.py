@@ -117,7 +117,8 @@ _PERMITS = re.compile(
     r"(?:used?|shared?|open|enter|apply)\b"
 )
 _PERMISSION = re.compile(
-    r"(?i)\b(?:may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|"
+    r"(?i)\b(?:no (?:\w+ ){1,3}?(?:shall|may|can|must)|"
+    r"may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|"
     r"possible)|"
     r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
     r"unless|except)\b"

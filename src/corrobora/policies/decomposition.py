@@ -22,6 +22,8 @@ _CONTRAST = re.compile(
     r"(?i)[,;]\s+(?:while|whereas|but|yet)\s+|;\s+(?:and\s+)?|,\s+and\s+(?:then\s+)?(?=(?:do|does|did|is|are|was|were|has|have)\s)"
 )
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
+_ALONE = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
+_ASKED = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
 _ANAPHOR = re.compile(r"(?i)\b(that|this|it|they|them|those|these|its|their|he|she|his|her)\b")
 _ADJECTIVE = (
     "able",
@@ -114,6 +116,8 @@ def _completed(fragment: str, main: str) -> str:
     body = main.rstrip("?. ")
     if re.match(rf"(?i)(?:{_AUX})\b", body):
         return f"{opened.rstrip('?')} {body[0].lower()}{body[1:]}?"
+    if _ALONE.match(fragment) and (asked := _ASKED.match(body)):  # "When was it built, and by whom?"
+        return f"{opened.rstrip('? ')} {asked.group(1)}?"
     return f"{opened} ({body})"
 
 

@@ -27,6 +27,7 @@ from corrobora.policies.answers import Wants, asked, fit, spoken
         ("What is the largest size of a tray?", "Trays go up to 2147483 or less.", "Trays of 1998 are gone."),
         ("How many trays can a kiln hold?", "The limit of trays is 64.", "A kiln has 2 doors and holds trays."),
         ("How old must a keeper be?", "He must be of the age of thirty five years.", "He must serve four years."),
+        ("Can a keeper serve twice?", "No keeper shall serve more than once.", "A keeper shall serve the hall."),
         ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
     ],
 )

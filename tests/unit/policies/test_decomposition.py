@@ -62,3 +62,8 @@ def test_there_is_always_one_part_and_never_too_many(text, limit):
 @pytest.mark.parametrize("hostile", ["a, " * 6_000, "and what " * 2_000, "what, " * 3_000, "x and " * 3_000])
 def test_hostile_questions_are_split_to_the_end(hostile):
     assert parts(hostile[:20_000])
+
+
+def test_a_second_question_word_asks_the_same_of_the_same():
+    assert parts("When was the hall built and by whom?") == ("When was the hall built?", "By whom was the hall built?")
+    assert parts("Where was it sold, and why?")[1] == "Why was it sold?"

@@ -247,7 +247,8 @@ def _ordered(plot: Plot, differing: frozenset[str], *, factoid: bool) -> tuple[R
     fullest = max(one.share for one in order)
     fitting = any(one.fits for one in order)
     full = [one for one in order if one.share >= _AS_FULLY * fullest and (one.fits or not fitting)]
-    full = full or [one for one in order if one.share >= _HALF_AS_FULLY * fullest and one.fits]
+    if asked(plot.asked).quantified:  # a number is the answer, however much else a sentence holds
+        full = full or [one for one in order if one.share >= _HALF_AS_FULLY * fullest and one.fits]
     best = order[0]
     if best not in full and (best.fits or not full):  # a better statement of another kind is beside the point
         full.insert(0, best)

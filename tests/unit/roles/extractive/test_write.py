@@ -162,3 +162,14 @@ def test_a_part_without_statements_says_which_word_none_uses():
     body = play(synthesize, material(asked=asked, gaps=(gap,), layout="questions")).body
     section = body.split("## How did the rules on kiln rotation change\n\n")[1]
     assert section.startswith("No statement that was found for this uses “rotation”.")
+
+
+def test_a_number_answers_though_another_sentence_holds_more_words():
+    asked = (SubQuestion("sq-1", "What is the maximum size of a tray or a lid?"),)
+    text = (
+        "The maximum size of a tray or a lid can be lowered by the keeper at any time. "
+        "The hall only supports a tray or lid up to 2147483 or less."
+    )
+    facts = facts_of(document(43, "Trays", text), question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, layout="questions")).body
+    assert "2147483" in body.split("## Key statements\n\n- ")[1].split("\n")[0]
