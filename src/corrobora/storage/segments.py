@@ -271,8 +271,12 @@ async def _members(connection: Connection, segs: Sequence[int]) -> _Members:
 async def _living(connection: Connection, space: int, span: tuple[int, int]) -> NDArray[np.bool_]:
     """Mark the passages of a span that still exist."""
     async with connection.cursor(binary=True) as cursor:
-        await cursor.execute("select id from passage where space = %s and id between %s and %s", (space, *span))
-        ids = np.array([row[0] for row in await cursor.fetchall()], np.int64)
+        await cursor.execute(
+            "select string_agg(int4send(id), '') from passage where space = %s and id between %s and %s", (space, *span)
+        )
+        row = await cursor.fetchone()
+    found: bytes = (row[0] if row else None) or b""
+    ids = np.frombuffer(found, ">i4")
     living = np.zeros(span[1] - span[0] + 1, np.bool_)
     living[ids - span[0]] = True
     return living
