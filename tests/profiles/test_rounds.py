@@ -146,6 +146,37 @@ def test_state_schema_the_findings_are_those_of_the_seed(whole: tuple[Lab, Repor
         assert all(set(result) >= {"title", "url", "content", "provider"} for result in found["results"])
 
 
+def test_state_schema_rounds_and_iterative_complete_are_those_of_the_seed(whole: tuple[Lab, Report]):
+    made, _ = whole
+    state = made.json("research_state.json")
+    assert list(state) == ["currentRound", "researchComplete", "research"]
+    assert (state["currentRound"], state["researchComplete"]) == (3, True)
+    research = state["research"]
+    assert research["iterativeComplete"] is True
+    assert [list(each) for each in research["rounds"]] == [
+        ["round", "queries", "sourcesFound", "reasoning", "gaps"]
+    ] * 3
+    assert research["queries"] == [query for each in research["rounds"] for query in each["queries"]]
+    found = {result["url"] for each in made.json("rounds.json") for result in each["results"]}
+    assert set(research["finalSources"]) == found
+
+
+def test_state_says_that_the_rounds_are_done_before_it_says_that_the_research_is():
+    made = small()
+    seen: list[tuple[int, bool, bool]] = []
+    write = made.session.outside.write
+
+    async def watched(texts: Mapping[str, str]) -> None:
+        await write(texts)
+        if "research_state.json" in texts:
+            state = made.json("research_state.json")
+            seen.append((state["currentRound"], state["research"]["iterativeComplete"], state["researchComplete"]))
+
+    made.session.outside = replace(made.session.outside, write=watched)
+    done(made)
+    assert seen == [(1, False, False), (2, False, False), (3, True, False), (3, True, True)]
+
+
 def test_findings_are_written_after_every_round_not_at_the_end():
     made = small()
     seen: list[int] = []

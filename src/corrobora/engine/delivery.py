@@ -18,7 +18,7 @@ from corrobora.engine.methodology import methodology, threads
 from corrobora.engine.page import html
 from corrobora.engine.render import citations, markdown, methodology_section, numbered, outcome
 from corrobora.engine.review import cited, overlap_score, supported
-from corrobora.engine.roundfiles import last_badge
+from corrobora.engine.roundfiles import last_badge, research_state, state_name
 from corrobora.engine.session import Session, json_text
 from corrobora.engine.subagents import cost_estimate
 from corrobora.engine.verify import Checked
@@ -148,6 +148,10 @@ def _files(report: Report, run: Session) -> dict[str, str]:
                 started_at=run.started_at,
             )
             files[f"phase_state{place}.json"] = json_text(state)
+    if "rounds" in wanted:
+        for leaf in (each for each in leaves if each.rounds):
+            state = research_state(leaf.rounds, iterative_complete=True, complete=True)
+            files[state_name(leaf.path)] = json_text(state)
     files["report.json"] = encode(Report, report)
     files["report.md"] = report.markdown or nothing(report)
     if report.markdown:

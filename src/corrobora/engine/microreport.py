@@ -10,7 +10,7 @@ from dataclasses import asdict
 from corrobora.domain.events import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.artifacts import micro_report
-from corrobora.engine.roundfiles import finding, findings_name
+from corrobora.engine.roundfiles import finding, findings_name, research_state, state_name
 from corrobora.engine.selfcheck import self_checked
 from corrobora.engine.session import Session
 from corrobora.policies.loop_decision import loop_decision
@@ -32,6 +32,8 @@ async def tell_round(thread: ThreadState, run: Session) -> None:
         await run.artifact(written, text)
     if "rounds" in wanted:
         await run.artifact_json(findings_name(thread.path), [finding(done) for done in thread.rounds])
+        state = research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
+        await run.artifact_json(state_name(thread.path), state)
     self_checked(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
     _tell_what_happened(thread, run)
     data = {

@@ -1,11 +1,11 @@
 """Round files: what S3 keeps of each round, in the seed's own shape.
 
-Knows the seed's `Finding`: round, queries, results, reasoning, gaps, metadata. Does not write files.
+Knows the seed's `Finding` (round, queries, results, reasoning, gaps, metadata) and its state. Does not write files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Findings
@@ -45,10 +45,47 @@ def finding(done: Round) -> Mapping[str, object]:
     }
 
 
+def research_state(rounds: Sequence[Round], *, iterative_complete: bool, complete: bool) -> Mapping[str, object]:
+    """Return the seed's state of a thread (S3, state schemas of phases 1 and 3): names are the seed's, to the letter.
+
+    `iterative_complete` once the last round is done, `complete` once the report is written.
+    """
+    found = [finding(done) for done in rounds]
+    sources = {hit.url: hit for done in rounds for hit in done.hits}
+    return {
+        "currentRound": rounds[-1].number if rounds else 1,
+        "researchComplete": complete,
+        "research": {
+            "queries": [query.text for done in rounds for query in done.intent.queries],
+            "finalSources": list(sources) if complete else [],
+            "rounds": [
+                {
+                    "round": each["round"],
+                    "queries": each["queries"],
+                    "sourcesFound": len({hit.url for hit in done.hits}),
+                    "reasoning": each["reasoning"],
+                    "gaps": each["gaps"],
+                }
+                for each, done in zip(found, rounds, strict=True)
+            ],
+            "iterativeComplete": iterative_complete,
+        },
+    }
+
+
 def findings_name(path: str) -> str:
     """Name of the file of a thread's findings: `rounds.json`; of one leaf among several, with its place."""
+    return f"rounds{_place(path)}.json"
+
+
+def state_name(path: str) -> str:
+    """Name of the file of a thread's state: `research_state.json`; of one leaf among several, with its place."""
+    return f"research_state{_place(path)}.json"
+
+
+def _place(path: str) -> str:
     place = path.removeprefix("root").strip("/").replace("/", "-")
-    return f"rounds-{place}.json" if place else "rounds.json"
+    return f"-{place}" if place else ""
 
 
 def synthesizing(findings: Findings, run: Session) -> None:

@@ -26,7 +26,7 @@ async def ran(profile: str, **more: Any) -> tuple[Desk, Any]:
     ("profile", "named"),
     [
         ("timed", {"phase_state.json"}),
-        ("rounds", {"rounds.json"}),
+        ("rounds", {"rounds.json", "research_state.json"}),
         ("angles", {"lead_agent_plan.json", "cost_estimate.json", "verification.json"}),
         ("tree", set[str]()),
     ],

@@ -42,7 +42,7 @@ async def test_s4_each_round_has_a_file_and_an_event_that_names_it() -> None:
 async def test_s3_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file() -> None:
     made = await desk("rounds", artifacts=("rounds",))
     await tell_round(state(), made.session)
-    assert list(made.files) == ["rounds.json"]
+    assert list(made.files) == ["rounds.json", "research_state.json"]
     silent = await desk("rounds", artifacts=())
     await tell_round(state(), silent.session)
     assert silent.files == {}

@@ -7,7 +7,7 @@ from tests.unit.policies.threads import decided, one_round
 from corrobora.domain.evidence import Hit, PassageId, Query
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Intent, Round
-from corrobora.engine.roundfiles import finding, findings_name, last_badge
+from corrobora.engine.roundfiles import finding, findings_name, last_badge, research_state, state_name
 
 
 def test_s3_a_finding_has_the_fields_of_the_seed() -> None:
@@ -38,6 +38,13 @@ def test_s3_passages_of_one_document_are_results_of_their_own() -> None:
 def test_findings_of_one_leaf_among_several_are_named_after_its_place() -> None:
     assert findings_name("root") == "rounds.json"
     assert findings_name("root/1/2") == "rounds-1-2.json"
+    assert (state_name("root"), state_name("root/1")) == ("research_state.json", "research_state-1.json")
+
+
+def test_s3_a_state_without_rounds_is_at_its_first_one() -> None:
+    state = research_state((), iterative_complete=False, complete=False)
+    assert state["currentRound"] == 1
+    assert state["researchComplete"] is False
 
 
 def test_s3_the_synthesis_has_the_badge_after_the_last_round() -> None:
