@@ -78,6 +78,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
     r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
 )
+_SHORT_NUMBER = re.compile(r"(?<![\w.])\d{1,2}(?![\w.])")
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
 _TEENS: dict[str, int] = dict(
@@ -254,9 +255,9 @@ def holds(text_stems: frozenset[str], squashed: str, name: str) -> bool:
     Of an identifier the numbered part is enough: "NIST SP 800-63B" is named by "SP800-63B".
     """
     wanted = stems(name)
-    if wanted and all(part in text_stems for part in wanted):
-        return True
     small = squash(name)
+    if wanted and all(part in text_stems for part in wanted) and (not _SHORT_NUMBER.search(name) or small in squashed):
+        return True  # a short number stands in any text: it must follow its name
     if len(small) > 3 and small in squashed:  # noqa: PLR2004 - shorter strings stand in any text
         return True
     numbered = [part for part in name.split() if any(c.isdigit() for c in part)]

@@ -73,3 +73,10 @@ def test_numbers_in_words_have_tens_and_ones():
 def test_a_quantity_is_told_without_the_function_word_after_it():
     told = [each.text for each in quantities("It cost 12 million in May, $14 a year, 76 % of it, and 8 keys of it.")]
     assert told == ["12 million", "$14", "76 %", "8 keys"]
+
+
+def test_a_short_number_names_only_what_stands_before_it():
+    text = "Hall 7 was built by 3 masons."
+    held, small = frozenset(stems(text)), squash(text)
+    assert holds(held, small, "Hall 7")
+    assert not holds(held, small, "Hall 3")

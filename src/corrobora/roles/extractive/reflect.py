@@ -170,6 +170,7 @@ def reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]
     other_names = {**joined(part.text), **aliases(topic, pairs)}
     texts = evidence_texts(own)
     held = frozenset(term for text in texts for term in read_as(stems(text), other_names))
+    held |= frozenset(term for term in topic - held if any(akin(term, each) for each in held))
     share = len(topic & held) / len(topic) if topic else 1.0
     every = [*evidence_texts(facts), *(pair.other for pair in pairs if pair.other.isupper())]
     small, known = squash("\n".join(every)), frozenset(stems("\n".join(every)))
@@ -237,7 +238,7 @@ def _binds(text: str) -> bool:
 
 def _states(fact: Fact, kind: Asked, question: str, other_names: Aliases, *, most: float = 0.5) -> bool:
     """True if one sentence is of the kind asked for and names so much of the topic, under the headings above it."""
-    topic = counted(question)
+    topic = counted(question) - kind.counted or counted(question)  # "nine doors" says nothing yet of whose they are
     above = topic & frozenset(read_as(stems(f"{fact.title} {fact.heading}"), other_names))
     text = said(fact)
     for span in sentences(text):

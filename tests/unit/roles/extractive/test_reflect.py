@@ -83,3 +83,17 @@ def test_both_sides_of_a_difference_may_stand_in_one_source():
     of = document(34, "Halls", "Hall 9 was opened on 3 May 2017. Hall 10 was opened on 6 July 2019.")
     proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
     assert not any("second side" in gap.text for gap in proposal.gaps)
+
+
+def test_a_word_of_the_same_family_is_said():
+    asked = (SubQuestion("sq-1", "Welche Öfen werden unterstützt und gereinigt?"),)
+    of = document(35, "Öfen", "Die unterstützten Öfen stehen in der Halle und werden dort jede Woche gereinigt.")
+    proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
+    assert not any("unterstützt" in gap.text.split(":")[0] for gap in proposal.gaps)
+
+
+def test_a_number_of_what_is_counted_answers_only_if_it_speaks_of_the_rest():
+    asked = (SubQuestion("sq-1", "How many people use it today?"),)
+    of = document(36, "Ferry", "Over 200 people came to the harbour for the wedding of the ferry's captain in spring.")
+    proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
+    assert any("number that is asked for" in gap.text or "“today”" in gap.text for gap in proposal.gaps)
