@@ -122,7 +122,8 @@ async def desk(
     written: dict[str, str] = {} if files is None else files
 
     async def write(texts: Mapping[str, str]) -> None:
-        written.update(texts)
+        for name, text in texts.items():  # one by one: a test may look at what is stored
+            written[name] = text
 
     async def read(name: str) -> str | None:
         return written.get(name)

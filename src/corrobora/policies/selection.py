@@ -21,22 +21,26 @@ _SOURCE_ID = re.compile(r"S\d{1,9}")
 
 
 def relevant(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
-    """Choose what to read: given sources first, then the best of all queries together; nothing read before.
+    """Choose what to read: given sources first, then the best of all queries together; nothing tried before.
 
     At most `course.reads_per_round` hits (S4: 3 to 5 well-processed results beat 10 skimmed ones). A page is chosen
     once; a passage of a library counts as read if it was read with a neighbour.
     """
     read = thread.read_passages
-    visited = {url for r in thread.rounds for url in r.urls}
+    tried = {_name(reading.hit) for done in thread.rounds for reading in done.readings}
     chosen: dict[str, Hit] = {}
     for hit in (*given(thread), *(each for each in hits if each.provider == GIVEN), *fused(hits)):
-        name = f"{hit.url}#{hit.passage}" if hit.passage else hit.url
-        if name in visited or name in chosen or (hit.passage is not None and hit.passage in read):
+        name = _name(hit)
+        if name in tried or name in chosen or (hit.passage is not None and hit.passage in read):
             continue
         chosen[name] = hit
         if len(chosen) >= thread.course.reads_per_round:
             break
     return tuple(chosen.values())
+
+
+def _name(hit: Hit) -> str:
+    return f"{hit.url}#{hit.passage}" if hit.passage else hit.url
 
 
 def given(thread: ThreadState) -> tuple[Hit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,14 @@ def test_what_was_read_is_not_chosen_again() -> None:
     read = Reading(hit("a"), ReadOutcome.READ)
     state = after(thread(), read)
     assert [each.title for each in relevant([hit("a"), hit("b")], state)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "outcome", [ReadOutcome.REFUSED, ReadOutcome.NOT_FOUND, ReadOutcome.FAILED, ReadOutcome.DRIFTED]
+)
+def test_s4_a_page_that_was_tried_takes_no_place_of_a_later_round(outcome: ReadOutcome) -> None:
+    state = after(thread(sources=("doc/b",)), Reading(hit("a"), outcome), Reading(hit("b"), outcome))
+    assert [each.url for each in relevant([hit("a"), hit("c")], state)] == ["doc/c"]
 
 
 def test_a_passage_that_was_read_as_a_neighbour_is_not_chosen_again() -> None:
