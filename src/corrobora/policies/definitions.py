@@ -1,7 +1,7 @@
 """Definitions: what a question wants explained, and how far a sentence explains it.
 
-Knows the forms of such questions ("What is X?", "What does X do?", "Tell me about X") and of sentences that say what a
-thing is or does. Does not know any thing.
+Knows the forms of such questions ("What is X?", "What does X do?", "Tell me about X"; the first one in German, French
+and Spanish too) and of sentences that say what a thing is or does. Does not know any thing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ _ASKS = tuple(
         r"^(?:explain|describe|define)(?: to me)? (?:what (?:is|are) )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
         r"^(?:please )?tell me about (?:the history of )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
         r"\b(?:say|said|written|stated|known|learn|found|find) (?:about|on) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^was (?:ist|sind|bedeutet|heisst|heißt)(?: (?:ein|eine|der|die|das))? ([\w .'/-]{2,60}?)\W*$",
+        r"^qu['’]?est-ce (?:que c['’]est )?(?:que |qu['’])(?:une? |les? |la |l['’]|des )?([\w .'/-]{2,60}?)\W*$",
+        r"^\W*que (?:es|son|significa)(?: (?:el|la|los|las|una?|unos|unas))? ([\w .'/-]{2,60}?)\W*$",
         r"^(?:give|write) (?:me )?an? (?:overview|summary) (?:of|on|about) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
     )
 )
@@ -26,16 +29,23 @@ _PART_OF = re.compile(r" (?:of|for|between|in|on|with|to|from|by|at|and|or) ")  
 _WORD = re.compile(r"[\w'’-]+")
 _IS = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?:is|are|was|were) (?:an?|the|any|one|both|defined|when|where|how|"
-    r"what)\b|means\b|refers? to\b|stands? for\b|denotes?\b|describes?\b|consists? of\b|:\s)"
+    r"what)\b|(?:ist|sind|war) (?:eine?|der|die|das)\b|(?:est|sont|etait|était) (?:une?|les?|la|des|l['’])|"
+    r"(?:es|son|era) (?:una?|el|la|los|las)\b|means\b|bedeutet\b|bezeichnet\b|signifie\b|désigne\b|significa\b|"
+    r"refers? to\b|stands? for\b|denotes?\b|describes?\b|consists? of\b|:\s)"
 )
 _DOES = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?!is\b|was\b|has\b|does\b)[a-z]{2,}(?<!s)s|exist|allow|help|protect|"
     r"prevent|serve|ensure|enable|provide)\b (?!of\b|and\b|or\b|in\b)"
 )
 _CALLED = re.compile(
-    r"(?i)\b(?:called|known as|termed|named|referred to as|defined as)\s+(?:an?\s+|the\s+)?[\"'“‘«*]?$"
+    r"(?i)\b(?:called|known as|termed|named|referred to as|defined as|bekannt als|bezeichnet als|appelée?s?|"
+    r"sous le nom de|conocid[oa]s? como|llamad[oa]s?|denominad[oa]s?)\s+(?:an?\s+|the\s+)?[\"'“‘«*]?$"
 )
 _WHICH = re.compile(r"(?i)^[\"'”’»*]?,?\s+(?:which|that|who)\s+(?:is|are|was|were|has|have|holds?|contains?)\b")
+_BELONGING = re.compile(  # "the use of a kiln is a craft" tells of the use
+    r"(?i)\b(?:of|for|in|on|with|from|by|to|at|de|del|en|con|von|vom|mit|für|im|du|des|dans|avec|pour)\s+"
+    r"(?:(?:an?|the|this|el|la|los|las|una?|le|les|une|der|die|das|dem|den|eine[mnrs]?|ein)\s+)?$"
+)
 _MOST_STEMS = 4
 _REACH = 200  # characters in which the thing must be named
 
@@ -67,13 +77,16 @@ def explains(text: str, thing: frozenset[str]) -> float:
     if not thing:
         return 0.0
     best = 0.0
-    recent: list[str] = []
+    recent: list[tuple[str, int]] = []
     for match in _WORD.finditer(text[:_REACH]):
-        recent.append(stem(fold(match.group())) if fold(match.group()) not in STOP_WORDS else "")
-        span = [term for term in recent[-len(thing) - 1 :] if term]
-        if recent[-1] in thing and thing <= set(span):
+        word = fold(match.group())
+        recent.append(("" if word in STOP_WORDS else stem(word), match.start()))
+        span = [(term, start) for term, start in recent[-len(thing) - 1 :] if term]
+        if recent[-1][0] in thing and thing <= {term for term, _ in span}:
+            first = min(start for term, start in span if term in thing)
             after = text[match.end() : match.end() + 80]
-            named = _CALLED.search(text[: match.start()]) is not None and len(thing) == 1
+            named = len(thing) == 1 and _CALLED.search(text[:first]) is not None
             telling = 0.6 if _DOES.match(after) or _WHICH.match(after) or named else 0.0
-            best = max(best, 1.0 if _IS.match(after) else telling)
+            is_it = _IS.match(after) is not None and _BELONGING.search(text[:first]) is None
+            best = max(best, 1.0 if is_it else telling)
     return best

@@ -52,3 +52,22 @@ def test_a_sentence_that_names_a_thing_or_says_which_it_is_tells_of_it():
     assert explains("Each tray has a number that is never used again, called the “kilnid”.", thing) > 0
     assert explains("Trays have a kilnid which is unique in the hall.", thing) > 0
     assert explains("Two kilnids were lost in spring.", thing) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "telling", "other"),
+    [
+        ("Was ist ein Brennofen?", "Ein Brennofen ist ein Kasten, der Hitze hält.", "Der Brennofen ist seit Mai kalt."),
+        ("Qu'est-ce qu'un four ?", "Un four est une boîte qui garde la chaleur.", "Le four a coûté cher."),
+        ("¿Qué es el horno?", "La caja de calor también es conocida como horno.", "El horno se abre por la tarde."),
+    ],
+)
+def test_other_languages_ask_and_tell_what_a_thing_is(question, telling, other):
+    thing = explained(question)
+    assert thing
+    assert explains(telling, thing) > explains(other, thing)
+
+
+def test_what_is_said_of_the_use_of_a_thing_does_not_explain_it():
+    thing = frozenset({"kiln"})
+    assert explains("The use of a kiln is a craft.", thing) < explains("A kiln is a box that holds heat.", thing)
