@@ -102,7 +102,11 @@ class Database:
                 check=Pooled.check,
                 open=False,
             )
-            await pool.open()
+            try:
+                await pool.open()
+            except BaseException:
+                await pool.close()
+                raise
         except BaseException:
             if server is not None:
                 await asyncio.to_thread(server.stop_if_last)

@@ -55,9 +55,11 @@ class JournalWriter:
     async def __aexit__(self, *_: object) -> None:
         self._closing = True
         self.hurry()
-        if self._task is not None:
-            await self._task
-        await self._disconnect()
+        try:
+            if self._task is not None:
+                await self._task
+        finally:
+            await self._disconnect()
 
     def answer(self, lane: Lane, entry: Entry) -> asyncio.Future[Entry]:
         """Hand over an answer; the future ends when it is committed, or with `Stale` or `JournalError`."""
