@@ -122,8 +122,8 @@ async def desk(
     written: dict[str, str] = {} if files is None else files
 
     async def write(texts: Mapping[str, str]) -> None:
-        for name, text in texts.items():  # one by one: a test may look at what is stored
-            written[name] = text
+        for name, text in texts.items():
+            written[name] = text  # noqa: PERF403 - one by one: a test may look at what is stored
 
     async def read(name: str) -> str | None:
         return written.get(name)

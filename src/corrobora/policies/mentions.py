@@ -52,8 +52,8 @@ _SENTENCE_OPENERS = frozenset(
     "how what when where who whom whose which why is are was were do does did has have had can could should would will "
     "shall may might must if in on at by for from to of and or but after before between considering given based "
     "according during since while although though because despite among under over about regarding compare "
-    "describe explain list name tell give summarize discuss analyze analyse assess evaluate examine explore investigate "
-    "identify outline determine summarise the a an this that these those it its he she they we you "
+    "describe explain list name tell give summarize discuss analyze analyse assess evaluate examine explore "
+    "investigate identify outline determine summarise the a an this that these those it its he she they we you "
     "his her their our my your one two three some many most all each every any no not there here however also both "
     "then thus so as with without yes please note see using for example e.g i.e within across per".split()
 )

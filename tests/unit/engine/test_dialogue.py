@@ -51,7 +51,7 @@ async def test_s0_manager_narrows_by_the_number_of_an_offer_or_by_a_new_question
     offered = await talk(BROAD, "1")
     assert offered.agreed
     assert offered.scoping is not None
-    assert offered.scoping.queries[0].question.startswith("What is cranes")
+    assert offered.scoping.queries[0].question.startswith("What is meant by cranes")
     renewed = await talk(BROAD, QUESTION)
     assert renewed.agreed
     assert renewed.scoping is not None

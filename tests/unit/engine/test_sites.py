@@ -56,9 +56,9 @@ class Crawling:
         return found
 
 
-async def made(**options: bool) -> tuple[Desk, Crawling, ThreadState]:
+async def made(*, down: bool = False) -> tuple[Desk, Crawling, ThreadState]:
     run = await desk("timed")
-    crawling = Crawling(run.library, **options)
+    crawling = Crawling(run.library, down)
     run.session.outside = replace(run.session.outside, readers=(run.library, crawling))
     node = Node("root", "Cranes", "inspection of cranes", sources=(SITE,))
     return run, crawling, ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
