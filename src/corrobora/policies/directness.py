@@ -22,7 +22,7 @@ _ASIDE = re.compile(
 )
 _ELSEWHERE = re.compile(
     r"(?i)\b(?:can be found|(?:is|are) (?:found|given|described|discussed|provided|explained|listed)(?: in detail)?) "
-    r"(?:in|at|on|under|below|above)\b"
+    r"(?:in|at|on|under|below|above)\b|\bplease (?:see|refer|consult|visit|read)\b"
 )
 _OPENS_BACK = re.compile(
     r"(?i)^[\s\"'“‘*-]*(?:it|they|he|she|this|these|those|its|their|both|such|however|but|also|therefore|thus|"

@@ -47,3 +47,7 @@ def test_closeness_stays_in_its_bounds(said: list[str]) -> None:
 
 def test_a_pointer_to_more_elsewhere_is_told_for_another_sentences_sake():
     assert by_itself("For more views of the kiln see Holt's essay on kilns.") < by_itself("The kiln was built in 1931.")
+
+
+def test_a_polite_pointer_is_a_pointer():
+    assert by_itself("If kilns are new to you, please see the book on kilns.") < 1.0

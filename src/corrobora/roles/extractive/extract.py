@@ -42,7 +42,7 @@ from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.roles.extractive.grow import grown
 from corrobora.roles.extractive.insights import with_insights
 from corrobora.roles.extractive.lines import ASIDE, QUESTION, Line, asks, read_lines
-from corrobora.roles.extractive.speaking import Speaking, beside, preference, speaking, topical
+from corrobora.roles.extractive.speaking import Speaking, beside, preference, speaking, topic_share, topical
 
 QUOTES_PERQUESTION = 5
 QUOTES_PER_SOURCE = 16
@@ -56,7 +56,7 @@ _DEFINITIONS = 2
 _HEADING_STEMS = 5
 _TERMS = 8
 _IN_RELEASE = 0.5
-_FOREMOST = 1.5
+_FOREMOST, _OF_THE_TABLE = 1.5, 0.5
 _ENTRY = 80  # characters of a glossary entry that only points elsewhere
 
 
@@ -140,7 +140,7 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
         _answered(lines, worth, speaks, kind)
         if every_change(part.text):
             _below_release(given, lines, speaks, releases)
-        for at in _foremost(lines, part.text):
+        for at in _foremost(lines, part.text, read.topic):
             worth[at], speaks[at] = _FOREMOST * max(worth), Speaking(1.0, answers=True)
             speaks[_heads(lines, at)] = Speaking(0.0)  # they would tell all rows
         best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
@@ -154,8 +154,11 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
     return chosen
 
 
-def _foremost(lines: Sequence[Line], question: str) -> list[int]:
-    """Return the rows that have the most or the least of what is asked for, each in its own table."""
+def _foremost(lines: Sequence[Line], question: str, topic: frozenset[str]) -> list[int]:
+    """Return the rows that have the most or the least of what is asked for, each in its own table.
+
+    A table that does not speak of half of what is asked is of something else.
+    """
     wanted = extreme(question)
     if wanted is None:
         return []
@@ -167,7 +170,7 @@ def _foremost(lines: Sequence[Line], question: str) -> list[int]:
     for first, *rows in tables.values():
         head = cells(lines[first].text)
         best = foremost([told(head, cells(lines[at].text)) for at in rows], wanted)
-        found += [rows[at] for at in sorted(best)]
+        found += [rows[at] for at in sorted(best) if topic_share(topic, lines[rows[at]].unit).whole >= _OF_THE_TABLE]
     return found
 
 

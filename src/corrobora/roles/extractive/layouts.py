@@ -23,6 +23,7 @@ _KEY_STATEMENTS = 5
 _NEAREST = 3
 _CELLS = 2
 _POINTS_BACK = re.compile(r"(?i)(?:it|this|these|those|they|he|she|such|its|their|both|however|but|also|in addition)\b")
+_ASKS_BACK = re.compile(r"(?i)[^:]{0,80}\b(?:those|these|this|that|it|they|them)\b[^:]{0,80}\?$")
 _SPECIAL = re.compile(r"([|])")
 
 
@@ -67,6 +68,8 @@ def cited(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None 
     read = _readable(said(fact))
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
     pieces = [piece for s in sentences(read) if any(map(str.isalnum, piece := read[s.start : s.end]))]
+    if len(pieces) > 1 and _ASKS_BACK.match(pieces[0]):
+        pieces = pieces[1:]  # it asks of what stands before the quote; what follows says it
     if printed is not None:
         fresh = [piece for piece in pieces if bare(piece) not in printed]
         pieces = pieces if fresh and fresh[0] != pieces[0] and _POINTS_BACK.match(fresh[0]) else fresh

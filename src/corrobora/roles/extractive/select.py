@@ -35,6 +35,7 @@ _DIFFERS = 1.6
 _EXPLAINS = 0.8  # what a sentence gains that says what the thing is that shall be explained
 _OF_THE_KIND = 0.8
 _HEADING_CHARS = 120
+_OF_THE_TABLE = 0.5  # share of the topic that a row holds under its heads
 _OF_ANOTHER_SOURCE = 0.4
 _YEAR_SHARE = 0.5  # what the year that is asked for counts beside the other words
 _LATER = 0.95  # for each sentence that is read before the one that answers
@@ -106,7 +107,9 @@ def _foremost_first(text: str, found: Sequence[Ranked]) -> list[Ranked]:
         return list(found)
     most = max(one.worth for one in found)
     return [
-        replace(one, worth=one.worth + most, share=1.0, fits=True) if best & set(said(one.fact).split(". ")) else one
+        replace(one, worth=one.worth + most, share=1.0, fits=True)
+        if one.share >= _OF_THE_TABLE and best & set(said(one.fact).split(". "))
+        else one
         for one in found
     ]
 

@@ -108,3 +108,11 @@ def test_an_acronym_of_the_question_is_found_in_the_name_that_it_abbreviates():
     text = "The Kiln Guard Rules forbid every firing at night. Other papers speak of lamps and of the harbour."
     found = play(extract, excerpt(document(71, "Papers", text), question, parts))
     assert any("forbid every firing" in quote.quote and quote.answers == ("sq-1",) for quote in found.quotes)
+
+
+def test_the_cheapest_row_of_a_table_on_other_things_answers_nothing():
+    question = "Which bank of the harbour offers the cheapest account?"
+    parts = (SubQuestion("sq-1", question),)
+    text = "Lamps are sold here.\n\nLamp | Cost | Oil\nTall | 12 | 3\nShort | 7 | 2\nWide | 9 | 4"
+    found = play(extract, excerpt(document(72, "Lamps", text), question, parts))
+    assert not any(quote.answers for quote in found.quotes)

@@ -70,3 +70,11 @@ def test_s1_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without_cov
     assert "Nothing speaks of fuel" not in body, "the engine lists the gaps, in every report"
     assert f"{phrases.NO_COVERAGE}." in body.partition("## 2. Fuel")[2].partition("---")[0]
     assert f"- {phrases.NO_COVERAGE}: Accidents" in body.partition("## Conclusion")[2]
+
+
+def test_a_question_that_asks_of_what_stands_before_the_quote_is_not_printed():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    two = replace(fact, quote="Should those be fired too? Fire every lid with its pot.", claim="")
+    assert cited(two) == "Fire every lid with its pot [S1:C1]."
+    faq = replace(fact, quote="May I open a kiln? Never above 200 degrees.", claim="")
+    assert cited(faq).startswith("May I open a kiln [S1:C1]?")
