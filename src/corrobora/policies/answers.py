@@ -142,9 +142,14 @@ _OFTEN = re.compile(
     r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly)\b"
 )
 _AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
+_EVERY = re.compile(
+    r"(?i)\b(?:every|each|per|(?:once|twice|thrice|times) an?) (?:other |\w+ )?(?:second|minute|hour|day|night|week|weekday|weekend|"
+    r"month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
+)
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
 _DAY = re.compile(
-    r"(?i)\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
+    r"(?i)\b\d{1,2}(?:st|nd|rd|th|\.)? may\b|\bmay \d{1,2}\b|"
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
     r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|since|"
     r"until|by) "
     r"(?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
@@ -250,7 +255,7 @@ def _fits(text: str, kind: Wants, wanted: Asked) -> float:  # noqa: C901, PLR091
         case Wants.AGE:
             return (1.0 if _AGED.search(text) else 0.6) * _measured(text, _TIMES)
         case Wants.FREQUENCY:
-            timed = _measured(text, _TIMES)
+            timed = 1.0 if _EVERY.search(text) else _measured(text, _TIMES)
             return max(
                 0.8 * timed, 1.0 if timed == 1.0 and _OFTEN.search(text) else 0.6 if _OFTEN.search(text) else 0.0
             )

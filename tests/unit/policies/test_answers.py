@@ -18,6 +18,7 @@ from corrobora.policies.answers import Wants, asked, fit, spoken
         ("How many nests were counted?", "She counted 412 nests.", "She left in 2019."),
         ("How much does the licence cost?", "It costs 40 euros.", "It can be bought online."),
         ("What time does the shop open?", "It opens at 9:30.", "It opens daily."),
+        ("When is the fair?", "The fair is on 11 May.", "The fair may be held."),
         ("When was the bridge built?", "It was built in 1931.", "It was built of steel."),
         ("Who designed the bridge?", "Marta Lindqvist designed it.", "It was designed well."),
         ("Where is the archive kept?", "It is kept in Tarnholm.", "It is kept safe."),

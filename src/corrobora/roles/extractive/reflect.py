@@ -62,7 +62,7 @@ _NAMES = 4
 _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
-_OF_THE_KIND = 0.8
+_OF_THE_KIND, _NEARLY = 0.8, 0.6
 _TOLD = 4  # words of a question that one gap names
 _RICH, _HALF = 3, 0.5  # words of a topic of which one statement must say half
 _SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
@@ -210,9 +210,9 @@ def _lacking(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iter
         least = 2 if wanted.comparison and len({fact.version for fact in facts}) > 1 else 1
         if len(bound) < least and not _FOR_ME.search(question):
             yield "says what must, should or may be"
-    if wanted.number and not any(quantities(text) for text in texts):
-        yield "gives a number"
     kind = answer_kind(question)
+    if wanted.number and not any(quantities(text) or fit(text, kind) >= _NEARLY for text in texts):
+        yield "gives a number"
     if kind.quantified and not any(_states(fact, kind, question, other_names) for fact in facts):
         yield "gives the number that is asked for"
     if _WHEN & kind.kinds and not any(fit(text, kind) >= _OF_THE_KIND for text in texts):

@@ -97,3 +97,10 @@ def test_a_number_of_what_is_counted_answers_only_if_it_speaks_of_the_rest():
     of = document(36, "Ferry", "Over 200 people came to the harbour for the wedding of the ferry's captain in spring.")
     proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
     assert any("number that is asked for" in gap.text or "“today”" in gap.text for gap in proposal.gaps)
+
+
+def test_how_often_is_answered_without_any_number():
+    asked = (SubQuestion("sq-1", "How often must the filter of the kiln be cleaned?"),)
+    of = document(37, "Filter", "The filter of the kiln must be cleaned every week by the keeper of the hall.")
+    proposal = play(reflect, learned(facts_of(of, question=asked[0].text, parts=asked), asked[0].text, asked))
+    assert not any("number" in gap.text for gap in proposal.gaps)
