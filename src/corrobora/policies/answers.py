@@ -143,8 +143,8 @@ _OFTEN = re.compile(
 )
 _AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
 _EVERY = re.compile(
-    r"(?i)\b(?:every|each|per|(?:once|twice|thrice|times) an?) (?:other |\w+ )?(?:second|minute|hour|day|night|week|weekday|weekend|"
-    r"month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
+    r"(?i)\b(?:every|each|per|(?:once|twice|thrice|times) an?) (?:other |\w+ )?(?:second|minute|hour|day|night|week|"
+    r"weekday|weekend|month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
 )
 _CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
 _DAY = re.compile(
