@@ -185,7 +185,7 @@ async def main(data: Path, names: Sequence[str], target: str | None) -> int:
     """Print one line for each set; return 1 if one is below its floor."""
     low = 0
     with tempfile.TemporaryDirectory(prefix="corrobora-eval-") as folder:
-        async with await Database.connect(target or Path(folder) / "db") as database:
+        async with await Database.connect(target or Path(folder)) as database:
             for name in names:
                 suite = SUITES[name](data)
                 figures = await run(suite, database)

@@ -42,7 +42,7 @@ async def fill(catalog: Catalog, space: int, documents: Sequence[Item]) -> None:
 async def main(passages: int) -> int:
     """Print what was measured; return 1 below the floor."""
     with tempfile.TemporaryDirectory(prefix="corrobora-bench-") as folder:
-        async with await Database.connect(Path(folder) / "db") as database:
+        async with await Database.connect(Path(folder)) as database:
             catalog = Catalog(database)
             space = await catalog.open("bench")
             await fill(catalog, await catalog.open("warm"), items(Texts(3), 0, 2_000))

@@ -94,7 +94,7 @@ async def build(database: Database, name: str, size: int, yardstick: fts5.Yardst
 async def main(sizes: list[int]) -> None:
     """Print a line for each size; the database is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="corrobora-bench-") as folder:
-        async with await Database.connect(Path(folder) / "db") as database:
+        async with await Database.connect(Path(folder)) as database:
             for size in sizes:
                 with fts5.Yardstick(Path(folder) / f"fts5-{size}") as yardstick:
                     await build(database, f"n{size}", size, yardstick)
