@@ -23,6 +23,7 @@ from corrobora.storage.group import CHANNEL
 from corrobora.storage.runs import FINAL, STATUS_CHANNEL
 
 _PAGE = 500
+_AGAIN_SECONDS = 1.0
 _READ: LiteralString = """
 SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
 """
@@ -71,9 +72,7 @@ class EventLog:
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     async def follow(self, run: str, after: int = 0, *, ends: Collection[str] = FINAL) -> AsyncGenerator[Event]:
         """Yield the events of a run with a number above `after`, past ones first, then live ones.
@@ -138,3 +137,19 @@ class EventLog:
         for run in runs:
             for changed in self._followers.get(run, ()):
                 changed.set()
+
+
+async def end(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
+    """Cancel tasks until they have ended.
+
+    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg waits with, loses a cancellation that comes
+    in the moment in which what it waits for has come as well.
+    """
+    left: set[asyncio.Task[None] | asyncio.Task[bool]] = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        ended, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
+        for task in ended:
+            if not task.cancelled():
+                task.exception()  # seen: whoever ends a task wants nothing of it

@@ -21,7 +21,7 @@ from corrobora.domain.run import RunId, RunStatus
 from corrobora.storage import queue_sql as sql
 from corrobora.storage.attempts import DEAD_AFTER_SECONDS, POLL_SECONDS, TASK, AttemptWorker, asked_by_user
 from corrobora.storage.database import Database
-from corrobora.storage.events import EventLog
+from corrobora.storage.events import EventLog, end
 from corrobora.storage.owner import has_gone, this_process
 from corrobora.storage.runs import FINAL, STATUS_CHANNEL, Runs
 from corrobora.storage.schedules import Schedules
@@ -122,9 +122,10 @@ class Queue:
             for task in done:
                 task.result()  # an error of a worker or sweeper is ours
         finally:
-            for task in (*ends, *tasks):
-                task.cancel()
-            await asyncio.gather(*tasks, *ends, return_exceptions=True)
+            working, sweeping = tasks
+            working.cancel()
+            await end(sweeping, *ends)
+            await asyncio.gather(working, return_exceptions=True)
 
     async def sweep(self, *, lost: Sequence[int] = ()) -> Swept:
         """Close what dead workers left, queue what should go on, and give due schedules their turn.

@@ -10,7 +10,7 @@ import pytest
 from corrobora.domain.events import Event, EventType
 from corrobora.domain.run import Request, RunStatus, Stage
 from corrobora.storage.database import Database
-from corrobora.storage.events import EventLog, last_number, read_events
+from corrobora.storage.events import EventLog, end, last_number, read_events
 from corrobora.storage.journal import RunJournal
 from corrobora.storage.rewind import rewind
 from corrobora.storage.runs import Runs
@@ -113,3 +113,26 @@ async def test_events_are_read_in_pages(database: Database) -> None:
     page = await read_events(database, journal.run, after=4, limit=3)
     assert [each.seq for each in page] == [5, 6, 7]
     assert page[0].data == {"n": "4"}
+
+
+async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same():
+    lost: list[str] = []
+
+    async def deaf() -> None:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            lost.append("once")
+        await asyncio.sleep(600)
+
+    async def broken() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            raise OSError
+
+    tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]
+    await asyncio.sleep(0)
+    await end(*tasks)
+    assert lost == ["once"]
+    assert all(task.done() for task in tasks)
