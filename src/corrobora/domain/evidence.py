@@ -113,7 +113,12 @@ def fact_id(source: SourceId, quote: str) -> FactId:
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
-_TYPED = str.maketrans("‘’‚‛ʼ′“”„‟″«»‐‑‒–—―−", '\'\'\'\'\'\'"""""""-------')
+LOOK_ALIKES = {  # quotation marks and dashes of any shape, and what one types for them
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+}
+_TYPED = str.maketrans(LOOK_ALIKES)
 _UNSEEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
 
 

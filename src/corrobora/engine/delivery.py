@@ -90,7 +90,7 @@ async def deliver(checked: Checked, verdict: Verdict | None, findings: Findings,
     )
     text = markdown(report, body, numbers) if numbers else ""
     report = replace(report, markdown=text)
-    await run.outside.write(_files(report, run))
+    await run.artifacts(_files(report, run))
     await remembered(findings, run)
     totals = {
         "outcome": kind,

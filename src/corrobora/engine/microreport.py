@@ -29,7 +29,7 @@ async def tell_round(thread: ThreadState, run: Session) -> None:
     wanted, written = run.profile.artifacts, ""
     if "micro_reports" in wanted:
         written, text = micro_report(thread, run.outside.clock.wall())
-        await run.artifact(written, text)
+        await run.artifacts({written: text})
     if "rounds" in wanted:
         await run.artifact_json(findings_name(thread.path), [finding(done) for done in thread.rounds])
         state = research_state(thread.rounds, iterative_complete=not thread.open, complete=False)

@@ -336,13 +336,13 @@ class Session:
             found[source] = stored.snapshot
         return found
 
-    async def artifact(self, name: str, text: str) -> None:
-        """Write one file of the run."""
-        await self.outside.write({name: text})
+    async def artifacts(self, texts: Mapping[str, str]) -> None:
+        """Write files of the run, together, by their names."""
+        await self.outside.write(texts)
 
     async def artifact_json(self, name: str, value: object) -> None:
         """Write one JSON file of the run."""
-        await self.outside.write({name: json_text(value)})
+        await self.artifacts({name: json_text(value)})
 
     def tell(
         self,

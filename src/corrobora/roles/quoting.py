@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+from corrobora.domain.evidence import LOOK_ALIKES
+
 _INVISIBLE = (
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
@@ -90,12 +92,7 @@ def delimiter(text: str) -> str:
     return next(code for code in codes if code not in text)
 
 
-_SAME = {
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
-    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-    "\u2026": "...",
-}
+_SAME = {**LOOK_ALIKES, "\u2026": "..."}
 _GAP = re.compile(r" ?(?:\.\.\.|\[\.\.\.\]) ?")
 _MAX_QUOTE = 4_000  # characters; the engine refuses longer quotes anyway
 _MAX_SPLICE = 400  # characters between the parts of a quote with "..." in it

@@ -31,25 +31,22 @@ class PostingClient(AsyncOpenAI):
     def __init__(self, *, http_client: httpx2.AsyncClient, **given: Any) -> None:
         super().__init__(http_client=http_client, max_retries=0, **given)
         self._http = http_client
-        self._urls: dict[str, httpx2.URL] = {}
 
     @cached_property
     def chat(self) -> AsyncChat:  # pyright: ignore[reportIncompatibleMethodOverride] - the SDK's own cached property
         """Chat, with the method that posts."""
         return _Chat(self)
 
-    async def posted(self, path: str, body: dict[str, Any], headers: dict[str, str], seconds: Any) -> bytes:
-        """Post `body` to `path` below the base URL and return what came back.
+    async def posted(self, body: dict[str, Any], headers: dict[str, str], seconds: Any) -> bytes:
+        """Post a chat request and return what came back.
 
         Raises:
             APITimeoutError, APIConnectionError, APIStatusError: as the SDK's own methods do.
         """
-        if (url := self._urls.get(path)) is None:
-            url = self._urls[path] = httpx2.URL(f"{str(self.base_url).rstrip('/')}{path}")
         limits = self._http.timeout if seconds is None else httpx2.Timeout(seconds)
         request = httpx2.Request(
             "POST",
-            url,
+            self._address,
             headers=self._fixed | headers,
             content=to_json(body),
             extensions={"timeout": limits.as_dict()},
@@ -63,6 +60,10 @@ class PostingClient(AsyncOpenAI):
         if not response.is_success:
             raise _refused(response)
         return response.content
+
+    @cached_property
+    def _address(self) -> httpx2.URL:
+        return httpx2.URL(f"{str(self.base_url).rstrip('/')}/chat/completions")
 
     @cached_property
     def _fixed(self) -> dict[str, str]:
@@ -90,7 +91,7 @@ class _Completions(AsyncCompletions):
         seconds = given.pop("timeout", None)
         body = {name: value for name, value in given.items() if not isinstance(value, Omit)} | (extra_body or {})
         limit = None if isinstance(seconds, NotGiven) else seconds
-        answer = await self._client.posted("/chat/completions", body, extra_headers or {}, limit)
+        answer = await self._client.posted(body, extra_headers or {}, limit)
         try:
             return LenientChatCompletion.model_validate_json(answer)
         except (

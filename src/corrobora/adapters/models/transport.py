@@ -8,14 +8,14 @@ headers in Python: four times the CPU of aiohttp's, which was a fifth of the who
 
 from __future__ import annotations
 
-import ssl
 import zlib
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
-from functools import cache
 
 import aiohttp
 import httpx2
+
+from corrobora.adapters.certificates import trusted
 
 _REWRITTEN = (b"content-encoding", b"content-length")
 _KEPT_SECONDS = 30.0  # an idle connection is closed by then; servers close them after a minute or more
@@ -32,12 +32,6 @@ _ERRORS: tuple[tuple[type[Exception], type[httpx2.RequestError]], ...] = (
     (aiohttp.ClientResponseError, httpx2.RemoteProtocolError),
     (aiohttp.ClientError, httpx2.ReadError),
 )
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the context for all endpoints: certificates are checked, the environment is not asked."""
-    return httpx2.create_ssl_context(trust_env=False)
 
 
 class TooLarge(httpx2.TransportError):
@@ -83,7 +77,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made in the event loop that uses it."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=_tls())
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=trusted())
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),

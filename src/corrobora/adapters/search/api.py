@@ -10,10 +10,10 @@ import asyncio
 import json
 import ssl
 from collections.abc import Mapping
-from functools import cache
 
 import httpx2
 
+from corrobora.adapters.certificates import trusted
 from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
 from corrobora.adapters.web.waits import retry_after
 from corrobora.domain.errors import ProviderError, UserError
@@ -24,12 +24,6 @@ SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
 _REFUSED = frozenset({401, 403})
 _OK = 200
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the context for all providers: certificates are checked, the environment is not asked."""
-    return httpx2.create_ssl_context(trust_env=False)
 
 
 class Keyed:
@@ -118,7 +112,7 @@ class Api:
             follow_redirects=False,
             trust_env=False,
             timeout=httpx2.Timeout(seconds),
-            verify=_tls(),
+            verify=trusted(),
             limits=httpx2.Limits(max_keepalive_connections=0),  # nothing stays open, so nothing must be closed
         )
 

@@ -10,11 +10,11 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
 import httpcore2
 import httpx2
 
+from corrobora.adapters.certificates import trusted
 from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
 from corrobora.adapters.web.network import Refused, Unresolved, VettedNetwork
 from corrobora.adapters.web.urls import BadUrl, parse
@@ -53,12 +53,6 @@ class Reply:
 
 
 Wants = Callable[[Reply], Bounds | None]
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Return the context for all pages: certificates are checked, the environment is not asked."""
-    return httpx2.create_ssl_context(trust_env=False)
 
 
 class Transport:
@@ -126,7 +120,7 @@ class Transport:
         async with (
             httpcore2.AsyncHTTPConnection(
                 httpcore2.Origin(target.raw_scheme, request.url.host, _port(target)),
-                ssl_context=(self._tls or _tls()) if target.scheme == "https" else None,
+                ssl_context=(self._tls or trusted()) if target.scheme == "https" else None,
                 network_backend=self._network,
             ) as connection,
         ):

@@ -1,0 +1,16 @@
+"""Certificates: checked, read once, whatever the environment says."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from corrobora.adapters.certificates import trusted
+
+
+def test_certificates_and_names_are_checked_by_one_context(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    context = trusted()
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert trusted() is context
