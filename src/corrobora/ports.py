@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from corrobora.domain.events import Event
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
@@ -22,13 +22,21 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 
 @dataclass(frozen=True, slots=True)
 class Role(Generic[I, O]):
-    """A typed function played by an analyst. `prompt` names the file `roles/prompts/NAME.md`."""
+    """A typed function played by an analyst. `prompt` names the file `prompts/NAME.md` in `package`.
+
+    A language model fills in a value of type `wire`, by default the output itself; `convert` makes the output of it and
+    of the input, and raises `ValueError` with what the model must correct. `example` makes a full input for tests.
+    """
 
     name: str
     takes: type[I]
     gives: type[O]
     prompt: str
     tier: str = "worker"  # lead | worker | fast | judge: which model plays it
+    wire: type[Any] | None = None
+    convert: Callable[[I, Any], O] | None = None
+    example: Callable[[], I] | None = None
+    package: str = "corrobora.roles"
 
     def __hash__(self) -> int:
         return hash((self.name, self.prompt))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.adapters.models.connect import targets
+from corrobora.adapters.models.registry import targets
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import Node, Plan, leaves
@@ -23,7 +23,8 @@ from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.roles.extractive.plan import planned
-from corrobora.roles.review import critique, judge
+from corrobora.roles.critique import critique
+from corrobora.roles.judge import judge
 from corrobora.roles.synthesize import summarize, synthesize
 from corrobora.storage.database import Database
 from corrobora.storage.rewind import rewind

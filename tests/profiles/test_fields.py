@@ -25,7 +25,7 @@ from corrobora.domain.run import Request
 from corrobora.domain.thread import Gap, Intent, Proposal
 from corrobora.faces.cli.research import research
 from corrobora.profiles import Profile, fields, load_profile
-from corrobora.roles.review import Critique
+from corrobora.domain.report import Critique
 from corrobora.settings import load_settings
 from corrobora.testing import run_virtually
 

@@ -20,7 +20,7 @@ from corrobora.engine.executor import investigate, refined
 from corrobora.engine.planning import check_suggested
 from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
-from corrobora.roles.plan import Refinement
+from corrobora.roles.refine import Refinement
 from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")

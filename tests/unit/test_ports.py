@@ -9,7 +9,7 @@ from corrobora.domain.evidence import Query, ReadOutcome
 from corrobora.domain.report import Critique
 from corrobora.ports import Analyst, Clock, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
 from corrobora.roles.extractive import ExtractiveAnalyst
-from corrobora.roles.review import critique
+from corrobora.roles.critique import critique
 from corrobora.testing import (
     FakeClock,
     LoopTime,

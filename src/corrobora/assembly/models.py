@@ -10,11 +10,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from corrobora.adapters.models.analyst import LanguageModelAnalyst
-from corrobora.adapters.models.connect import TIERS, Price, Target, Tier, parse_target, targets
-from corrobora.adapters.models.connection import Connection
-from corrobora.adapters.models.metering import has_price
-from corrobora.adapters.models.pacing import Gate
+from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.models.pricing import has_price
+from corrobora.adapters.models.registry import Price, Target, choose_targets, parse_target
+from corrobora.adapters.pacing import Gate
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.analysts.language_model.model import TIERS, Tier
 from corrobora.domain.errors import UserError
 from corrobora.settings import Settings
 
@@ -27,7 +28,7 @@ class Models:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._gates: dict[tuple[str, str], Gate] = {}
-        self._connections: dict[Target, Connection] = {}
+        self._connections: dict[Target, ModelConnection] = {}
         self._analysts: dict[tuple[tuple[str, Target], ...], LanguageModelAnalyst] = {}
 
     def analyst(self, wishes: Mapping[str, str], *, thinking: bool = False) -> LanguageModelAnalyst | None:
@@ -45,7 +46,7 @@ class Models:
         return self._analysts[name]
 
     def check_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
-        """Refuse a model whose calls cannot be priced: a limit of money could not be kept (safety C16).
+        """Refuse a model whose calls cannot be priced: a limit of money could not be kept.
 
         Raises:
             UserError: `price_unknown`, naming the setting for each such model; or as `analyst`.
@@ -74,7 +75,7 @@ class Models:
                 env[name] = secret.reveal()
         own = {tier: self._own(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
-        found = targets(named, env, lead_thinking=thinking) if named or not own else {}
+        found = choose_targets(named, env, lead_thinking=thinking) if named or not own else {}
         if own:
             some = own.get("worker") or next(iter(own.values()))
             found = {tier: own.get(tier) or found.get(tier) or some for tier in TIERS}
@@ -107,9 +108,9 @@ class Models:
         price = prices.get(self._priced_as(wishes, tier, target)) or prices.get(target.id)
         return target if price is None else replace(target, price=Price(price.input, price.output))
 
-    def _connection(self, target: Target) -> Connection:
+    def _connection(self, target: Target) -> ModelConnection:
         if target not in self._connections:
             account = (target.base_url, hashlib.sha256(target.key.encode()).hexdigest())  # limits are of a key
             gate = self._gates.setdefault(account, Gate(target.base_url))
-            self._connections[target] = Connection(target, gate)
+            self._connections[target] = ModelConnection(target, gate)
         return self._connections[target]

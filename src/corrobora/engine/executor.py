@@ -20,7 +20,7 @@ from corrobora.engine.thread import pursue
 from corrobora.engine.views import gathered, gathering, left_out
 from corrobora.policies.budget import phase_spent
 from corrobora.policies.gates import delta, improved, unmet
-from corrobora.roles.plan import Refinement, Shortfall, refine
+from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
 
 

@@ -13,7 +13,9 @@ from corrobora.engine.render import conflicts_section, gaps_section
 from corrobora.engine.session import Session
 from corrobora.engine.verify import MARKER, Checked, checked
 from corrobora.engine.views import WRITTEN_FACTS, best
-from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
+from corrobora.roles.critique import Reviewing, critique
+from corrobora.roles.judge import judge
+from corrobora.roles.revise import Revising, revise
 
 KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is

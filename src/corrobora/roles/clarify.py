@@ -1,14 +1,19 @@
-"""Clarify: from a question as asked to a brief that can be researched, or a refusal with reasons (S0, manager).
+"""Clarify: from a question as asked to a brief that can be researched, or a refusal with reasons.
 
 Knows one question and the dialogue so far. Does not know sources; never starts a run.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
-from corrobora.domain.brief import Brief
+from pydantic import Field
+
+from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.ports import Role
+from corrobora.roles.examples import BRIEF
+from corrobora.roles.forms import UnusableAnswer, clean_texts, drop_duplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,84 @@ class Scoping:
     reasons: tuple[str, ...] = ()
     narrower: tuple[str, ...] = ()  # narrower questions to offer
     questions: tuple[str, ...] = ()  # what to ask the user back
-    complexity_hint: str = ""  # simple | moderate | complex, by a heuristic (S1: only a hint)
+    complexity_hint: str = ""  # simple | moderate | complex, by a heuristic: only a hint
 
 
-clarify: Role[Asking, Scoping] = Role("clarify", Asking, Scoping, "clarify", tier="lead")
+@dataclass(frozen=True, slots=True)
+class WireSubject:
+    """A subject with the other names that sources use for it."""
+
+    name: str
+    aliases: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class WireQuery:
+    """One feasible query."""
+
+    question: str
+    sub_questions: list[str]
+    subjects: list[WireSubject] = field(default_factory=list[WireSubject])
+    disambiguation: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class WireScoping:
+    """Whether the question is feasible; the queries, or the reasons and narrower questions."""
+
+    feasible: bool
+    complexity: Literal["simple", "moderate", "complex"]
+    queries: list[WireQuery]
+    reasons: list[str] = field(default_factory=list[str])
+    narrower: list[str] = field(default_factory=list[str])
+    questions: Annotated[list[str], Field(description="What to ask the person back.")] = field(
+        default_factory=list[str]
+    )
+
+
+def convert_scoping(given: Asking, filled: WireScoping) -> Scoping:
+    """Number the sub-questions through all queries; what the brief brought along is preserved."""
+    if not filled.feasible:
+        if not (filled.reasons or filled.narrower or filled.questions):
+            raise UnusableAnswer(
+                "`feasible` is false, so `reasons` must say why and `narrower` must offer narrower questions."
+            )
+        reasons, narrower, questions = map(clean_texts, (filled.reasons, filled.narrower, filled.questions))
+        return Scoping(False, (), reasons, narrower, questions, filled.complexity)  # noqa: FBT003 - `feasible`
+    queries = [query for query in filled.queries if query.question.strip()]
+    if not queries:
+        raise UnusableAnswer("`feasible` is true, so `queries` must hold at least one query.")
+    briefs: list[Brief] = []
+    number = 0
+    for query in queries:
+        made = _make_brief(given, query, number, alone=len(queries) == 1)
+        number += len(made.sub_questions)
+        briefs.append(made)
+    return Scoping(feasible=True, queries=tuple(briefs), complexity_hint=filled.complexity)
+
+
+def _make_brief(given: Asking, query: WireQuery, number: int, *, alone: bool) -> Brief:
+    asked = given.brief
+    texts = clean_texts(query.sub_questions)[: given.max_sub_questions] or (query.question.strip(),)
+    new = tuple(SubQuestion(f"sq-{number + at}", text) for at, text in enumerate(texts, start=1))
+    subjects = tuple(Subject(s.name.strip(), clean_texts(s.aliases)) for s in query.subjects if s.name.strip())
+    return replace(
+        asked,
+        question=query.question.strip(),
+        sub_questions=(asked.sub_questions if alone else ()) or new,
+        subjects=(asked.subjects if alone else ()) or subjects,
+        disambiguation=drop_duplicates((*asked.disambiguation, *clean_texts(query.disambiguation))),
+        suggested_plan=asked.suggested_plan if alone else "",
+    )
+
+
+clarify: Role[Asking, Scoping] = Role(
+    "clarify",
+    Asking,
+    Scoping,
+    "clarify",
+    tier="lead",
+    wire=WireScoping,
+    convert=convert_scoping,
+    example=lambda: Asking("root", BRIEF, ("manager: which pump?", "user: the blue one"), 7),
+)

@@ -1,25 +1,30 @@
-"""Plan: from a brief to a tree of research, or from a shortfall to a better node of the same depth (S0, S1).
+"""Plan: from a brief to a tree of research.
 
-Knows briefs, the profile's way of splitting, and what a gate missed. Does not judge feasibility: code does.
+Knows briefs, the profile's way of splitting, and how the flat list of tasks that a model writes becomes a tree: paths
+and ids come from positions, never from the model. Does not judge feasibility beyond what one repair call can correct.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
-from corrobora.domain.brief import Brief
-from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, Plan
-from corrobora.domain.thread import Gap
+from pydantic import Field
+
+from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec, leaves
 from corrobora.ports import Role
+from corrobora.roles.examples import BRIEF
+from corrobora.roles.forms import Names, Score, UnusableAnswer
 
 Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 @dataclass(frozen=True, slots=True)
 class Angle:
-    """One research angle: a canonical one of S1, or one invented for the question (`--angles dynamic`)."""
+    """One research angle: a canonical one, or one invented for the question (`--angles dynamic`)."""
 
     slug: str
     title: str
@@ -44,26 +49,250 @@ class Planning:
 
 
 @dataclass(frozen=True, slots=True)
-class Shortfall:
-    """What a node's gate still misses after an iteration (S0, bounded iterative execution)."""
+class WireSpec:
+    """A specification for those who read the sources of a task."""
 
-    path: str
-    node: Node
-    iteration: int
-    unmet: tuple[str, ...]  # the criteria that failed, in words
-    gaps: tuple[Gap, ...]
-    linked: tuple[LinkedSource, ...]
-    asked: tuple[str, ...]  # queries already used below this node
+    questions: list[str]
+    expected_format: str = ""
+    acceptance_criteria: str = ""
+    priority: Annotated[int, Field(ge=1, le=10)] = 1
+    budget: str = ""
+    discovery_intense: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Refinement:
-    """Changes to the leaves of a node: sources and questions, never depth. `why` goes to the delta log."""
+class WireGate:
+    """When a topic is done."""
 
-    queries: tuple[tuple[str, tuple[str, ...]], ...]  # leaf path -> new queries
-    sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    why: str = ""
+    name: str = "gather"
+    corroboration: Annotated[int, Field(ge=1, le=10, description="Independent sources for each answer.")] = 1
+    themes: list[str] = field(default_factory=list[str])
+    contradictions_resolved: bool = False
+    minimum_confidence: Score = 0.0
+    max_iterations: Annotated[int, Field(ge=1)] = 1
 
 
-plan: Role[Planning, Plan] = Role("plan", Planning, Plan, "plan", tier="lead")
-refine: Role[Shortfall, Refinement] = Role("plan", Shortfall, Refinement, "refine", tier="lead")
+@dataclass(frozen=True, slots=True)
+class WireTask:
+    """A task, or a topic if other tasks name it as their parent."""
+
+    key: Annotated[str, Field(description="Short name, unique in the plan.")]
+    title: str
+    objective: str
+    queries: Annotated[list[str], Field(description="The broad one first.")]
+    sub_questions: Annotated[list[str], Field(description="Ids as shown, or new questions in words.")]
+    parent: Annotated[str, Field(description="Key of its topic, or empty.")] = ""
+    angle: Annotated[str, Field(description="Slug of its angle, or empty.")] = ""
+    subjects: Names = field(default_factory=list[str])
+    output_format: str = ""
+    out_of_scope: str = ""
+    discovery: bool = False
+    max_rounds: Annotated[int | None, Field(ge=1)] = None
+    specs: list[WireSpec] = field(default_factory=list[WireSpec])
+    gate: WireGate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WirePlan:
+    """A plan as a flat list of tasks."""
+
+    tier: Literal["simple", "moderate", "complex"]
+    tasks: list[WireTask]
+    rationale: str = ""
+
+
+def convert_plan(given: Planning, filled: WirePlan) -> Plan:
+    """Build the tree: a task that others name as parent is a topic. Sub-questions that no task took go to a leaf.
+
+    Raises `UnusableAnswer` for repeated keys, unknown parents, cycles, too many tasks, too many levels, unknown angles.
+    """
+    tasks = [task for task in filled.tasks if task.objective.strip() or task.sub_questions or task.queries]
+    _check_keys(tasks)
+    _check_tasks(given, tasks)
+    pool = _QuestionPool(given.brief)
+    below: dict[str, list[WireTask]] = {}
+    for task in tasks:
+        below.setdefault(task.parent.strip(), []).append(task)
+    top = below.get("", [])
+    if len(top) == 1 and top[0].key.strip() not in below:
+        root = _make_node(top[0], given.path, below, pool)
+    else:
+        children = tuple(_make_node(task, f"{given.path}/{at}", below, pool) for at, task in enumerate(top, start=1))
+        question = given.brief.question
+        root = Node(given.path, " ".join(question.split())[:160], f"Answer: {question}", children)
+    whole = pool.place_rest(root)
+    whole = _merge_tasks(whole) if given.split == "questions" else whole
+    return Plan(whole, tier=filled.tier, rationale=filled.rationale)
+
+
+def _merge_tasks(root: Node) -> Node:
+    """One thread for the sub-questions of all tasks: its loop works on gaps, not on branches."""
+    tasks = leaves(root)
+    if len(tasks) == 1:
+        return replace(tasks[0], path=root.path)
+    return Node(
+        root.path,
+        root.title,
+        root.objective,
+        sub_questions=tuple({q.id: q for task in tasks for q in task.sub_questions}.values()),
+        subjects=tuple({s.name: s for task in tasks for s in task.subjects}.values()),
+        queries=tuple(dict.fromkeys(query for task in tasks for query in task.queries)),
+        out_of_scope="; ".join(dict.fromkeys(task.out_of_scope for task in tasks if task.out_of_scope)),
+    )
+
+
+def _check_keys(tasks: Sequence[WireTask]) -> None:
+    keys = [task.key.strip().casefold() for task in tasks]
+    if not keys:
+        raise UnusableAnswer("The plan has no task. Give at least one, with an objective and queries.")
+    if len(set(keys)) < len(keys):
+        twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+        raise UnusableAnswer(f"Two tasks have the key {twice!r}. Every key must be unique.")
+
+
+def _check_tasks(given: Planning, tasks: Sequence[WireTask]) -> None:
+    parents = {task.key.strip(): task.parent.strip() for task in tasks}
+    for key, parent in parents.items():
+        if parent and parent not in parents:
+            raise UnusableAnswer(f"The task {key!r} names the parent {parent!r}, which is not in the plan.")
+    levels = max(_count_levels(key, parents) for key in parents)
+    if levels > max(given.max_depth, 1):  # the root of several tasks is an executor, too
+        raise UnusableAnswer(f"The plan has {levels} levels, tasks included; at most {given.max_depth} are allowed.")
+    inner = set(parents.values())
+    outer = [task for task in tasks if task.key.strip() not in inner]
+    fixed_angles = given.split == "angles" and not given.dynamic_angles
+    most = 1 if given.split in ("leaf", "given") else max(given.max_leaves, 1)
+    if fixed_angles:
+        most = LIMITS.plan_max_leaves  # too many angles are clamped later, with a note
+    if len(outer) > most:
+        raise UnusableAnswer(f"The plan has {len(outer)} tasks; at most {most} are allowed.")
+    slugs = [angle.slug for angle in given.angles]
+    wrong = [task.angle for task in outer if task.angle and task.angle not in slugs]
+    if fixed_angles and (wrong or not all(task.angle for task in outer)):
+        raise UnusableAnswer(f"Every task needs one of these angles: {', '.join(slugs)}.")
+
+
+def _count_levels(key: str, parents: Mapping[str, str]) -> int:
+    level, seen = 0, set[str]()
+    while key:
+        if key in seen:
+            raise UnusableAnswer(f"The task {key!r} is its own ancestor.")
+        seen.add(key)
+        key = parents[key]
+        level += 1
+    return level
+
+
+class _QuestionPool:
+    """Hands out sub-questions: given ones by id or text, new ones with the next free number."""
+
+    def __init__(self, brief: Brief) -> None:
+        self.brief = brief
+        self._taken: set[str] = set()
+        self._by_text = {_fold_question(question.text): question for question in brief.sub_questions}
+        self._by_id = {question.id.casefold(): question for question in brief.sub_questions}
+
+    def take_questions(self, names: Iterable[str]) -> tuple[SubQuestion, ...]:
+        """Return the sub-questions that a task names; each given one belongs to the first task that takes it."""
+        found: list[SubQuestion] = []
+        for name in names:
+            text = " ".join(name.split())
+            known = self._by_id.get(text.casefold()) or self._by_text.get(_fold_question(text))
+            if known is None and text:
+                known = SubQuestion(self._next_id(), text)
+                self._by_text[_fold_question(text)] = known
+                self._by_id[known.id] = known
+            if known is not None and known.id not in self._taken:
+                self._taken.add(known.id)
+                found.append(known)
+        return tuple(found)
+
+    def _next_id(self) -> str:
+        number = len(self._by_id) + 1
+        while f"sq-{number}" in self._by_id:
+            number += 1
+        return f"sq-{number}"
+
+    def place_rest(self, root: Node) -> Node:
+        """Give sub-questions that no task took to the first leaf, so that none is lost."""
+        left = tuple(question for question in self.brief.sub_questions if question.id not in self._taken)
+        return _add_questions(root, left) if left else root
+
+
+def _add_questions(node: Node, questions: tuple[SubQuestion, ...]) -> Node:
+    if node.is_leaf:
+        return replace(node, sub_questions=(*node.sub_questions, *questions))
+    first = next((at for at, child in enumerate(node.children) if not child.discovery), 0)
+    changed = _add_questions(node.children[first], questions)
+    return replace(node, children=(*node.children[:first], changed, *node.children[first + 1 :]))
+
+
+def _make_node(task: WireTask, path: str, below: Mapping[str, list[WireTask]], pool: _QuestionPool) -> Node:
+    inner = below.get(task.key.strip(), [])
+    children = tuple(_make_node(child, f"{path}/{at}", below, pool) for at, child in enumerate(inner, start=1))
+    wanted = {name.strip().casefold() for name in task.subjects}
+    known = pool.brief.subjects
+    return Node(
+        path=path,
+        title=" ".join(task.title.split())[:160] or " ".join(task.objective.split())[:160],
+        objective=task.objective.strip() or task.title.strip(),
+        children=children,
+        sub_questions=pool.take_questions(task.sub_questions),
+        subjects=tuple(s for s in known if {s.name.casefold(), *map(str.casefold, s.aliases)} & wanted),
+        gates=(_make_gate(task.gate),) if children and task.gate is not None else (),
+        specs=tuple(_make_spec(spec) for spec in task.specs if spec.questions),
+        angle=task.angle.strip(),
+        output_format=task.output_format.strip(),
+        queries=tuple(dict.fromkeys(" ".join(q.split())[: LIMITS.query_max_chars] for q in task.queries if q.strip())),
+        out_of_scope=task.out_of_scope.strip(),
+        discovery=task.discovery and not children,
+        max_rounds=task.max_rounds,
+    )
+
+
+def _make_gate(gate: WireGate) -> Gate:
+    criteria = Criteria(
+        corroboration=gate.corroboration,
+        themes=tuple(gate.themes),
+        contradictions_resolved=gate.contradictions_resolved,
+        minimum_confidence=gate.minimum_confidence,
+    )
+    return Gate(gate.name or "gather", criteria, max_iterations=gate.max_iterations)
+
+
+def _make_spec(spec: WireSpec) -> TaskSpec:
+    """The spec's words as extractors get them, exactly as the planner wrote them."""
+    rows = [("expected format", spec.expected_format), ("acceptance criteria", spec.acceptance_criteria)]
+    lines = [f"question: {question}" for question in spec.questions]
+    lines += [f"{name}: {text}" for name, text in (*rows, ("budget", spec.budget)) if text]
+    return TaskSpec(
+        questions=tuple(spec.questions),
+        expected_format=spec.expected_format,
+        acceptance_criteria=spec.acceptance_criteria,
+        priority=spec.priority,
+        budget=spec.budget,
+        discovery_intense=spec.discovery_intense,
+        verbatim="\n".join(lines),
+    )
+
+
+def _fold_question(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(" .?!")
+
+
+def _make_example() -> Planning:
+    return Planning(
+        "root",
+        BRIEF,
+        "angles",
+        (Angle("background", "Background", "History of it"), Angle("risks", "Risks", "What fails")),
+        complexity_hint="moderate",
+        dynamic_angles=True,
+        discovery=True,
+        suggested_plan="first the flow",
+    )
+
+
+plan: Role[Planning, Plan] = Role(
+    "plan", Planning, Plan, "plan", tier="lead", wire=WirePlan, convert=convert_plan, example=_make_example
+)

@@ -31,12 +31,12 @@ _CODE_BYTES = 5
 
 
 class Shown(str):
-    """Text that may stand in a prompt: made by `quote`, `ident` or `rows` only."""
+    """Text that may stand in a prompt: made by `quote_text`, `show_identifier` or `quote_rows` only."""
 
     __slots__ = ()
 
 
-def clean(text: str, *, markers: bool = False) -> str:
+def clean_text(text: str, *, markers: bool = False) -> str:
     """Drop what a reader cannot see and what only our code may write: citation markers and data tags.
 
     Invisible: controls, bidirectional overrides, zero-width and tag characters, variation selectors, lone surrogates.
@@ -49,33 +49,33 @@ def clean(text: str, *, markers: bool = False) -> str:
     return text if markers or ":C" not in text else _MARKER.sub("", text)
 
 
-def quote(text: str, *, markers: bool = False) -> Shown:
+def quote_text(text: str, *, markers: bool = False) -> Shown:
     """Wrap one text as data between tags that carry a code; the code does not occur in the text.
 
     The code is a keyed hash of the text: no clock and no chance, so that equal prompts are equal bytes everywhere, and
     a change in one text changes no other part of the prompt (providers cache prompts by their beginning).
     """
-    inside = clean(text, markers=markers).strip()
-    code = delimiter(inside)
+    inside = clean_text(text, markers=markers).strip()
+    code = make_delimiter(inside)
     space = "\n" if "\n" in inside else ""
     return Shown(f"<data-{code}>{space}{inside}{space}</data-{code}>")
 
 
-def rows(lines: Iterable[tuple[str, Sequence[str]]], *, markers: bool = False) -> Shown:
+def quote_rows(lines: Iterable[tuple[str, Sequence[str]]], *, markers: bool = False) -> Shown:
     """Wrap many short texts as one block of data, one line each: a label written by code, then the texts.
 
     Line ends inside a text are folded, so that no text can start a line of its own.
     """
     shown: list[str] = []
     for label, texts in lines:
-        parts = [" ".join(clean(text, markers=markers).split()) for text in texts]
-        shown.append(" | ".join(part for part in (ident(label), *parts) if part))
+        parts = [" ".join(clean_text(text, markers=markers).split()) for text in texts]
+        shown.append(" | ".join(part for part in (show_identifier(label), *parts) if part))
     inside = "\n".join(shown)
-    code = delimiter(inside)
+    code = make_delimiter(inside)
     return Shown(f"<data-{code}>\n{inside}\n</data-{code}>") if inside else Shown("(none)")
 
 
-def ident(name: object) -> Shown:
+def show_identifier(name: object) -> Shown:
     """Show an id, a number or a word of a closed set as it is. Raises `ValueError` for anything that could be prose."""
     text = f"{name:g}" if isinstance(name, float) else str(name)
     if not _IDENT.match(text):
@@ -84,7 +84,7 @@ def ident(name: object) -> Shown:
     return Shown(text)
 
 
-def delimiter(text: str) -> str:
+def make_delimiter(text: str) -> str:
     """Return a code of ten hex digits that does not occur in `text`: a keyed hash of it."""
     data = text.encode("utf-8", "surrogatepass")
     seeds = (data + number.to_bytes(4, "big") if number else data for number in count())
@@ -99,7 +99,7 @@ _MAX_SPLICE = 400  # characters between the parts of a quote with "..." in it
 _MIN_PART = 10
 
 
-def literal(quoted: str, text: str) -> str | None:
+def find_literal(quoted: str, text: str) -> str | None:
     """Return the characters of `text` that `quoted` stands for, exactly as they stand there, or None.
 
     Folds white space, typographic quotes and dashes and invisible characters; never letters, digits, superscripts or

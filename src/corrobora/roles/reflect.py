@@ -5,12 +5,17 @@ Knows one thread, as a digest. Does not know whether it may go on: policies deci
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from corrobora.domain.brief import Subject, SubQuestion
-from corrobora.domain.evidence import Contradiction, Fact
-from corrobora.domain.thread import Proposal
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.domain.thread import Gap, Proposal
 from corrobora.ports import Role
+from corrobora.roles.examples import CONFLICT, FACTS, QUESTION, QUESTIONS, SUBJECTS
+from corrobora.roles.forms import Ids, clean_query, clean_texts, drop_duplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +36,86 @@ class Learned:
     output_format: str = ""
 
 
-reflect: Role[Learned, Proposal] = Role("reflect", Learned, Proposal, "reflect")
+@dataclass(frozen=True, slots=True)
+class WireGap:
+    """Something that is missing, and the sub-question or subject it belongs to."""
+
+    text: str
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireContradiction:
+    """Two facts, by their ids, that do not fit together."""
+
+    a: Annotated[str, Field(description="Id of a fact, like F0123456789ab.")]
+    b: str
+    claim: str
+    relation: Literal["supports", "contradicts", "qualifies", "supersedes"] = "contradicts"
+    severity: Literal["low", "medium", "high"] = "medium"
+    difference: str = ""
+    scope: str = ""
+    resolved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WireProposal:
+    """What the line of research knows and lacks, and what is advised."""
+
+    summary: str
+    reasoning: str
+    answered: Ids
+    gaps: list[WireGap]
+    done: bool
+    should_continue: bool
+    next_topic: str = ""
+    url: str = ""
+    contradictions: list[WireContradiction] = field(default_factory=list[WireContradiction])
+    new_sub_questions: list[str] = field(default_factory=list[str])
+    terms: list[str] = field(default_factory=list[str])
+
+
+def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
+    """Take ids that were shown, and an address only if it stands in the question."""
+    ids = {question.id for question in given.sub_questions}
+    facts = {str(fact.id) for fact in given.facts}
+    contradictions = tuple(
+        _make_contradiction(each) for each in filled.contradictions if {each.a, each.b} <= facts and each.a != each.b
+    )
+    url = filled.url.strip()
+    return Proposal(
+        summary=filled.summary,
+        gaps=tuple(Gap(gap.text.strip(), gap.target.strip()) for gap in filled.gaps if gap.text.strip()),
+        done=filled.done,
+        next_topic=clean_query(filled.next_topic),
+        url=url if url and url in given.question else "",
+        should_continue=filled.should_continue,
+        reasoning=filled.reasoning,
+        contradictions=contradictions,
+        answered=tuple(each for each in drop_duplicates(filled.answered) if each in ids),
+        new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
+        terms=drop_duplicates(clean_texts(filled.terms)),
+    )
+
+
+def _make_contradiction(filled: WireContradiction) -> Contradiction:
+    return Contradiction(
+        claim=filled.claim,
+        a=FactId(filled.a),
+        b=FactId(filled.b),
+        relation=Relation(filled.relation),
+        severity=Severity(filled.severity),
+        resolved=filled.resolved,
+        difference=filled.difference,
+        scope=filled.scope,
+    )
+
+
+def _make_example() -> Learned:
+    known = (QUESTIONS, SUBJECTS, FACTS, (CONFLICT,), ("pump flow",), ("displacement",))
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table")
+
+
+reflect: Role[Learned, Proposal] = Role(
+    "reflect", Learned, Proposal, "reflect", wire=WireProposal, convert=convert_proposal, example=_make_example
+)

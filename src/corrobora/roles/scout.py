@@ -1,13 +1,17 @@
-"""Scout: from candidate sources to a ranked, tagged shortlist (S0).
+"""Scout: from candidate sources to a ranked, tagged shortlist.
 
 Knows candidates and a quick scan of each. Spawns no executors and reads nothing itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
 
 from corrobora.ports import Role
+from corrobora.roles.forms import Score, UnusableAnswer, clean_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +62,64 @@ class Shortlist:
     balance: str = ""
 
 
-scout: Role[Sweep, Shortlist] = Role("scout", Sweep, Shortlist, "scout", tier="fast")
+@dataclass(frozen=True, slots=True)
+class WireChoice:
+    """One chosen candidate."""
+
+    candidate: Annotated[str, Field(description="Label as shown, like K3.")]
+    authority: Score
+    recency: Score
+    coverage: Score
+    diversity: Score
+    rationale: str
+    balance: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class WireExcluded:
+    """One candidate that was left out, and why."""
+
+    candidate: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WireShortlist:
+    """The chosen candidates, best first."""
+
+    sources: list[WireChoice]
+    excluded: list[WireExcluded] = field(default_factory=list[WireExcluded])
+    balance: str = ""
+
+
+def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
+    """Put references back in place of labels; unknown labels and duplicates are dropped."""
+    known = {f"K{number}": candidate for number, candidate in enumerate(given.candidates, start=1)}
+    chosen: dict[str, Shortlisted] = {}
+    for choice in filled.sources:
+        if candidate := known.get(choice.candidate.strip()):
+            scores = (choice.authority, choice.recency, choice.coverage, choice.diversity)
+            tags = clean_texts(choice.balance)
+            made = Shortlisted(candidate.reference, candidate.title, *scores, choice.rationale, tags)
+            chosen.setdefault(candidate.reference, made)
+    if filled.sources and not chosen:
+        raise UnusableAnswer(f"`candidate` must be one of the labels K1 to K{len(known)}.")
+    out = [(known[e.candidate.strip()].reference, e.reason) for e in filled.excluded if e.candidate.strip() in known]
+    return Shortlist(tuple(chosen.values())[: given.limit], tuple(out), filled.balance)
+
+
+def _make_example() -> Sweep:
+    manual = Candidate("https://example.org/a", "Manual A", "about A", "A scan", "2017", "Maker", ("pump",), 1)
+    return Sweep("root", "Find manuals", ("limits",), (manual, Candidate("S3", "Manual B", "about B")), 5)
+
+
+scout: Role[Sweep, Shortlist] = Role(
+    "scout",
+    Sweep,
+    Shortlist,
+    "scout",
+    tier="fast",
+    wire=WireShortlist,
+    convert=convert_shortlist,
+    example=_make_example,
+)

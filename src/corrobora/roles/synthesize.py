@@ -1,17 +1,25 @@
-"""Synthesize: from facts or findings to text with markers: a thread's summary, a node's gathering, or the report.
+"""Synthesize: from facts or findings to text with markers: a thread's summary, a node's synthesis, or the report.
 
 Knows facts by their markers. Never sees page text and never writes a URL.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
+from corrobora.roles.examples import CONFLICT, FACTS, GAPS, QUESTION, QUESTIONS
+from corrobora.roles.forms import UnusableAnswer
+
+_CITED = re.compile(r"\b(S\d{1,9})\s{0,2}[:：,]?\s{0,2}(C\d{1,9})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +54,63 @@ class Material:
     output_format: str = ""
 
 
-synthesize: Role[Material, Draft] = Role("synthesize", Material, Draft, "synthesize", tier="lead")
-summarize: Role[Material, Draft] = Role("synthesize", Material, Draft, "summarize")
+@dataclass(frozen=True, slots=True)
+class WireDraft:
+    """A text in Markdown with markers like [S3:C2]."""
+
+    title: Annotated[str, Field(min_length=1)]
+    body: Annotated[str, Field(min_length=1)]
+
+
+def convert_draft(_given: object, filled: WireDraft) -> Draft:
+    """Take title and body; a title repeated as the first heading of the body is dropped."""
+    title = " ".join(filled.title.split()).lstrip("# ").strip()
+    body = filled.body.strip()
+    first, _, rest = body.partition("\n")
+    if first.startswith("# ") and first[2:].strip().casefold() == title.casefold():
+        body = rest.strip()
+    if not title or not body:
+        raise UnusableAnswer("`title` and `body` must not be empty.")
+    return Draft(title, body)
+
+
+def convert_report(given: Material, filled: WireDraft) -> Draft:
+    """Take a draft; one that cites none of the facts it was given is no report, however well it reads."""
+    made = convert_draft(given, filled)
+    known = {(fact.source.upper(), fact.passage.upper()) for part in given.parts for fact in part.facts}
+    cited = {(source.upper(), passage.upper()) for source, passage in _CITED.findall(made.body)}
+    if given.purpose == "report" and known and not known & cited:
+        raise UnusableAnswer("No sentence of `body` cites a fact: its marker, such as [S1:C2], follows each sentence.")
+    return made
+
+
+def _make_example() -> Material:
+    flow = Part("root/1", "Flow", "It moves [S3:C7].", FACTS, ("date",), angle="background")
+    return Material(
+        "root",
+        "report",
+        QUESTION,
+        "The pump",
+        (flow, Part("root/2", "Price", "", (), failed="search down")),
+        QUESTIONS,
+        (CONFLICT,),
+        GAPS,
+        words_min=100,
+        uncovered=("risks",),
+        output_format="a report",
+    )
+
+
+synthesize: Role[Material, Draft] = Role(
+    "synthesize",
+    Material,
+    Draft,
+    "synthesize",
+    tier="lead",
+    wire=WireDraft,
+    convert=convert_report,
+    example=_make_example,
+)
+summarize: Role[Material, Draft] = Role(
+    "synthesize", Material, Draft, "summarize", wire=WireDraft, convert=convert_draft, example=_make_example
+)

@@ -22,6 +22,20 @@ _FACTS_OF_A_PART = 5
 _ASPECTS = "overview details date exception source history limits cause effect example change figure".split()
 
 
+Obey = Callable[["Page"], Mapping[str, object]]
+_ANSWERS: dict[str, Obey] = {}
+
+
+def _answers(*roles: str) -> Callable[[Obey], Obey]:
+    """Register the function below for the roles whose prompts start with these names."""
+
+    def register(answer: Obey) -> Obey:
+        _ANSWERS.update(dict.fromkeys(roles, answer))
+        return answer
+
+    return register
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A prompt as its blocks of material, each with the words before it."""
@@ -86,11 +100,12 @@ class FactLine:
 def obey(system: str, user: str) -> str:
     """Return the JSON that the prompt's role asks for. A prompt of no known role gets an empty object."""
     page = Page.read(system, user)
-    answer = _ROLES.get(page.role)
+    answer = _ANSWERS.get(page.role)
     return json.dumps(answer(page), ensure_ascii=False) if answer is not None else "{}"
 
 
-def _clarify(page: Page) -> Mapping[str, object]:
+@_answers("clarify")
+def _clarify_question(page: Page) -> Mapping[str, object]:
     question = page.after("The question:")
     parts = [part.strip(" ,;.?") for part in re.split(r"(?:, and |; | and |, )", question)]
     asked = [part for part in parts if len(part.split()) >= 3][:4]  # noqa: PLR2004 - a part that says something
@@ -101,7 +116,8 @@ def _clarify(page: Page) -> Mapping[str, object]:
     }
 
 
-def _plan(page: Page) -> Mapping[str, object]:
+@_answers("plan")
+def _make_plan(page: Page) -> Mapping[str, object]:
     question = page.after("The question:")
     slugs = re.findall(r"^- ([\w-]+): <data-", page.text, re.MULTILINE)
     asked = page.questions() or [("", question)]
@@ -109,16 +125,16 @@ def _plan(page: Page) -> Mapping[str, object]:
     split, most = (found.group(1), int(found.group(2))) if found else ("leaf", 1)
     if split == "angles" and slugs:
         chosen = slugs[: min(most, 3)]
-        tasks = [_task(slug, question, [], angle=slug) for slug in chosen]
+        tasks = [_make_task(slug, question, [], angle=slug) for slug in chosen]
         tasks[0]["sub_questions"] = [each for each, _ in asked if each]
     elif split in ("questions", "tree") and len(asked) > 1:
-        tasks = [_task(each, text, [each]) for each, text in asked[:most]]
+        tasks = [_make_task(each, text, [each]) for each, text in asked[:most]]
     else:
-        tasks = [_task("all", question, [each for each, _ in asked if each])]
+        tasks = [_make_task("all", question, [each for each, _ in asked if each])]
     return {"tier": "moderate" if len(tasks) > 1 else "simple", "tasks": tasks, "rationale": "As asked."}
 
 
-def _task(key: str, about: str, asked: Sequence[str], *, angle: str = "") -> dict[str, object]:
+def _make_task(key: str, about: str, asked: Sequence[str], *, angle: str = "") -> dict[str, object]:
     words = f"{about} {angle.replace('-', ' ')}".strip()
     return {
         "key": key,
@@ -130,13 +146,15 @@ def _task(key: str, about: str, asked: Sequence[str], *, angle: str = "") -> dic
     }
 
 
-def _refine(page: Page) -> Mapping[str, object]:
+@_answers("refine")
+def _refine_tasks(page: Page) -> Mapping[str, object]:
     tasks = [row.split(" | ")[0] for row in page.lines("Its tasks:")]
     wanted = [row.split(" | ")[0] for row in (*page.lines("Open gaps:"), *page.lines("criteria are unmet:"))]
     return {"changes": [{"task": task, "queries": wanted[:2]} for task in tasks if wanted], "why": "To close the gaps."}
 
 
-def _scope(page: Page) -> Mapping[str, object]:
+@_answers("scope")
+def _choose_queries(page: Page) -> Mapping[str, object]:
     found = re.search(r"(\d+) to (\d+) queries", page.text)
     least, most = (int(found.group(1)), int(found.group(2))) if found else (1, 3)
     asked = page.questions()
@@ -162,7 +180,8 @@ def _scope(page: Page) -> Mapping[str, object]:
     }
 
 
-def _scout(page: Page) -> Mapping[str, object]:
+@_answers("scout")
+def _choose_sources(page: Page) -> Mapping[str, object]:
     labels = re.findall(r"^- (K\d+), cluster", page.text, re.MULTILINE)
     found = re.search(r"Choose at most (\d+)", page.text)
     most = int(found.group(1)) if found else len(labels)
@@ -176,7 +195,8 @@ def _scout(page: Page) -> Mapping[str, object]:
     return {"sources": [{"candidate": label, **score} for label in labels[:most]], "excluded": []}
 
 
-def _extract(page: Page) -> Mapping[str, object]:
+@_answers("extract")
+def _extract_pick_quotes(page: Page) -> Mapping[str, object]:
     asked = page.questions() or [("", page.after("The question of the research:"))]
     wanted = {each: set(stems(text)) for each, text in asked}
     whole = set(stems(page.after("The question of the research:"))).union(*wanted.values())
@@ -184,16 +204,16 @@ def _extract(page: Page) -> Mapping[str, object]:
     for found, inside in page.all(r"Passage (C\d+)(?:, under)?:?\s*$"):
         text = inside
         if found.group().rstrip().endswith("under"):  # the heading stands first, the passage in the next block
-            text = next((b for before, b in page.blocks[_at(page, inside) + 1 :] if before == ":"), "")
-        quotes += _quotes(found.group(1), text, wanted, whole)
+            text = next((b for before, b in page.blocks[_index_of(page, inside) + 1 :] if before == ":"), "")
+        quotes += _pick_quotes(found.group(1), text, wanted, whole)
     return {"relevant": bool(quotes), "quotes": quotes, "summary": "It speaks to the questions." if quotes else ""}
 
 
-def _at(page: Page, inside: str) -> int:
+def _index_of(page: Page, inside: str) -> int:
     return next(at for at, (_, each) in enumerate(page.blocks) if each is inside)
 
 
-def _quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[str]) -> list[dict[str, object]]:
+def _pick_quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[str]) -> list[dict[str, object]]:
     ranked: list[tuple[int, str, set[str]]] = []
     for span in sentences(text):
         sentence = text[span.start : span.end].strip()
@@ -216,7 +236,8 @@ def _quotes(passage: str, text: str, wanted: Mapping[str, set[str]], whole: set[
     ]
 
 
-def _reflect(page: Page) -> Mapping[str, object]:
+@_answers("reflect")
+def _list_gaps(page: Page) -> Mapping[str, object]:
     facts = page.facts()
     answered = {each for fact in facts for each in fact.answers if each}
     missing = [(each, text) for each, text in page.questions() if each not in answered]
@@ -231,7 +252,8 @@ def _reflect(page: Page) -> Mapping[str, object]:
     }
 
 
-def _write(page: Page) -> Mapping[str, object]:
+@_answers("synthesize", "summarize")
+def _write_report(page: Page) -> Mapping[str, object]:
     question = page.after("The question:") or page.after("The question of the whole research:")
     facts = page.facts()
     used: set[str] = set()
@@ -241,11 +263,11 @@ def _write(page: Page) -> Mapping[str, object]:
         own = [fact for fact in facts if each in fact.answers and fact.id not in used][:_FACTS_OF_A_PART]
         used |= {fact.id for fact in own}
         head = f"## {number}. {text}" if angled else f"## {text}"
-        body = " ".join(_sentence(fact) for fact in own) or "Nothing was found for this part."
+        body = " ".join(_cite_fact(fact) for fact in own) or "Nothing was found for this part."
         sections.append(f"{head}\n\n{body}")
     rest = [fact for fact in facts if fact.id not in used][:_FACTS_OF_A_PART]
     opening = (
-        " ".join(_sentence(fact) for fact in (rest or facts)[:2]) or "Nothing was found that answers the question."
+        " ".join(_cite_fact(fact) for fact in (rest or facts)[:2]) or "Nothing was found that answers the question."
     )
     joint = "\n\n---\n\n" if angled else "\n\n"
     body = joint.join([opening, *sections])
@@ -254,33 +276,24 @@ def _write(page: Page) -> Mapping[str, object]:
     return {"title": question[:120].rstrip("?") or "Findings", "body": body}
 
 
-def _sentence(fact: FactLine) -> str:
+def _cite_fact(fact: FactLine) -> str:
     return f"{fact.quote.rstrip(' .')} {fact.marker}."
 
 
-def _revise(page: Page) -> Mapping[str, object]:
+@_answers("revise")
+def _repeat_draft(page: Page) -> Mapping[str, object]:
     drafts = page.all(r"The draft, ?$")
     title = drafts[0][1] if drafts else "Report"
     body = next((inside for before, inside in page.blocks if before == ":"), "")
     return {"title": title, "body": body}
 
 
-def _judge(_page: Page) -> Mapping[str, object]:
+@_answers("critique")
+def _find_no_fault(_page: Page) -> Mapping[str, object]:
+    return {"problems": [], "summary": "No fault was found."}
+
+
+@_answers("judge")
+def _score_draft(_page: Page) -> Mapping[str, object]:
     names = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
     return {**dict.fromkeys(names, 0.85), "rationale": "The sentences stand in the facts."}
-
-
-_ROLES: Mapping[str, Callable[[Page], Mapping[str, object]]] = {
-    "clarify": _clarify,
-    "plan": _plan,
-    "refine": _refine,
-    "scope": _scope,
-    "scout": _scout,
-    "extract": _extract,
-    "reflect": _reflect,
-    "synthesize": _write,
-    "summarize": _write,
-    "critique": lambda _page: {"problems": [], "summary": "No fault was found."},
-    "revise": _revise,
-    "judge": _judge,
-}

@@ -15,7 +15,7 @@ from corrobora.domain.report import Findings, Outcome, Report
 from corrobora.domain.thread import StopReason
 from corrobora.engine.executor import investigate, isolated, refined, sentinel, shortfall
 from corrobora.engine.session import Session
-from corrobora.roles.plan import Refinement
+from corrobora.roles.refine import Refinement
 
 ASKED = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 LEAF = Node("root/1", "Inspection", ASKED.text, sub_questions=(ASKED,))

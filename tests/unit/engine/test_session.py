@@ -17,7 +17,7 @@ from corrobora.domain.run import Stage
 from corrobora.engine.codec import Meta
 from corrobora.engine.session import Session, carried_seconds, level_below, too_deep
 from corrobora.ports import Entry
-from corrobora.roles.review import Reviewing, critique
+from corrobora.roles.critique import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
 
 GIVEN = Reviewing("root/critique", "What of Ardal?", Draft("Ardal", "It is old."), ())

@@ -17,7 +17,7 @@ from corrobora.domain.evidence import PassageId, SourceId
 from corrobora.ports import Role
 from corrobora.roles import rendering
 from corrobora.roles.extract import Excerpt, extract
-from corrobora.roles.rendering import BRIEF, COMMON, FUNCTIONS, NOT_SHOWN, TASK, prompt_hash, render, source
+from corrobora.analysts.language_model.rendering import BRIEF, COMMON, FUNCTIONS, NOT_SHOWN, TASK, prompt_hash, render, source
 from corrobora.testing.samples import PASSAGES, SAMPLES, field_names
 
 NAMES = [role.prompt for role, _ in SAMPLES]
@@ -94,7 +94,7 @@ def test_a_missing_prompt_file_is_named():
 
 def test_the_same_input_gives_the_same_bytes_in_every_process():
     code = (
-        "import hashlib; from corrobora.testing.samples import SAMPLES; from corrobora.roles.rendering import render\n"
+        "import hashlib; from corrobora.testing.samples import SAMPLES; from corrobora.analysts.language_model.rendering import render\n"
         "parts = [f'{p.system}\\0{p.brief}\\0{p.task}' for p in (render(r, g) for r, g in SAMPLES)]\n"
         "print(hashlib.sha256('\\0'.join(parts).encode()).hexdigest())"
     )

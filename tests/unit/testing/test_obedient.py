@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from corrobora.adapters.models.revive import REVIVE
 from corrobora.adapters.models.wire import WIRE
-from corrobora.roles.rendering import render
+from corrobora.analysts.language_model.rendering import render
 from corrobora.testing.obedient import Page, obey
 from corrobora.testing.samples import FACTS, PASSAGES, SAMPLES
 

@@ -20,7 +20,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from corrobora.adapters.models.building import build
-from corrobora.adapters.models.connect import parse_target
+from corrobora.adapters.models.registry import parse_target
 from corrobora.testing.faults import KINDS, Fault, Faults
 from corrobora.testing.http import HttpServer, Request, Response
 from corrobora.testing.protocols import Asked, Said

@@ -1,4 +1,4 @@
-"""Language models as analysts: one file per concern, pydantic-ai behind it, loaded only when a model is really asked.
+"""Clients for language models: two wire protocols of our own, everything else through entry points.
 
-Knows how a role becomes a request and an answer a value. Does not know runs, profiles or the journal.
+Knows endpoints, protocols, connections, limits of rate and prices. Does not know roles, runs or the journal.
 """

@@ -1,72 +1,53 @@
-"""Connection: one model at one endpoint: one request at a time through its gate, one reply, typed failures.
+"""One model at one endpoint: one request at a time through its gate, one reply, typed failures.
 
-Knows time limits, ways of structured output and metering. Does not know roles: it is given texts and a schema. What
-touches pydantic-ai stands in `exchange.py`, loaded when the first request is sent.
+Knows time limits, ways of structured output, what a failure means for another try, and metering. Does not know
+protocols, and no message holds a key.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import gc
-from dataclasses import dataclass
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
 
-from corrobora.adapters.models.connect import OutputMode, Target
-from corrobora.adapters.models.metering import metered
-from corrobora.adapters.models.pacing import Gate, Slot
-from corrobora.domain.errors import CorroboraError, ProviderError
-from corrobora.domain.limits import Usage
-from corrobora.roles.rendering import Prompt
+from corrobora.adapters.models.pricing import meter_reply
+from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target
+from corrobora.adapters.models.transport import (
+    BrokenAnswerError,
+    IdleTimeoutError,
+    OversizedAnswerError,
+    RejectedError,
+    TransportError,
+)
+from corrobora.adapters.pacing import Gate, Slot
+from corrobora.adapters.web.waits import retry_after
+from corrobora.analysts.language_model.model import Correction, Form, Prompt, Reply
+from corrobora.domain.errors import CorroboraError, ProviderError, RoleError
 
-if TYPE_CHECKING:
-    from pydantic_ai.models import ModelRequestParameters
-
-    from corrobora.adapters.models.building import Built
-
-CALL_SECONDS = 300.0  # wall clock of one request, whatever trickles in
+CALL_SECONDS = 600.0  # wall clock of one request, whatever trickles in; silence ends it much earlier
+THINKING_ROOM = 20_480  # tokens beside the answer: providers count thinking and answer together
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
+_REJECTED = (400, 404, 415, 422, 501)
+_STRUCTURE = re.compile(
+    r"response_format|json_schema|output_config|output_format|structured output|tool_choice|tools|strict", re.IGNORECASE
+)
+_SECRET = re.compile(r"\b(?:sk|pk|key|org|proj)[-_][A-Za-z0-9_\-*.]{6,200}")
+_SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What the answer must look like: a name, a sentence, a JSON schema."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Mending:
-    """An answer that could not be used, and why."""
-
-    answer: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back: the structured part as text, how it ended, what it cost."""
-
-    text: str
-    ended: str  # stop | length | refusal
-    usage: Usage
-
-
-class Connection:
-    """Sends requests to one target. `gate` is shared by all connections to the same endpoint."""
+class ModelConnection:
+    """Sends requests to one target. `gate` is shared by all connections to the same endpoint and key."""
 
     def __init__(self, target: Target, gate: Gate, *, call_seconds: float = CALL_SECONDS) -> None:
         self.target = target
         self.gate = gate
         self._call_seconds = call_seconds
-        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Built] = WeakKeyDictionary()
-        self._mode: OutputMode | None = target.mode
-        self._parameters: dict[tuple[OutputMode, str], ModelRequestParameters] = {}
+        self._wire: ModelWire = target.provider.connect(target)
+        self._mode: OutputMode = target.mode or self._wire.mode
 
     @property
     def name(self) -> str:
@@ -78,99 +59,73 @@ class Connection:
         """How long an answer may be where nothing else is asked for."""
         return self.target.max_output_tokens or (4_096 if self.target.free else 8_192)
 
-    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, mending: Mending | None = None) -> Reply:
+    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, correction: Correction | None = None) -> Reply:
         """Send one request and return its reply.
 
         A server that rejects one way of structured output is asked in the next (native, tool, prompted), once each.
         In an outage the call waits in the gate and is sent again, as a probe or after it, while the gate is patient.
 
-        Raises `ProviderError`; `RoleError` `refusal`, `output_truncated` or `output_too_large` where an error says so.
+        Raises `ProviderError`; `RoleError` `output_too_large` where an error says so.
         """
-        sdk = _sdk()
+        room = max_tokens + (THINKING_ROOM if self.target.thinking else 0)
         while True:
-            built = self._built()
-            mode: OutputMode = self._mode or sdk.capability(built.model)
+            request = ModelRequest(prompt, form, self._mode, room, correction)
             try:
-                return await self._once(built, mode, prompt, form, max_tokens, mending)
+                completion = await self._send(request)
+                break
             except ProviderError as error:
-                if error.retryable and self.gate.down:
-                    continue
-                if not sdk.refuses_structure(error) or mode not in _NEXT_MODE:
+                if error.retryable and self.gate.down and error.code != "provider_timeout":
+                    continue  # one that was too slow would be sent for ever: whoever called decides
+                if not self._adapt(request, error):
                     raise
-                self._mode = _NEXT_MODE[mode]
-
-    async def _once(  # noqa: PLR0913, PLR0917 - the parts of one request
-        self, built: Built, mode: OutputMode, prompt: Prompt, form: Form, max_tokens: int, mending: Mending | None
-    ) -> Reply:
-        sdk = _sdk()
-        asked = self._asked(built, mode, form)
-        order = None if mending is None else (mending.answer, _order(mending))
-        async with self.gate.slot() as slot:
-            limit = asyncio.timeout(self._call_seconds)
-            try:
-                async with limit:
-                    raw = await sdk.exchange(built.bare, self.target, prompt, order, asked, max_tokens)
-            except TimeoutError as error:
-                if not limit.expired():
-                    raise
-                slot.failed()
-                raise self._too_slow() from error
-            except sdk.FAILURES as error:
-                failure: CorroboraError = sdk.mapped(error, self.target)
-                _report(slot, failure)
-                raise failure from error
-            slot.answered()
-        texts = (prompt.system, prompt.user, *(order or ()))
-        sent = sum(map(_size, texts))
-        return Reply(raw.text, raw.ended, metered(self.target, raw.tokens, sent=sent, received=_size(raw.text)))
-
-    def _built(self) -> Built:
-        """One model and HTTP client for each event loop: connections belong to the loop they were opened in."""
-        loop = asyncio.get_running_loop()
-        built = self._models.get(loop)
-        if built is None:
-            built = self._models[loop] = _sdk().build(self.target)
-            gc.freeze()  # an SDK's half a million objects stay: looking at them again cost a quarter of a call's CPU
-        return built
+        sent = sum(_count_bytes(text) for text in _list_texts(request))
+        usage = meter_reply(self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text))
+        return Reply(completion.text, completion.ending, usage)
 
     async def aclose(self) -> None:
-        """Close the HTTP connections of this event loop."""
-        built = self._models.pop(asyncio.get_running_loop(), None)
-        if built is not None:
-            await built.client.aclose()
+        """Close the connections of this event loop."""
+        await self._wire.aclose()
 
-    def _asked(self, built: Built, mode: OutputMode, form: Form) -> ModelRequestParameters:
-        found = self._parameters.get((mode, form.name))
-        if found is None:
-            found = built.shaped(_sdk().parameters(mode, form.name, form.description, form.schema, self.target))
-            self._parameters[mode, form.name] = found
-        return found
+    async def _send(self, request: ModelRequest) -> Completion:
+        async with self.gate.slot() as slot:
+            try:
+                async with asyncio.timeout(self._call_seconds):
+                    completion = await self._wire.complete(request)
+            except TimeoutError as error:
+                slot.failed()
+                why = f"did not finish within {self._call_seconds:g} s"
+                raise _make_error(self.target, "provider_timeout", why, retryable=True) from error
+            except (TransportError, CorroboraError) as error:
+                failure = error if isinstance(error, CorroboraError) else explain_failure(error, self.target)
+                _report_failure(slot, failure)
+                raise failure from error
+            slot.answered()
+        return completion
 
-    def _too_slow(self) -> ProviderError:
-        return ProviderError(
-            "provider_timeout",
-            f"{self.name} did not finish within {self._call_seconds:g} s.",
-            provider=self.name,
-            retryable=True,
-        )
-
-
-@functools.cache
-def _sdk() -> Any:
-    """Load pydantic-ai: about two seconds of CPU that no command without a model should pay."""
-    from corrobora.adapters.models import exchange  # noqa: PLC0415 - see above
-
-    module: ModuleType = exchange
-    return module
-
-
-def _order(mending: Mending) -> str:
-    return (
-        f"Your answer cannot be used. {mending.problem}\nGive the whole answer again, corrected, in the asked-for form."
-    )
+    def _adapt(self, request: ModelRequest, error: ProviderError) -> bool:
+        """Ask in another way if the provider rejected this one; False if there is none left."""
+        if error.code != "provider_rejected" or error.status not in _REJECTED:
+            return False
+        if self._wire.adapt(error.message):
+            return True
+        if request.mode != self._mode:
+            return True  # another call has learned it meanwhile
+        if not _STRUCTURE.search(error.message) or request.mode not in _NEXT_MODE:
+            return False
+        self._mode = _NEXT_MODE[request.mode]
+        return True
 
 
-def _report(slot: Slot, failure: CorroboraError) -> None:
+def _list_texts(request: ModelRequest) -> tuple[str, ...]:
+    prompt, correction = request.prompt, request.correction
+    return (prompt.system, prompt.user, *((correction.answer, correction.order) if correction else ()))
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _report_failure(slot: Slot, failure: CorroboraError) -> None:
     """Tell the gate what a failure means for the calls to come."""
     if not isinstance(failure, ProviderError) or not (failure.retryable or failure.status in _BUSY):
         slot.answered()
@@ -180,5 +135,105 @@ def _report(slot: Slot, failure: CorroboraError) -> None:
         slot.failed(reached=failure.code != "provider_unreachable")
 
 
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
+def explain_failure(error: TransportError, target: Target) -> CorroboraError:
+    """Return the engine's error for a failed exchange."""
+    match error:
+        case OversizedAnswerError():
+            return RoleError("output_too_large", f"{target.id} sent more than an answer may hold.")
+        case RejectedError():
+            return _explain_rejection(error, target)
+        case IdleTimeoutError():
+            code, why = "provider_timeout", "did not answer in time"
+        case BrokenAnswerError():
+            code, why = "provider_bad_content", "gave no whole answer"
+        case _:
+            code, why = "provider_unreachable", "could not be reached"
+    return _make_error(target, code, why, told=str(error), retryable=True)
+
+
+def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
+    kind, told = _read_rejection(error.body)
+    status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == 200 else error.status  # noqa: PLR2004 - HTTP
+    told = _hide_secrets(told, target.key)
+    wait = retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
+    final = _find_final(status, kind, told)
+    if final == "provider_refused":
+        return ProviderError.refused(
+            target.id, setting=target.provider.key or "the key of this endpoint", status=status
+        )
+    if final is not None:
+        return _make_error(target, final, _FINAL[final], told=told, status=status, wait=wait)
+    busy = status in _BUSY
+    passing = status in (408, 409, 425, 429) or status >= 500  # noqa: PLR2004 - HTTP
+    code, why = (
+        ("provider_busy", "allows no more calls now") if busy else ("provider_failed", f"failed with HTTP {status}")
+    )
+    again = passing and error.headers.get("x-should-retry", "").lower() != "false"
+    return _make_error(target, code, why, told=told, status=status, wait=wait, retryable=again)
+
+
+_FINAL = {
+    "provider_refused": "refused the key",
+    "provider_quota": "has no quota left",
+    "model_context": "cannot take a prompt of this length",
+    "model_not_found": "is not known at this address",
+    "provider_rejected": "rejected the request",
+}
+_TOO_LONG = re.compile(
+    r"context_length|context length|context window|prompt is too long|maximum context", re.IGNORECASE
+)
+
+
+def _find_final(status: int, kind: str, told: str) -> str | None:
+    """Return the code of a failure that no second try mends; None for one that may pass."""
+    if status in (401, 403):
+        return "provider_refused"
+    if status == 402 or kind in ("insufficient_quota", "billing_error"):  # noqa: PLR2004 - HTTP
+        return "provider_quota"
+    if status in (400, 413, 422) and _TOO_LONG.search(f"{kind} {told}"):
+        return "model_context"
+    if status == 404:  # noqa: PLR2004 - HTTP
+        return "model_not_found"
+    return "provider_rejected" if status < 500 and status not in (408, 409, 425, 429) else None  # noqa: PLR2004 - HTTP
+
+
+def _read_rejection(body: bytes) -> tuple[str, str]:
+    """Return kind and words of an error body, whatever its shape."""
+    try:
+        value: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return "", body.decode("utf-8", "replace")
+    if isinstance(value, dict):
+        value = cast("dict[str, Any]", value).get("error") or value
+    if not isinstance(value, dict):
+        return "", str(value)
+    error = cast("Mapping[str, Any]", value)
+    return str(error.get("code") or error.get("type") or ""), str(error.get("message") or error.get("detail") or value)
+
+
+def _hide_secrets(text: str, key: str) -> str:
+    """Return at most 200 characters of what a provider said, without anything that looks like a key."""
+    text = " ".join(text.split())
+    text = text.replace(key, "***") if key else text
+    return _SECRET.sub("***", text)[:_SHOWN].rstrip(".")
+
+
+def _make_error(  # noqa: PLR0913 - an error carries what its reader needs
+    target: Target,
+    code: str,
+    why: str,
+    *,
+    told: str = "",
+    status: int | None = None,
+    wait: float | None = None,
+    retryable: bool = False,
+) -> ProviderError:
+    return ProviderError(
+        code,
+        f"{target.id} {why}{f': {told}' if told else ''}.",
+        provider=target.id,
+        retryable=retryable,
+        retry_after_seconds=wait,
+        status=status,
+        next_step="" if retryable else "Run: corrobora doctor",
+    )

@@ -1,127 +1,319 @@
-"""The transport to configured model endpoints: requests of httpx2, sent by aiohttp, with bounded answers.
+"""HTTP/1.1 to one configured model endpoint: kept connections, bounded and timed answers, server-sent events.
 
-Knows connections, time limits and sizes. Does not know providers. Importing this module loads aiohttp.
+Knows connections, time limits and sizes. Does not know providers, and is never used for an address that a page or a
+model wrote. Proxies, cookies and credentials of the environment play no part, and no redirect is followed.
 
-Both SDKs speak httpx2. Its own transport looks at every connection of its pool before and after each request and parses
-headers in Python: four times the CPU of aiohttp's, which was a fifth of the whole engine's (`bench.engine_calls`).
+It stands on asyncio's streams: general clients spend two to five times the CPU on a streamed answer (decision 0015).
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from urllib.parse import quote, urlsplit
+from weakref import WeakKeyDictionary
 
-import aiohttp
-import httpx2
+from corrobora.domain.limits import LIMITS
 
-from corrobora.adapters.certificates import trusted
-
-_REWRITTEN = (b"content-encoding", b"content-length")
-_KEPT_SECONDS = 30.0  # an idle connection is closed by then; servers close them after a minute or more
-
-# What aiohttp raises, the special kinds before the general ones.
-_ERRORS: tuple[tuple[type[Exception], type[httpx2.RequestError]], ...] = (
-    (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
-    (aiohttp.ServerTimeoutError, httpx2.ReadTimeout),
-    (aiohttp.ClientConnectorError, httpx2.ConnectError),
-    (aiohttp.InvalidURL, httpx2.UnsupportedProtocol),
-    (aiohttp.NonHttpUrlClientError, httpx2.UnsupportedProtocol),
-    (aiohttp.ServerDisconnectedError, httpx2.RemoteProtocolError),
-    (aiohttp.ClientPayloadError, httpx2.RemoteProtocolError),
-    (aiohttp.ClientResponseError, httpx2.RemoteProtocolError),
-    (aiohttp.ClientError, httpx2.ReadError),
-)
+STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token
+_CONNECT_SECONDS = 10.0
+_WRITE_SECONDS = 30.0
+_KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
+_HEAD_BYTES = 64 * 1024
+_BLOCK = 64 * 1024
+_EAGER_READS, _SMALL_READ, _PAUSE_SECONDS = 8, 4_096, 0.05
 
 
-class TooLarge(httpx2.TransportError):
-    """An answer grew over its limit; the connection was closed."""
+class TransportError(Exception):
+    """No usable answer came. `reached` is False if there was no connection at all."""
+
+    reached = True
 
 
-class ModelTransport(httpx2.AsyncBaseTransport):
-    """Sends requests over kept connections; no answer exceeds `limit` bytes, before or after decoding.
+class UnreachableError(TransportError):
+    """No connection could be made."""
 
-    Proxies, cookies, credentials of the environment and redirects play no part. Raises the errors of httpx2.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._session: aiohttp.ClientSession | None = None
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send the request; the body of the response is bounded."""
-        seconds = request.extensions.get("timeout", {})
-        limits = aiohttp.ClientTimeout(sock_connect=seconds.get("connect"), sock_read=seconds.get("read"))
-        with _as_httpx2():
-            answer = await self._open().request(
-                request.method,
-                str(request.url),
-                headers=request.headers.multi_items(),
-                data=request.content or None,
-                allow_redirects=False,
-                timeout=limits,
-            )
-        coding = answer.headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("identity", "gzip", "deflate", ""):
-            answer.close()
-            raise httpx2.RemoteProtocolError(f"content coding {coding[:20]!r} was not asked for")
-        encoded = coding in ("gzip", "deflate")
-        headers = [pair for pair in answer.raw_headers if not (encoded and pair[0].lower() in _REWRITTEN)]
-        return httpx2.Response(answer.status, headers=headers, stream=_Bounded(answer, self._limit, encoded=encoded))
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-
-    def _open(self) -> aiohttp.ClientSession:
-        """Return the session, made in the event loop that uses it."""
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=trusted())
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-                auto_decompress=False,
-            )
-        return self._session
+    reached = False
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that stops at a number of bytes, counted after decoding."""
+class IdleTimeoutError(TransportError):
+    """The server sent no byte for too long."""
 
-    def __init__(self, answer: aiohttp.ClientResponse, limit: int, *, encoded: bool) -> None:
-        self._answer = answer
-        self._left = limit
-        self._decoder = zlib.decompressobj(wbits=47) if encoded else None  # 47: gzip or zlib, by its header
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _as_httpx2():
-            while raw := await self._answer.content.readany():
-                part = self._decoded(raw)
-                self._left -= len(part)
-                if self._left < 0:
-                    self._answer.close()
-                    raise TooLarge("The answer is larger than its limit.")
-                yield part
+class BrokenAnswerError(TransportError):
+    """The answer ended early or is not what HTTP allows."""
 
-    def _decoded(self, raw: bytes) -> bytes:
-        """Unpack at most one byte more than may come."""
-        if self._decoder is None:
-            return raw
+
+class RejectedError(TransportError):
+    """The server answered with an error: its status (200 within a stream), its headers and what it said."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.headers, self.body = status, headers, body
+
+
+class OversizedAnswerError(TransportError):
+    """The answer is larger than its limit; the connection was closed."""
+
+
+@dataclass(eq=False)
+class _Connection:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    idle_since: float = 0.0
+
+    def is_usable(self, now: float) -> bool:
+        return not (self.reader.at_eof() or self.writer.is_closing() or now - self.idle_since > _KEPT_SECONDS)
+
+
+class HttpEndpoint:
+    """Sends requests to one address. Connections are kept for the next request, one pool for each event loop."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str] | None = None, *, idle_seconds: float = 120.0) -> None:
+        parts = urlsplit(base_url)
+        self._tls = parts.scheme == "https"
+        self._host = parts.hostname or ""
+        self._port = parts.port or (443 if self._tls else 80)
+        self._path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+        self._idle_seconds = idle_seconds
+        host = parts.netloc.rpartition("@")[2].encode("idna").decode()
+        fixed = {"host": host, "accept-encoding": "identity", **(headers or {})}
+        self._head = "".join(f"{name}: {value}\r\n" for name, value in fixed.items())
+        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Connection]] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def request(self, method: str, path: str, body: bytes = b"") -> AsyncGenerator[HttpAnswer]:
+        """Send a request and give its answer; the connection is kept if the answer was read to its end.
+
+        Raises `TransportError`, also while the answer is read.
+        """
+        connection = await self._connect()
+        answer: HttpAnswer | None = None
         try:
-            return self._decoder.decompress(raw, self._left + 1)
-        except zlib.error as error:
-            raise httpx2.DecodingError(f"The answer cannot be unpacked: {error}.") from error
+            length = f"content-length: {len(body)}\r\n" if body else ""
+            head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}{length}\r\n"
+            connection.writer.write(head.encode("latin-1") + body)
+            async with _limit(_WRITE_SECONDS):
+                await connection.writer.drain()
+            answer = await _read_head(connection, self._idle_seconds)
+            yield answer
+        finally:
+            if answer is not None and answer.is_complete:
+                loop = asyncio.get_running_loop()
+                connection.idle_since = loop.time()
+                self._pools.setdefault(loop, []).append(connection)
+            else:
+                connection.writer.transport.abort()
 
     async def aclose(self) -> None:
-        self._answer.release()  # a connection whose answer was read is kept, any other closed
+        """Close the connections of this event loop."""
+        for connection in self._pools.pop(asyncio.get_running_loop(), []):
+            connection.writer.close()
+            with suppress(OSError):
+                await connection.writer.wait_closed()
+
+    async def _connect(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        pool = self._pools.get(loop, [])
+        while pool:
+            connection = pool.pop()
+            if connection.is_usable(loop.time()):
+                return connection
+            connection.writer.transport.abort()
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                opened = await asyncio.open_connection(
+                    self._host, self._port, limit=_HEAD_BYTES, ssl=_make_tls() if self._tls else None
+                )
+        except TimeoutError as error:
+            raise UnreachableError(f"no connection within {_CONNECT_SECONDS:g} s") from error
+        except ssl.SSLError as error:
+            raise UnreachableError(f"no secure connection ({error.reason or type(error).__name__})") from error
+        except (OSError, ValueError) as error:
+            raise UnreachableError(f"no connection ({type(error).__name__})") from error
+        return _Connection(*opened)
 
 
-@contextmanager
-def _as_httpx2() -> Generator[None]:
+def _make_tls() -> ssl.SSLContext:
+    from corrobora.adapters.certificates import trusted  # noqa: PLC0415 - loads httpx2, which a local server needs not
+
+    return trusted()
+
+
+@asynccontextmanager
+async def _limit(seconds: float) -> AsyncGenerator[None]:
+    """Bound one step of an exchange, and turn what breaks it into a `TransportError`."""
     try:
-        yield
-    except (aiohttp.ClientError, aiohttp.ServerTimeoutError) as error:
-        kind = next(theirs for ours, theirs in _ERRORS if isinstance(error, ours))
-        raise kind(str(error) or type(error).__name__) from error
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise IdleTimeoutError(f"nothing came for {seconds:g} s") from error
+    except asyncio.IncompleteReadError as error:
+        raise BrokenAnswerError("the connection was closed") from error
+    except (asyncio.LimitOverrunError, ValueError) as error:
+        raise BrokenAnswerError("the head of the answer is not HTTP") from error
+    except OSError as error:
+        raise BrokenAnswerError(f"the connection broke ({type(error).__name__})") from error
+
+
+async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer:
+    """Read status and headers; interim answers (1xx) are skipped."""
+    status = 100
+    headers: dict[str, str] = {}
+    while 100 <= status < 200:  # noqa: PLR2004 - HTTP
+        async with _limit(idle_seconds):
+            head = (await connection.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            first, *lines = head[:-4].split("\r\n")
+            version, code, *_ = first.split(" ", 2)
+            if version not in ("HTTP/1.1", "HTTP/1.0") or len(code) != 3:  # noqa: PLR2004 - HTTP
+                raise BrokenAnswerError("the head of the answer is not HTTP")
+            status = int(code)
+            rows = (line.partition(":") for line in lines)
+            headers = {name.strip().lower(): value.strip() for name, _, value in rows}
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise BrokenAnswerError(f"the content coding {headers['content-encoding'][:20]!r} was not asked for")
+    return HttpAnswer(status, headers, connection, idle_seconds, reusable=version == "HTTP/1.1")
+
+
+@dataclass(eq=False)
+class HttpAnswer:
+    """Status and headers of an answer (names in lower case), and its body while the request is open."""
+
+    status: int
+    headers: Mapping[str, str]
+    _connection: _Connection = field(repr=False)
+    _idle_seconds: float = 120.0
+    reusable: bool = True
+    _ended: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the body was read to its end and the connection may serve another request."""
+        return self._ended and self.reusable and self.headers.get("connection", "").lower() != "close"
+
+    @property
+    def is_stream(self) -> bool:
+        """True if the body is a stream of events."""
+        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    async def read_body(self, limit: int = LIMITS.provider_json_max_bytes) -> bytes:
+        """Return the whole body."""
+        return b"".join([part async for part in self.read_parts(limit)])
+
+    async def read_events(self, limit: int = STREAM_MAX_BYTES) -> AsyncIterator[bytes]:
+        """Yield the data of each server-sent event; a body that is no stream is one event.
+
+        Raises `RejectedError` for every status but 2xx, or another `TransportError`.
+        """
+        if not 200 <= self.status < 300:  # noqa: PLR2004 - HTTP
+            raise RejectedError(self.status, self.headers, await self.read_body())
+        if not self.is_stream:
+            yield await self.read_body()
+            return
+        rest = b""
+        data: list[bytes] = []
+        async for part in self.read_parts(limit):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                if line.startswith(b"data:"):
+                    data.append(line[5:].strip())
+                elif data and not line.strip():
+                    yield b"\n".join(data)
+                    data.clear()
+        if rest.startswith(b"data:"):
+            data.append(rest[5:].strip())
+        if data:
+            yield b"\n".join(data)
+
+    async def read_parts(self, limit: int) -> AsyncIterator[bytes]:
+        """Yield the body as it comes. Raises `OversizedAnswerError` when more than `limit` bytes would be read."""
+        chunks = _ChunkDecoder() if "chunked" in self.headers.get("transfer-encoding", "").lower() else None
+        left = None if chunks else self._content_length()
+        taken = 0
+        if left is not None and left > limit:
+            raise OversizedAnswerError(f"{left:,} bytes")
+        self._ended = left == 0
+        reads = 0
+        size = _BLOCK
+        while not self._ended:
+            reads += 1
+            data = await self._read_block(patient=reads > _EAGER_READS and size < _SMALL_READ)
+            size = len(data)
+            taken += size
+            if taken > limit:
+                raise OversizedAnswerError(f"more than {limit:,} bytes")
+            if chunks is not None:
+                part = chunks.decode(data)
+                self._ended = chunks.finished
+            else:
+                part = data
+                self._ended = not data or taken == left
+            if part:
+                yield part
+            if not data and (chunks is not None or left is not None):
+                raise BrokenAnswerError("the connection was closed within the answer")
+
+    def _content_length(self) -> int | None:
+        length = self.headers.get("content-length")
+        if length is None:
+            self.reusable = False  # the body ends with the connection
+            return 0 if self.status in (204, 304) else None
+        if not (length.isascii() and length.isdigit()):
+            raise BrokenAnswerError("the length of the answer is no number")
+        return int(length[:18])
+
+    async def _read_block(self, *, patient: bool) -> bytes:
+        """Read what is there. `patient`: first let the events of a slow stream pile up in the socket.
+
+        Waking for every event of a few bytes costs more CPU than everything else that is done with an answer.
+        """
+        reader, transport = self._connection.reader, self._connection.writer.transport
+        if patient and not reader.at_eof() and isinstance(transport, asyncio.Transport):
+            transport.pause_reading()
+            await asyncio.sleep(_PAUSE_SECONDS)
+            transport.resume_reading()
+        async with _limit(self._idle_seconds):
+            return await reader.read(_BLOCK)
+
+
+class _ChunkDecoder:
+    """Decodes a chunked body piece by piece."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self.finished = False
+
+    def decode(self, data: bytes) -> bytes:
+        """Return the content that is whole so far. Raises `BrokenAnswerError`."""
+        buffer = self._buffer
+        buffer += data
+        parts: list[bytes] = []
+        at = 0
+        while not self.finished:
+            end = buffer.find(b"\r\n", at, at + 200)
+            if end < 0 and len(buffer) - at < 200:  # noqa: PLR2004 - no size line is that long
+                break
+            size = _parse_size(bytes(buffer[at:end]))
+            start = end + 2
+            if size == 0:
+                self.finished = buffer.find(b"\r\n\r\n", end) >= 0  # trailers are skipped
+                break
+            if len(buffer) < start + size + 2:
+                break
+            if buffer[start + size : start + size + 2] != b"\r\n":
+                raise BrokenAnswerError("a chunk of the answer has another length than it says")
+            parts.append(bytes(buffer[start : start + size]))
+            at = start + size + 2
+        del buffer[:at]
+        return b"".join(parts)
+
+
+def _parse_size(line: bytes) -> int:
+    digits = line.partition(b";")[0].strip()
+    try:
+        return int(digits, 16) if digits.isalnum() else int("")
+    except ValueError:
+        raise BrokenAnswerError("a chunk of the answer has no length") from None

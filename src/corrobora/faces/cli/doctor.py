@@ -23,7 +23,7 @@ from corrobora.faces.cli.options import config_option, json_option, open_setting
 from corrobora.faces.cli.terminal import one_line
 from corrobora.settings import Settings
 
-_PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic", "pydantic-ai-slim", "openai", "anthropic")
+_PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic")
 _EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")
 _LOW_DISK_BYTES = 1_000_000_000
 
@@ -121,7 +121,7 @@ def _models(settings: Settings) -> list[Finding]:
 
 async def _servers() -> list[Finding]:
     """Ask the ports of this machine where model servers usually listen."""
-    from corrobora.adapters.models.connect import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
+    from corrobora.adapters.models.registry import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
     found = await find_local_servers(os.environ)
     if not found:

@@ -12,6 +12,7 @@ from corrobora.domain.thread import Needs
 from corrobora.policies.words import fingerprint
 from corrobora.ports import Answer, Role
 from corrobora.roles.clarify import Asking
+from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.roles.extractive.extract import extracted
@@ -21,9 +22,10 @@ from corrobora.roles.extractive.review import criticized, judged, revised
 from corrobora.roles.extractive.scope import scoped
 from corrobora.roles.extractive.scout import shortlisted
 from corrobora.roles.extractive.write import written
-from corrobora.roles.plan import Planning, Shortfall
+from corrobora.roles.plan import Planning
+from corrobora.roles.refine import Shortfall
 from corrobora.roles.reflect import Learned
-from corrobora.roles.review import Reviewing, Revising
+from corrobora.roles.revise import Revising
 from corrobora.roles.scout import Sweep
 from corrobora.roles.synthesize import Material
 

@@ -18,7 +18,8 @@ from corrobora.policies.overlap import near_duplicate
 from corrobora.policies.questions import framing, sides, topic_stems
 from corrobora.policies.words import STOP_WORDS, fold, stem, stems
 from corrobora.roles.extractive.clarify import complexity
-from corrobora.roles.plan import Angle, Planning, Refinement, Shortfall
+from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.roles.suggested import read_suggested
 
 _TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # S1 requirement 11

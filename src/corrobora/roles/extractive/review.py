@@ -21,11 +21,12 @@ from corrobora.policies.questions import expectation, topic_stems
 from corrobora.policies.versions import label
 from corrobora.policies.vocabulary import aliases, read_as
 from corrobora.policies.words import stems
+from corrobora.roles.critique import Reviewing
 from corrobora.roles.extractive.compare import contradictions
 from corrobora.roles.extractive.drafts import Sentence, heading, read
 from corrobora.roles.extractive.layouts import bare, cited
 from corrobora.roles.extractive.select import diverse, pairs_of, ranked
-from corrobora.roles.review import Reviewing, Revising
+from corrobora.roles.revise import Revising
 
 _SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold
 _PART = 0.4  # share of a sub-question's topic that the draft must hold

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from corrobora.adapters.models.analyst import LanguageModelAnalyst
-from corrobora.adapters.models.connect import OutputMode, parse_target
-from corrobora.adapters.models.connection import Connection
-from corrobora.adapters.models.pacing import Gate, Pace
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.adapters.models.registry import OutputMode, parse_target
+from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.pacing import Gate, Pace
 from corrobora.testing.samples import SAMPLES
 from corrobora.testing.server import ModelServer
 

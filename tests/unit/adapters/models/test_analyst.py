@@ -14,10 +14,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.adapters.models.conftest import TARGETS, asking, sample
 
-from corrobora.adapters.models.analyst import LanguageModelAnalyst
-from corrobora.adapters.models.connect import parse_target
-from corrobora.adapters.models.connection import Connection
-from corrobora.adapters.models.pacing import Gate
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.adapters.models.registry import parse_target
+from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.pacing import Gate
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.report import Critique, Draft
 from corrobora.testing.conformance import check_analyst
@@ -340,7 +340,7 @@ async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
 
 def test_importing_the_analyst_loads_no_model_sdk():
     code = (
-        "import sys, corrobora.adapters.models.analyst, corrobora.adapters.models.connect\n"
+        "import sys, corrobora.analysts.language_model.analyst, corrobora.adapters.models.connect\n"
         "import corrobora.adapters.models.prompts\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pydantic_ai', 'openai', 'anthropic'}))"
     )

@@ -17,7 +17,7 @@ from pydantic_ai.settings import ModelSettings
 from tests.unit.adapters.models.recorded import Recorded, read, said
 
 from corrobora.adapters.models.building import build
-from corrobora.adapters.models.connect import parse_target
+from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.models.exchange import FAILURES
 from corrobora.adapters.models.failures import mapped
 from corrobora.domain.errors import ProviderError

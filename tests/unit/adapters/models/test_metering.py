@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.connect import Price, parse_target
+from corrobora.adapters.models.registry import Price, parse_target
 from corrobora.adapters.models.metering import Tokens, metered
 
 LOCAL = parse_target("ollama:m", {})

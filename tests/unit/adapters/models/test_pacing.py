@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.adapters.models.conftest import asking, sample
 
-from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
+from corrobora.adapters.pacing import Gate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
 from corrobora.testing.clock import FakeClock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corrobora.adapters.models.prompts import SYNTHESIS_SYSTEM, SYNTHESIS_USER_TEMPLATE, build_synthesis_prompt
-from corrobora.roles.rendering import render, source
+from corrobora.analysts.language_model.rendering import render, source
 from corrobora.roles.synthesize import Part
 from corrobora.testing.samples import FACTS, SAMPLES
 

@@ -14,7 +14,8 @@ from corrobora.roles.clarify import Asking, clarify
 from corrobora.roles.extract import extract
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.roles.plan import Planning, plan
-from corrobora.roles.review import Reviewing, critique, judge
+from corrobora.roles.critique import Reviewing, critique
+from corrobora.roles.judge import judge
 from corrobora.roles.scope import scope
 
 

@@ -12,7 +12,8 @@ from corrobora.domain.plan import executor_depth, leaves, walk
 from corrobora.domain.thread import Gap
 from corrobora.policies.overlap import duplicate_queries
 from corrobora.roles.clarify import Asking, clarify
-from corrobora.roles.plan import Angle, Planning, Shortfall, plan, refine
+from corrobora.roles.plan import Angle, Planning, plan
+from corrobora.roles.refine import Shortfall, refine
 
 ANGLES = tuple(
     Angle(slug, title, guidance)

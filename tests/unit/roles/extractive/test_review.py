@@ -8,7 +8,9 @@ from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PART
 
 from corrobora.domain.report import Critique, Draft
 from corrobora.roles.extractive.layouts import cited
-from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
+from corrobora.roles.critique import Reviewing, critique
+from corrobora.roles.judge import judge
+from corrobora.roles.revise import Revising, revise
 from corrobora.roles.synthesize import Material, Part, synthesize
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)

@@ -17,15 +17,16 @@ from typing import Any, TypeVar
 
 import jinja2
 
+from corrobora.analysts.language_model.model import Prompt
 from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, LinkedSource
 from corrobora.domain.plan import Node, leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.quoting import Shown, ident, quote, rows
+from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
 
-I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
+I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
 
 COMMON = "common"  # the rules that stand at the start of every prompt
@@ -33,30 +34,13 @@ BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the thir
 NOT_SHOWN = frozenset({"path"})  # fields of inputs that belong to the engine: journal keys mean nothing to a model
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a model is sent, from the most to the least stable part.
-
-    `system` is the same for every call of a role, `brief` for every call of a run or thread, `task` is this call's.
-    """
-
-    system: str
-    brief: str
-    task: str
-
-    @property
-    def user(self) -> str:
-        """The user's message: the brief, then the task."""
-        return f"{self.brief}\n\n{self.task}".strip()
-
-
-def render(role: Role[I, O], given: I, *, folder: Path | None = None) -> Prompt:
+def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None) -> Prompt:
     """Render the prompt of `role` for `given`; `folder` may hold edited prompt files of the same names.
 
     Raises `UserError` `prompt_invalid` if an edited file uses a variable that the input does not have, or prints text
     that did not pass through `quote`.
     """
-    template = _template(role.prompt, folder)
+    template = _load_template(role.prompt, folder, role.package)
     values = {field.name: getattr(given, field.name) for field in fields(given)}  # type: ignore[arg-type]  # a role's input is a dataclass
     try:
         return Prompt(template.system, template.brief.render(values).strip(), template.task.render(values).strip())
@@ -64,17 +48,17 @@ def render(role: Role[I, O], given: I, *, folder: Path | None = None) -> Prompt:
         raise UserError("prompt_invalid", f"The prompt {role.prompt}.md cannot be rendered: {error}.") from error
 
 
-def prompt_hash(role: Role[I, O], *, folder: Path | None = None) -> str:
+def hash_prompt(role: Role[I, O], *, folder: Path | None = None) -> str:
     """Return twelve hex digits of the prompt file and the common rules: part of every journal key."""
-    return _template(role.prompt, folder).hash
+    return _load_template(role.prompt, folder, role.package).hash
 
 
-def source(name: str, folder: Path | None = None) -> str:
+def read_prompt_file(name: str, folder: Path | None = None, package: str = "corrobora.roles") -> str:
     """Return the text of a prompt file. Raises `UserError` `prompt_missing`."""
     edited = folder / f"{name}.md" if folder is not None else None
     if edited is not None and edited.is_file():
         return edited.read_text("utf-8")
-    file = resources.files("corrobora.roles") / "prompts" / f"{name}.md"
+    file = resources.files(package) / "prompts" / f"{name}.md"
     if not file.is_file():
         raise UserError("prompt_missing", f"There is no prompt file {name}.md.")
     return file.read_text("utf-8")
@@ -89,13 +73,13 @@ class _Template:
 
 
 @functools.cache
-def _template(name: str, folder: Path | None) -> _Template:
-    common, text = source(COMMON, folder), source(name, folder)
+def _load_template(name: str, folder: Path | None, package: str) -> _Template:
+    common, text = read_prompt_file(COMMON, folder), read_prompt_file(name, folder, package)
     system, found, rest = text.partition(BRIEF)
     brief, found_task, task = rest.partition(TASK)
     if not (found and found_task):
         raise UserError("prompt_invalid", f"The prompt {name}.md lacks the line {BRIEF} or {TASK}.")
-    env = environment()
+    env = _make_environment()
     try:
         parts = env.from_string(brief), env.from_string(task)
     except jinja2.TemplateSyntaxError as error:
@@ -107,93 +91,87 @@ def _template(name: str, folder: Path | None) -> _Template:
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
+def _make_environment() -> jinja2.Environment:
     """Return the template language: undefined variables are errors, and only `Shown` text is printed."""
     env = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # noqa: S701 - prompts are no HTML; `finalize` refuses whatever was not quoted
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_only_shown,
+        finalize=_refuse_unquoted,
     )
     env.globals = dict(FUNCTIONS)
     env.filters = {"length": len}
     return env
 
 
-def _only_shown(value: Any) -> str:
+def _refuse_unquoted(value: Any) -> str:
     if isinstance(value, Shown):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return ident(value)
+        return show_identifier(value)
     message = f"a prompt may print only what passed through quote(), rows() or ident(), not {type(value).__name__}"
     raise ValueError(message)
 
 
-def _bullets(texts: Iterable[str], *, markers: bool = False) -> Shown:
-    return rows((("", (text,)) for text in texts), markers=markers)
+def _show_texts(texts: Iterable[str], *, markers: bool = False) -> Shown:
+    return quote_rows((("", (text,)) for text in texts), markers=markers)
 
 
-def _sub_questions(questions: Sequence[SubQuestion]) -> Shown:
-    return rows((f"{q.id} {q.standing.value}", (q.text, q.finding)) for q in questions)
+def _show_sub_questions(questions: Sequence[SubQuestion]) -> Shown:
+    return quote_rows((f"{q.id} {q.standing.value}", (q.text, q.finding)) for q in questions)
 
 
-def _subjects(subjects: Sequence[Subject]) -> Shown:
-    return rows((s.coverage.value, (s.name, ", ".join(s.aliases))) for s in subjects)
+def _show_subjects(subjects: Sequence[Subject]) -> Shown:
+    return quote_rows((s.coverage.value, (s.name, ", ".join(s.aliases))) for s in subjects)
 
 
-def _gaps(gaps: Sequence[Gap]) -> Shown:
-    return rows(("", (gap.text, gap.target)) for gap in gaps)
+def _show_gaps(gaps: Sequence[Gap]) -> Shown:
+    return quote_rows(("", (gap.text, gap.target)) for gap in gaps)
 
 
-def _facts(facts: Sequence[Fact]) -> Shown:
+def _show_facts(facts: Sequence[Fact]) -> Shown:
     """One line a fact: id, marker, grade, what it answers; then source, claim (if it is not the quote) and quote."""
-    return rows((_label(fact), (_origin(fact), _claim(fact), f'"{fact.quote}"')) for fact in facts)
+    return quote_rows(map(_fact_row, facts))
 
 
-def _label(fact: Fact) -> str:
+def _fact_row(fact: Fact) -> tuple[str, Sequence[str]]:
     answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-    return f"{fact.id} {fact.marker} {fact.grade.value}{answers}"
+    origin = ", ".join(part for part in (fact.title, fact.version, fact.published) if part)
+    claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
+    return f"{fact.id} {fact.marker} {fact.grade.value}{answers}", (origin, claim, f'"{fact.quote}"')
 
 
-def _origin(fact: Fact) -> str:
-    return ", ".join(part for part in (fact.title, fact.version, fact.published) if part)
-
-
-def _claim(fact: Fact) -> str:
-    return "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-
-
-def _contradictions(contradictions: Sequence[Contradiction]) -> Shown:
-    return rows(
+def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:
+    return quote_rows(
         (f"{c.a} {c.relation.value} {c.b} {c.severity.value}", (c.claim, c.difference, c.scope)) for c in contradictions
     )
 
 
-def _links(linked: Sequence[LinkedSource]) -> Shown:
+def _show_links(linked: Sequence[LinkedSource]) -> Shown:
     """Lines labelled L1, L2, ...: the model answers with the label, code puts back what it stands for."""
-    return rows((f"L{number}", (link.reference, link.context)) for number, link in enumerate(linked, start=1))
+    return quote_rows((f"L{number}", (link.reference, link.context)) for number, link in enumerate(linked, start=1))
 
 
-def _leaves(node: Node) -> Shown:
-    return rows((leaf.path, (leaf.title, leaf.objective)) for leaf in leaves(node))
+def _show_leaves(node: Node) -> Shown:
+    return quote_rows((leaf.path, (leaf.title, leaf.objective)) for leaf in leaves(node))
 
 
-def _word(value: Enum) -> Shown:
-    return ident(value.value)
+def _show_word(value: Enum) -> Shown:
+    return show_identifier(value.value)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "quote": quote,
-    "rows": rows,
-    "ident": ident,
-    "bullets": _bullets,
-    "sub_questions_of": _sub_questions,
-    "subjects_of": _subjects,
-    "gaps_of": _gaps,
-    "facts_of": _facts,
-    "contradictions_of": _contradictions,
-    "links_of": _links,
-    "leaves_of": _leaves,
-    "word": _word,
+    "quote": quote_text,
+    "rows": quote_rows,
+    "ident": show_identifier,
+    "bullets": _show_texts,
+    "sub_questions_of": _show_sub_questions,
+    "subjects_of": _show_subjects,
+    "gaps_of": _show_gaps,
+    "facts_of": _show_facts,
+    "contradictions_of": _show_contradictions,
+    "links_of": _show_links,
+    "leaves_of": _show_leaves,
+    "word": _show_word,
 }

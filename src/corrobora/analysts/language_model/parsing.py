@@ -1,7 +1,7 @@
-"""Loading: from the text of an answer to JSON that may be validated, or a typed refusal.
+"""Parsing: from the text of an answer to a filled-in form, or a typed refusal.
 
-Knows fences, thinking blocks, doubled keys, depth, numbers that are none, and one small repair. Does not know schemas.
-Every scan is linear in the text; the standard parser alone would keep the last of two equal keys and accept NaN.
+Knows fences, thinking blocks, repeated keys, depth, numbers that are none, and one small repair. Every scan is linear
+in the text; the standard parser alone would take the last of two equal keys and accept NaN.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import math
 import re
 from typing import Any, NoReturn
 
+from pydantic import TypeAdapter, ValidationError
+
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
@@ -18,7 +20,7 @@ _THINK, _THOUGHT = "<think>", "</think>"
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
 
 
-def load_object(text: str, *, role: str) -> str:
+def extract_object(text: str, *, role: str) -> str:
     """Return the JSON object in `text`, as strict JSON text.
 
     Accepts fences, words around the object and a thinking block; repairs comments and trailing commas in texts of at
@@ -30,7 +32,7 @@ def load_object(text: str, *, role: str) -> str:
     if len(text) > LIMITS.model_output_max_chars:
         size, most = f"{len(text):,}", f"{LIMITS.model_output_max_chars:,}"
         raise RoleError("output_too_large", f"The answer for {role} has {size} characters; the limit is {most}.")
-    body = _without_thinking(text).strip()
+    body = _drop_thinking(text).strip()
     if not body:
         raise RoleError("empty_output", f"The answer for {role} is empty.")
     start = body.find("{")
@@ -39,31 +41,44 @@ def load_object(text: str, *, role: str) -> str:
         raise RoleError("json_invalid", f"The answer for {role} holds no JSON object: it starts with {body[:60]!r}.")
     inner = body[start : end + 1] if end > start else body[start:]
     try:
-        return _strict(inner, role)
+        return _parse_strictly(inner, role)
     except RoleError as error:
         if error.code != "json_invalid" or len(inner) > LIMITS.repair_max_chars:
             raise
-        repaired = _repaired(inner)
+        repaired = _repair(inner)
         if repaired == inner:
             raise
-        return _strict(repaired, role)
+        return _parse_strictly(repaired, role)
 
 
-def without_nulls(text: str) -> str | None:
-    """Return JSON text without the members that are `null`; None if it has none. `text` is what `load_object` gave."""
+def fill_form(adapter: TypeAdapter[Any], text: str) -> Any:
+    """Fill in a role's form, strictly: a number in quotes is none. A field left `null` counts as left out.
+
+    `text` is what `extract_object` returned. Raises `ValidationError`.
+    """
+    try:
+        return adapter.validate_json(text, strict=True)
+    except ValidationError:
+        if (cleaned := drop_nulls(text)) is None:
+            raise
+        return adapter.validate_json(cleaned, strict=True)
+
+
+def drop_nulls(text: str) -> str | None:
+    """Return JSON text without the members that are `null`; None if it has none."""
     if "null" not in text:
         return None
     found: list[bool] = []
 
-    def kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def drop(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found.extend(value is None for _, value in pairs)
         return {key: value for key, value in pairs if value is not None}
 
-    said = json.loads(text, object_pairs_hook=kept)
-    return json.dumps(said, ensure_ascii=False) if any(found) else None
+    value = json.loads(text, object_pairs_hook=drop)
+    return json.dumps(value, ensure_ascii=False) if any(found) else None
 
 
-def _without_thinking(text: str) -> str:
+def _drop_thinking(text: str) -> str:
     begin = text.find(_THINK)
     if begin < 0 or text[:begin].strip():
         return text
@@ -71,17 +86,19 @@ def _without_thinking(text: str) -> str:
     return text[end + len(_THOUGHT) :] if end >= 0 else ""
 
 
-def _strict(text: str, role: str) -> str:
+def _parse_strictly(text: str, role: str) -> str:
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_number)
+        value = json.loads(
+            text, object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_parse_number
+        )
     except RecursionError:
-        raise _too_deep(role) from None
+        raise _make_depth_error(role) from None
     except ValueError as error:
         raise RoleError("json_invalid", f"The answer for {role} is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
         raise RoleError("json_invalid", f"The answer for {role} is no JSON object.")
-    if not _shallow(value):
-        raise _too_deep(role)
+    if not _is_shallow(value):
+        raise _make_depth_error(role)
     if "\\u" in text:
         try:
             return _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False).encode().decode())
@@ -90,26 +107,26 @@ def _strict(text: str, role: str) -> str:
     return text
 
 
-def _too_deep(role: str) -> RoleError:
+def _make_depth_error(role: str) -> RoleError:
     return RoleError("json_too_deep", f"The answer for {role} nests deeper than {LIMITS.json_max_depth} levels.")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for at, key in enumerate(keys) if key in keys[:at])
-        message = f"the key {twice[:60]!r} stands twice in one object"
+        message = f"the key {twice[:60]!r} occurs twice in one object"
         raise ValueError(message)
     return found
 
 
-def _no_number(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     message = f"{name} is no number"
     raise ValueError(message)
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         message = f"{text[:20]} is too large"
@@ -117,7 +134,7 @@ def _number(text: str) -> float:
     return value
 
 
-def _shallow(value: Any) -> bool:
+def _is_shallow(value: Any) -> bool:
     """Measure the depth level by level, so that no depth exhausts the stack."""
     level: list[Any] = [value]
     for _ in range(LIMITS.json_max_depth + 1):
@@ -133,16 +150,16 @@ def _shallow(value: Any) -> bool:
     return False
 
 
-def _repaired(text: str) -> str:
+def _repair(text: str) -> str:
     """Drop `//` and `/* */` comments and commas before a closing bracket, outside strings. One pass, no guessing."""
-    kept: list[str] = []
+    pieces: list[str] = []
     comma = -1
     at = 0
     while at < len(text):
         letter = text[at]
         if letter == '"':
-            end = _string_end(text, at)
-            kept.append(text[at:end])
+            end = _find_string_end(text, at)
+            pieces.append(text[at:end])
             at, comma = end, -1
             continue
         if letter == "/" and text[at + 1 : at + 2] in ("/", "*"):
@@ -150,15 +167,15 @@ def _repaired(text: str) -> str:
             at = len(text) if close < 0 else close + (0 if text[at + 1] == "/" else 2)
             continue
         if letter in "}]" and comma >= 0:
-            kept[comma] = ""
+            pieces[comma] = ""
         if not letter.isspace():
-            comma = len(kept) if letter == "," else -1
-        kept.append(letter)
+            comma = len(pieces) if letter == "," else -1
+        pieces.append(letter)
         at += 1
-    return "".join(kept)
+    return "".join(pieces)
 
 
-def _string_end(text: str, at: int) -> int:
+def _find_string_end(text: str, at: int) -> int:
     at += 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1

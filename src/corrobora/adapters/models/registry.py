@@ -1,61 +1,42 @@
-"""Connect: from "provider:model" and settings to targets, tier by tier; and which local servers are running.
+"""The registry: from "provider:model" and settings to targets, tier by tier; which local servers are running.
 
-Knows providers, their default addresses and the environment variables users have. Does not know pydantic-ai or roles.
+Knows providers by entry point, their default addresses and the environment variables users have. Does not know
+protocols, prices or roles. A package adds a provider with an entry point of the group `corrobora.models` that names a
+`Provider`; the built-in ones come the same way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from importlib import metadata
+from typing import Any, Literal, Protocol, cast
 from urllib.parse import urlsplit
 
-import httpx2
-
-from corrobora.adapters.models.client import model_client
+from corrobora.adapters.models.transport import HttpEndpoint, TransportError
+from corrobora.analysts.language_model.model import TIERS, Correction, Ending, Form, Prompt, Tier
 from corrobora.domain.errors import UserError
 
-Tier = Literal["lead", "worker", "fast", "judge"]
-TIERS: tuple[Tier, ...] = ("lead", "worker", "fast", "judge")
-Protocol = Literal["anthropic", "chat", "responses"]
 OutputMode = Literal["native", "tool", "prompted"]
+GROUP = "corrobora.models"
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One kind of endpoint. `key` names the environment variable of its key; "" if it needs none."""
+    """One kind of endpoint. `key` names the environment variable of its key; "" if it needs none.
+
+    `connect` makes what speaks to a target.
+    """
 
     name: str
-    protocol: Protocol
-    base_url: str
+    connect: Callable[[Target], ModelWire]
+    base_url: str = ""
     key: str = ""
     base_url_settings: tuple[str, ...] = ()
     local: bool = False
-
-
-PROVIDERS: Mapping[str, Provider] = {
-    provider.name: provider
-    for provider in (
-        Provider("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", ("ANTHROPIC_BASE_URL",)),
-        Provider("openai", "responses", "https://api.openai.com/v1", "OPENAI_API_KEY", ("OPENAI_BASE_URL",)),
-        Provider("openai-chat", "chat", "https://api.openai.com/v1", "OPENAI_API_KEY", ("OPENAI_BASE_URL",)),
-        Provider("openai-compatible", "chat", "", "OPENAI_API_KEY", ("CORROBORA_MODEL_BASE_URL", "OPENAI_BASE_URL")),
-        Provider("ollama", "chat", "http://127.0.0.1:11434/v1", "", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), local=True),
-        Provider("lmstudio", "chat", "http://127.0.0.1:1234/v1", "", ("LMSTUDIO_BASE_URL",), local=True),
-        Provider("vllm", "chat", "http://127.0.0.1:8000/v1", "", ("VLLM_BASE_URL",), local=True),
-        Provider("llamacpp", "chat", "http://127.0.0.1:8080/v1", "", ("LLAMACPP_BASE_URL",), local=True),
-    )
-}
-
-_ENV_TIERS: Mapping[Tier, str] = {
-    "lead": "LEAD_MODEL_ID",
-    "worker": "MODEL_ID",
-    "fast": "SMALL_MODEL_ID",
-    "judge": "JUDGE_MODEL_ID",
-}
-_ENV_PROVIDERS = (("ANTHROPIC", "anthropic"), ("OPENAI", "openai"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +55,7 @@ class Target:
     model: str
     base_url: str
     key: str = field(default="", repr=False)
-    mode: OutputMode | None = None  # None: by capability
+    mode: OutputMode | None = None  # None: the strictest that the model can do
     thinking: bool = False
     max_output_tokens: int | None = None
     price: Price | None = None
@@ -90,18 +71,94 @@ class Target:
         return self.provider.local or urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request: what is asked, in which form, in which way, and how long the answer may be."""
+
+    prompt: Prompt
+    form: Form
+    mode: OutputMode
+    max_tokens: int
+    correction: Correction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a provider reports. `sent` includes what was read from or written to its cache."""
+
+    sent: int = 0
+    received: int = 0
+    cache_read: int = 0
+    cache_written: int = 0
+
+
+def read_count(usage: Mapping[str, Any], name: str) -> int:
+    """Return a reported number of tokens; 0 for what is no number."""
+    value = usage.get(name)
+    return value if isinstance(value, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back, before metering."""
+
+    text: str
+    ending: Ending
+    tokens: Tokens
+
+
+class ModelWire(Protocol):
+    """Speaks one provider's protocol. A second implementation beside HTTP may wrap a vendor's library."""
+
+    mode: OutputMode  # the way of structured output to try first
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Send one request. Raises `ProviderError`, `RoleError` or `TransportError`."""
+        ...
+
+    def adapt(self, refusal: str) -> bool:
+        """Leave out what the provider has just rejected in these words; True if the request may be sent again."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        ...
+
+
+@functools.cache
+def provider_names() -> tuple[str, ...]:
+    """Return the names of all installed providers."""
+    return tuple(dict.fromkeys(entry.name for entry in metadata.entry_points(group=GROUP)))
+
+
+@functools.cache
+def find_provider(name: str) -> Provider | None:
+    """Load a provider by its name; None if no installed package has it."""
+    entry = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
+    return cast("Provider", entry.load()) if entry is not None else None
+
+
+_ENV_TIERS: Mapping[Tier, str] = {
+    "lead": "LEAD_MODEL_ID",
+    "worker": "MODEL_ID",
+    "fast": "SMALL_MODEL_ID",
+    "judge": "JUDGE_MODEL_ID",
+}
+_ENV_PROVIDERS = (("ANTHROPIC", "anthropic"), ("OPENAI", "openai"))
+
+
 def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: str = "") -> Target:
     """Read "provider:model" or "provider:model@http://host:port/v1".
 
     Raises `UserError` `model_unknown_provider`, `model_no_name`, `model_no_address` or `model_no_key`.
     """
     name, colon, rest = text.strip().partition(":")
-    provider = PROVIDERS.get(name.strip().lower()) if colon else None
+    provider = find_provider(name.strip().lower()) if colon else None
     if provider is None:
         raise UserError(
             "model_unknown_provider",
             f"The model {text.strip()[:80]!r} names no known provider.",
-            next_step=f"Write PROVIDER:MODEL with one of: {', '.join(PROVIDERS)}.",
+            next_step=f"Write PROVIDER:MODEL with one of: {', '.join(provider_names())}.",
         )
     model, _, address = rest.strip().partition("@http")
     if not model.strip():
@@ -109,14 +166,16 @@ def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: 
     return Target(
         provider,
         model.strip(),
-        _address(provider, f"http{address}" if address else base_url, env),
-        _key(provider, key, env, own_address=bool(address or base_url)),
+        _find_address(provider, f"http{address}" if address else base_url, env),
+        _find_key(provider, key, env, own_address=bool(address or base_url)),
     )
 
 
-def _address(provider: Provider, given: str, env: Mapping[str, str]) -> str:
+def _find_address(provider: Provider, given: str, env: Mapping[str, str]) -> str:
     named = next((env[name].strip() for name in provider.base_url_settings if env.get(name, "").strip()), "")
     address = (given or named or provider.base_url).rstrip("/")
+    if not address and not provider.base_url_settings:
+        return ""  # it knows its own way
     if address and "://" not in address:
         address = f"http://{address}"  # OLLAMA_HOST is written without a scheme
     parts = urlsplit(address)
@@ -131,7 +190,7 @@ def _address(provider: Provider, given: str, env: Mapping[str, str]) -> str:
     return address
 
 
-def _key(provider: Provider, given: str, env: Mapping[str, str], *, own_address: bool) -> str:
+def _find_key(provider: Provider, given: str, env: Mapping[str, str], *, own_address: bool) -> str:
     key = given or (env.get(provider.key, "").strip() if provider.key else "")
     optional = not provider.key or provider.name == "openai-compatible" or own_address
     if not key and not optional:
@@ -143,16 +202,16 @@ def _key(provider: Provider, given: str, env: Mapping[str, str], *, own_address:
     return key
 
 
-def targets(
+def choose_targets(
     wishes: Mapping[str, str], env: Mapping[str, str], *, base_url: str = "", lead_thinking: bool = False
 ) -> dict[Tier, Target]:
     """Choose a model for each tier: from `wishes` (tier -> "provider:model"), else from the environment.
 
     Where a tier is not named it takes its neighbour's: lead, fast and judge take the worker's, and the worker takes any
-    that is named. Honours S1's ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the same
+    that is named. Honours ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the same
     in lower case; likewise OPENAI_. Returns {} if nothing is named. Raises `UserError` as `parse_target`.
     """
-    named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()} or _from_environment(env)
+    named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()} or _read_environment(env)
     if not named:
         return {}
     worker = named.get("worker") or next(named[tier] for tier in TIERS if tier in named)
@@ -162,14 +221,14 @@ def targets(
     return chosen
 
 
-def _from_environment(env: Mapping[str, str]) -> dict[Tier, str]:
+def _read_environment(env: Mapping[str, str]) -> dict[Tier, str]:
     for prefix, provider in _ENV_PROVIDERS:
         found: dict[Tier, str] = {}
         for tier, suffix in _ENV_TIERS.items():
             name = f"{prefix}_{suffix}"
             value = (env.get(name) or env.get(name.lower()) or "").strip()
             if value:
-                known = value.partition(":")[0] in PROVIDERS and ":" in value
+                known = value.partition(":")[0] in provider_names() and ":" in value
                 found[tier] = value if known else f"{provider}:{value}"
         if found:
             return found
@@ -192,22 +251,24 @@ async def find_local_servers(
 
     `addresses` (provider -> base URL) replaces the default ports.
     """
-    known = addresses or {p.name: _address(p, "", env or {}) for p in PROVIDERS.values() if p.local}
-    async with model_client(idle_seconds=seconds, limit=1_000_000) as client:
-        found = await asyncio.gather(*(_ask(client, name, url, seconds) for name, url in known.items()))
+    local = [p for name in provider_names() if (p := find_provider(name)) is not None and p.local]
+    known = addresses or {p.name: _find_address(p, "", env or {}) for p in local}
+    found = await asyncio.gather(*(_list_models(name, url, seconds) for name, url in known.items()))
     return tuple(server for server in found if server is not None)
 
 
-async def _ask(client: httpx2.AsyncClient, name: str, base_url: str, seconds: float) -> LocalServer | None:
+async def _list_models(name: str, base_url: str, seconds: float) -> LocalServer | None:
+    endpoint = HttpEndpoint(base_url, idle_seconds=seconds)
     try:
-        async with asyncio.timeout(seconds * 2):
-            reply = await client.get(f"{base_url}/models")
-        if not reply.is_success:
-            return None
-        rows: object = json.loads(reply.content)
-    except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError):
+        async with asyncio.timeout(seconds * 2), endpoint.request("GET", "/models") as answer:
+            if answer.status != 200:  # noqa: PLR2004 - HTTP
+                return None
+            found: object = json.loads(await answer.read_body(1_000_000))
+    except (TransportError, TimeoutError, ValueError, RecursionError):
         return None
-    data = cast("dict[str, object]", rows).get("data") if isinstance(rows, dict) else None
+    finally:
+        await endpoint.aclose()
+    data = cast("dict[str, object]", found).get("data") if isinstance(found, dict) else None
     if not isinstance(data, list):
         return None
     names = [cast("dict[str, object]", row).get("id") for row in cast("list[object]", data) if isinstance(row, dict)]

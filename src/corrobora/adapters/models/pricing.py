@@ -1,32 +1,18 @@
-"""Metering: tokens and dollars of one reply.
+"""Pricing: tokens and dollars of one reply.
 
-Knows reported usage, stated prices and the price list that comes with pydantic-ai. Does not trust a report that cannot
-be true: zero, negative or missing counts are replaced by an estimate that is rather too high.
+Knows reported usage, stated prices and the public price list (genai-prices). Does not trust a report that cannot be
+true: zero, negative or missing counts are replaced by an estimate that is rather too high.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from corrobora.adapters.models.connect import Target
+from corrobora.adapters.models.registry import Target, Tokens
 from corrobora.domain.limits import Usage
 
-# Addresses whose bills follow the public price list.
-_VENDORS = {"https://api.openai.com/v1": "openai", "https://api.anthropic.com": "anthropic"}
 _BYTES_PER_TOKEN = 2  # English has about four, code and other scripts two to three: an estimate from above
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """What a provider reports. `sent` includes what was read from or written to its cache."""
-
-    sent: int
-    received: int
-    cache_read: int = 0
-    cache_written: int = 0
-
-
-def metered(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usage:
+def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usage:
     """Return the usage of one call; `sent` and `received` are bytes of text that really went over the wire.
 
     `priced` is False where no price is known, and where the provider's report could not be used.
@@ -39,7 +25,7 @@ def metered(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usag
             max(tokens.sent, sent // _BYTES_PER_TOKEN + 1), max(tokens.received, received // _BYTES_PER_TOKEN + 1)
         )
     )
-    dollars = _dollars(target, counted)
+    dollars = _calculate_dollars(target, counted)
     return Usage(
         input_tokens=counted.sent,
         output_tokens=counted.received,
@@ -52,18 +38,15 @@ def metered(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usag
 
 def has_price(target: Target) -> bool:
     """Tell whether calls of this model can be priced: by a stated price, by the public list, or because it is free."""
-    return _dollars(target, Tokens(1, 1)) is not None
+    return _calculate_dollars(target, Tokens(1, 1)) is not None
 
 
-def _dollars(target: Target, tokens: Tokens) -> float | None:
+def _calculate_dollars(target: Target, tokens: Tokens) -> float | None:
     if target.price is not None:
         price = target.price
         return (tokens.sent * price.input_per_million + tokens.received * price.output_per_million) / 1_000_000
     if target.free:
         return 0.0
-    vendor = _VENDORS.get(target.base_url)
-    if vendor is None:
-        return None  # a gateway may bill what it likes
     from genai_prices import Usage as Priced  # noqa: PLC0415 - 0.15 CPU-s, for billed models only
     from genai_prices import calc_price  # noqa: PLC0415
 
@@ -74,6 +57,6 @@ def _dollars(target: Target, tokens: Tokens) -> float | None:
         cache_write_tokens=max(0, tokens.cache_written),
     )
     try:
-        return float(calc_price(usage, target.model, provider_id=vendor).total_price)
+        return float(calc_price(usage, target.model, provider_api_url=target.base_url).total_price)
     except (LookupError, ValueError):
         return None

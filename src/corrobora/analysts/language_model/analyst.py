@@ -1,7 +1,7 @@
 """The analyst that asks language models: a role's prompt out, a value of the role's output type back.
 
-Knows rendering, schemas, one repair and one longer try. Does not know endpoints (`connection.py`), transport,
-runs or budgets. It proposes; what it may cause is decided by whoever plays it.
+Knows rendering, schemas, one repair and one longer try. Does not know endpoints, transport, runs or budgets. It
+proposes; what it may cause is decided by whoever plays it.
 """
 
 from __future__ import annotations
@@ -12,46 +12,24 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora.adapters.models.connect import TIERS, Tier
-from corrobora.adapters.models.connection import Form, Mending, Reply
-from corrobora.adapters.models.loading import load_object, without_nulls
-from corrobora.adapters.models.planning import Unusable
-from corrobora.adapters.models.revive import REVIVE
-from corrobora.adapters.models.wire import WIRE
+from corrobora.analysts.language_model.model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
+from corrobora.analysts.language_model.parsing import extract_object, fill_form
+from corrobora.analysts.language_model.rendering import hash_prompt, render_prompt
 from corrobora.domain.errors import CorroboraError, RoleError
 from corrobora.domain.limits import LIMITS, Usage
 from corrobora.ports import Answer, Role
-from corrobora.roles.rendering import Prompt, prompt_hash, render
 
-I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
+I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
 
-_WRITERS = frozenset({"synthesize", "revise", "plan"})  # answers that may be long
+_LONG_ANSWERS = frozenset({"synthesize", "revise", "plan"})
 _MOST_TOKENS = 32_768
 _SHOWN_PROBLEMS = 3
 _SHOWN_ANSWER = 16_000  # characters of a bad answer that are sent back with the problem
-
-
-class Asks(Protocol):
-    """What an analyst needs of a connection; `Connection` is one, tests bring others."""
-
-    @property
-    def name(self) -> str:
-        """Name of the model, part of journal keys."""
-        ...
-
-    @property
-    def default_output_tokens(self) -> int:
-        """Usual length of an answer."""
-        ...
-
-    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, mending: Mending | None = None) -> Reply:
-        """Send one request."""
-        ...
 
 
 class LanguageModelAnalyst:
@@ -62,7 +40,7 @@ class LanguageModelAnalyst:
     """
 
     def __init__(
-        self, models: Mapping[Tier, Asks], *, name: str = "language model", prompts: Path | None = None
+        self, models: Mapping[Tier, ModelClient], *, name: str = "language model", prompts: Path | None = None
     ) -> None:
         if not models:
             message = "a language-model analyst needs at least one model"
@@ -74,8 +52,8 @@ class LanguageModelAnalyst:
 
     def identity(self, role: Role[I, O]) -> str:
         """Name the model, the prompt version and the schema version for `role`."""
-        version = prompt_hash(role, folder=self._prompts)
-        return f"{self._model(role).name}|{role.prompt}@{version}.{_form(role.prompt).version}"
+        version = hash_prompt(role, folder=self._prompts)
+        return f"{self._choose_model(role).name}|{role.prompt}@{version}.{_make_form(role).version}"
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
         """Play `role` once.
@@ -85,15 +63,16 @@ class LanguageModelAnalyst:
             RoleError: `refusal`, `output_truncated` (twice too long), `empty_output`, `json_invalid`, `json_too_deep`,
                 `output_too_large` or `output_invalid`, each after one repair where repair can help.
         """
-        play = _Play(self._model(role), render(role, given, folder=self._prompts), role.prompt, given)
+        prompt = render_prompt(role, given, folder=self._prompts)
+        play = _Play(self._choose_model(role), prompt, role, given)
         try:
-            value = await play.value()
+            value = await play.run()
         except CorroboraError as error:
             error.usage = play.usage
             raise
         return Answer(value, play.usage, play.model.name, self.name)
 
-    def _model(self, role: Role[Any, Any]) -> Asks:
+    def _choose_model(self, role: Role[Any, Any]) -> ModelClient:
         tier = role.tier
         return self._models[tier] if tier in TIERS else self._models["worker"]
 
@@ -102,16 +81,16 @@ class LanguageModelAnalyst:
 class _Play:
     """One play: its calls and what they cost so far."""
 
-    model: Asks
+    model: ModelClient
     prompt: Prompt
-    role: str
+    role: Role[Any, Any]
     given: Any
     usage: Usage = Usage()
 
-    async def value(self) -> Any:
-        room = self.model.default_output_tokens * (2 if self.role in _WRITERS else 1)
+    async def run(self) -> Any:
+        room = self.model.default_output_tokens * (2 if self.role.prompt in _LONG_ANSWERS else 1)
         reply = await self._ask(room)
-        if reply.ended == "length":
+        if reply.ending == "length":
             room = min(_MOST_TOKENS, room * 2)
             reply = await self._ask(room)
         try:
@@ -120,29 +99,32 @@ class _Play:
             if error.code in ("refusal", "output_truncated"):
                 raise
             problem = error
-        mended = await self._ask(room, Mending(reply.text[:_SHOWN_ANSWER], problem.message))
-        return self._read(mended)
+        repaired = await self._ask(room, Correction(reply.text[:_SHOWN_ANSWER], problem.message))
+        return self._read(repaired)
 
-    async def _ask(self, room: int, mending: Mending | None = None) -> Reply:
-        reply = await self.model.ask(self.prompt, _form(self.role).form, max_tokens=room, mending=mending)
+    async def _ask(self, room: int, correction: Correction | None = None) -> Reply:
+        form = _make_form(self.role).form
+        reply = await self.model.ask(self.prompt, form, max_tokens=room, correction=correction)
         self.usage += reply.usage
         return reply
 
     def _read(self, reply: Reply) -> Any:
         """Return the role's output in a reply, or raise the `RoleError` that says what is wrong with it."""
-        if reply.ended == "refusal":
-            raise RoleError("refusal", f"{self.model.name} refused to play {self.role}.")
-        if reply.ended == "length":
-            raise RoleError("output_truncated", f"The answer for {self.role} was cut off twice at its limit of tokens.")
-        text = load_object(reply.text, role=self.role)
+        name = self.role.prompt
+        if reply.ending == "refusal":
+            raise RoleError("refusal", f"{self.model.name} refused to play {name}.")
+        if reply.ending == "length":
+            raise RoleError("output_truncated", f"The answer for {name} was cut off twice at its limit of tokens.")
+        text = extract_object(reply.text, role=name)
         try:
-            return REVIVE[self.role](self.given, _filled(self.role, text))
+            filled = fill_form(_make_form(self.role).adapter, text)
+            return filled if self.role.convert is None else self.role.convert(self.given, filled)
         except ValidationError as error:
             raise RoleError(
-                "output_invalid", f"The answer for {self.role} does not fit: {_problems(error)}."
+                "output_invalid", f"The answer for {name} does not fit: {_list_problems(error)}."
             ) from error
-        except Unusable as error:
-            raise RoleError("output_invalid", f"The answer for {self.role} cannot be used: {error}") from error
+        except ValueError as error:
+            raise RoleError("output_invalid", f"The answer for {name} cannot be used: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,28 +135,16 @@ class _RoleForm:
 
 
 @functools.cache
-def _form(role: str) -> _RoleForm:
+def _make_form(role: Role[Any, Any]) -> _RoleForm:
     """Make the schema of a role's answer from its type, once in a process."""
-    wire = WIRE[role]
-    adapter: TypeAdapter[Any] = TypeAdapter(wire)
+    adapter: TypeAdapter[Any] = TypeAdapter(role.wire or role.gives)
     schema = adapter.json_schema()
-    description = str(schema.pop("description", "") or role)
+    description = str(schema.pop("description", "") or role.prompt)
     version = hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()[:8]
-    return _RoleForm(Form(role, description, schema), adapter, version)
+    return _RoleForm(Form(role.prompt, description, schema), adapter, version)
 
 
-def _filled(role: str, text: str) -> Any:
-    """Fill in the role's form, strictly: a number in quotes is none. A field left `null` counts as left out."""
-    adapter = _form(role).adapter
-    try:
-        return adapter.validate_json(text, strict=True)
-    except ValidationError:
-        if (said := without_nulls(text)) is None:
-            raise
-        return adapter.validate_json(said, strict=True)
-
-
-def _problems(error: ValidationError) -> str:
+def _list_problems(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False)
     told = [f"/{'/'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_SHOWN_PROBLEMS]]
     more = f"; and {len(found) - _SHOWN_PROBLEMS} more" if len(found) > _SHOWN_PROBLEMS else ""

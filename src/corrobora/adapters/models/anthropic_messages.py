@@ -1,0 +1,209 @@
+"""Anthropic's messages: request bodies with cache marks and thinking, streamed and whole answers.
+
+Knows one protocol and which early models lack what. Does not know connections (`transport`) or prices.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corrobora.adapters.models.registry import (
+    Completion,
+    ModelRequest,
+    OutputMode,
+    Provider,
+    Target,
+    Tokens,
+    read_count,
+)
+from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
+from corrobora.analysts.language_model.model import Ending
+from corrobora.domain.limits import LIMITS
+
+_VERSION = "2023-06-01"
+_CACHED = {"type": "ephemeral"}
+_BUDGET_TOKENS = 16_384
+# Both lists are closed: every later model has native output, and decides itself how much it thinks.
+_WITHOUT_NATIVE_OUTPUT = re.compile(r"claude-(?:[123]|instant|(?:opus|sonnet)-4(?:-0|-\d{8})?$)")
+_WITH_BUDGET = re.compile(r"claude-(?:[123]|instant|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$)")
+_ENDINGS: Mapping[str, Ending] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+class AnthropicMessages:
+    """Speaks Anthropic's messages with one model of one endpoint."""
+
+    def __init__(self, target: Target) -> None:
+        key = {"x-api-key": target.key} if target.key else {}
+        headers = {"content-type": "application/json", "accept": "text/event-stream", "anthropic-version": _VERSION}
+        self._http = HttpEndpoint(target.base_url.removesuffix("/v1"), headers | key)
+        self._target = target
+        self._budgeted = bool(_WITH_BUDGET.match(target.model))
+        self.mode: OutputMode = "tool" if _WITHOUT_NATIVE_OUTPUT.match(target.model) else "native"
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Send one request and read its answer. Raises `TransportError`."""
+        body = json.dumps(self._make_body(request), ensure_ascii=False).encode("utf-8", "replace")
+        async with self._http.request("POST", "/v1/messages", body) as reply:
+            answer = _Answer(request.form.name)
+            async for event in reply.read_events():
+                answer.add_event(event)
+                if answer.size > LIMITS.model_output_max_chars:
+                    answer.finished = True
+                    break
+        return answer.make_completion()
+
+    def adapt(self, refusal: str) -> bool:
+        """Think with a budget where the model has just refused to decide itself how much it thinks."""
+        if self._budgeted or not self._target.thinking or not re.search("thinking|adaptive|effort", refusal):
+            return False
+        self._budgeted = True
+        return True
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        await self._http.aclose()
+
+    def _make_body(self, request: ModelRequest) -> dict[str, Any]:
+        form, output = request.form, {}
+        system = [_make_text(request.prompt.system)]
+        body: dict[str, Any] = {
+            "model": self._target.model,
+            "max_tokens": request.max_tokens,
+            "stream": True,
+            "system": system,
+            "messages": _make_messages(request),
+        }
+        if request.mode == "native":
+            output["format"] = {"type": "json_schema", "schema": form.closed_schema}
+        elif request.mode == "tool":
+            tool = {"name": form.name, "description": form.description, "input_schema": form.schema}
+            body["tools"] = [tool | {"cache_control": _CACHED}]
+            forced = self._budgeted and not self._target.thinking  # thinking allows no forced tool
+            body["tool_choice"] = {"type": "any" if forced else "auto"}
+        else:
+            system.append(_make_text(form.instructions))
+        if self._target.thinking and self._budgeted:
+            body["thinking"] = {"type": "enabled", "budget_tokens": _BUDGET_TOKENS}
+        elif self._target.thinking:
+            body["thinking"] = {"type": "adaptive"}
+            output["effort"] = "high"
+        system[-1]["cache_control"] = _CACHED
+        return body | ({"output_config": output} if output else {})
+
+
+def _make_text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _make_messages(request: ModelRequest) -> list[dict[str, Any]]:
+    """The user's text, marked for the cache after the stable brief; then a bad answer and its correction."""
+    prompt, correction = request.prompt, request.correction
+    parts = [_make_text(prompt.user)]
+    if prompt.brief and prompt.task:
+        parts = [_make_text(prompt.brief) | {"cache_control": _CACHED}, _make_text(prompt.task)]
+    first = {"role": "user", "content": parts}
+    if correction is None:
+        return [first]
+    if not correction.answer.strip():  # an empty turn of the model may not be sent
+        parts.append(_make_text(correction.order))
+        return [first]
+    return [
+        first,
+        {"role": "assistant", "content": [_make_text(correction.answer.rstrip())]},
+        {"role": "user", "content": [_make_text(correction.order)]},
+    ]
+
+
+@dataclass(slots=True)
+class _Block:
+    """One block of an answer: a text, or the input of the tool `name`."""
+
+    name: str = ""
+    is_text: bool = False
+    parts: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer while its events arrive; a whole answer is one event."""
+
+    tool: str
+    finished: bool = False
+    reason: str = ""
+    size: int = 0
+    _blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
+    _usage: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def add_event(self, event: bytes) -> None:
+        """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
+        try:
+            value = json.loads(event)
+            match value["type"]:
+                case "error":
+                    raise RejectedError(200, {}, event)
+                case "message":
+                    self._add_message(value)
+                case "message_start":
+                    self._usage |= value["message"].get("usage") or {}
+                case "content_block_start":
+                    self._start_block(value["index"], value["content_block"])
+                case "content_block_delta":
+                    self._add_delta(value["index"], value["delta"])
+                case "message_delta":
+                    self.reason = value["delta"].get("stop_reason") or self.reason
+                    reported: Mapping[str, Any] = value.get("usage") or {}
+                    self._usage |= {name: count for name, count in reported.items() if count is not None}
+                case "message_stop":
+                    self.finished = True
+                case _:
+                    pass  # pings, ends of blocks, and what later versions add
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise BrokenAnswerError(f"no message ({type(error).__name__})") from error
+
+    def _add_message(self, message: Mapping[str, Any]) -> None:
+        for index, block in enumerate(message["content"]):
+            self._start_block(index, block)
+        self._usage |= message.get("usage") or {}
+        self.reason = message.get("stop_reason") or ""
+        self.finished = True
+
+    def _start_block(self, index: int, block: Mapping[str, Any]) -> None:
+        made = self._blocks[index] = _Block(is_text=block["type"] == "text")
+        if made.is_text:
+            made.parts.append(block.get("text") or "")
+        elif block["type"] == "tool_use":
+            made.name = block["name"]
+            made.parts += [json.dumps(block["input"], ensure_ascii=False)] if block.get("input") else []
+        self.size += sum(map(len, made.parts))
+
+    def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        part = delta.get("text") or delta.get("partial_json")  # thoughts and their signatures are not needed
+        if part:
+            self._blocks[index].parts.append(part)
+            self.size += len(part)
+
+    def make_completion(self) -> Completion:
+        """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
+        if not self.finished:
+            raise BrokenAnswerError("the answer ended before its end")
+        called = (block.parts for block in self._blocks.values() if block.name == self.tool)
+        texts = [part for block in self._blocks.values() if block.is_text for part in block.parts]
+        text = "".join(next(called, texts))
+        usage = self._usage
+        read, written = read_count(usage, "cache_read_input_tokens"), read_count(usage, "cache_creation_input_tokens")
+        sent = read_count(usage, "input_tokens") + read + written
+        tokens = Tokens(sent, read_count(usage, "output_tokens"), read, written)
+        return Completion(text, _ENDINGS.get(self.reason, "stop"), tokens)
+
+
+ANTHROPIC = Provider(
+    "anthropic", AnthropicMessages, "https://api.anthropic.com", "ANTHROPIC_API_KEY", ("ANTHROPIC_BASE_URL",)
+)

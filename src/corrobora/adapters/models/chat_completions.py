@@ -1,0 +1,176 @@
+"""OpenAI's chat completions, as OpenAI itself and every compatible server speaks them.
+
+Knows request bodies, streamed and whole answers. Does not know connections (`transport`), other protocols or prices.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corrobora.adapters.models.registry import (
+    Completion,
+    ModelRequest,
+    OutputMode,
+    Provider,
+    Target,
+    Tokens,
+    read_count,
+)
+from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
+from corrobora.analysts.language_model.model import Ending
+from corrobora.domain.limits import LIMITS
+
+_ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refusal"}
+# What a compatible server may not know. Each is left out once the server has refused it by name.
+_OPTIONAL = ("stream_options", "max_completion_tokens", "reasoning_effort", "json_object")
+
+
+class ChatCompletions:
+    """Speaks chat completions with one model of one endpoint. `strict`: ask for OpenAI's strict decoding."""
+
+    mode: OutputMode = "native"
+
+    def __init__(self, target: Target, *, strict: bool = True) -> None:
+        authorization = {"authorization": f"Bearer {target.key}"} if target.key else {}
+        headers = {"content-type": "application/json", "accept": "text/event-stream", **authorization}
+        self._http = HttpEndpoint(target.base_url, headers)
+        self._target = target
+        self._strict = strict
+        self._refused: set[str] = set()
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Send one request and read its answer. Raises `ProviderError`, `RoleError` or `TransportError`."""
+        body = json.dumps(self._make_body(request), ensure_ascii=False).encode("utf-8", "replace")
+        async with self._http.request("POST", "/chat/completions", body) as reply:
+            answer = _Answer(request.form.name, finished=not reply.is_stream)
+            async for event in reply.read_events():
+                answer.add_event(event)
+                if answer.size > LIMITS.model_output_max_chars:
+                    answer.finished = True
+                    break
+        return answer.make_completion()
+
+    def adapt(self, refusal: str) -> bool:
+        """Leave out an optional field that the server has just refused by name."""
+        named = {name for name in _OPTIONAL if name in refusal} - self._refused
+        self._refused |= named
+        return bool(named)
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        await self._http.aclose()
+
+    def _make_body(self, request: ModelRequest) -> dict[str, Any]:
+        prompt, form = request.prompt, request.form
+        system = f"{prompt.system}\n\n{form.instructions}" if request.mode == "prompted" else prompt.system
+        turns = [{"role": "system", "content": system}, {"role": "user", "content": prompt.user}]
+        if (correction := request.correction) is not None and correction.answer.strip():
+            turns += [
+                {"role": "assistant", "content": correction.answer},
+                {"role": "user", "content": correction.order},
+            ]
+        elif correction is not None:  # an empty turn of the model may not be sent
+            turns[1]["content"] += f"\n\n{correction.order}"
+        limit = "max_tokens" if "max_completion_tokens" in self._refused else "max_completion_tokens"
+        body: dict[str, Any] = {
+            "model": self._target.model,
+            "messages": turns,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            limit: request.max_tokens,
+            **self._ask_for_form(request),
+        }
+        if self._target.thinking and self._target.provider.key:
+            body["reasoning_effort"] = "high"
+        return {name: value for name, value in body.items() if name not in self._refused}
+
+    def _ask_for_form(self, request: ModelRequest) -> dict[str, Any]:
+        form = request.form
+        if request.mode == "prompted":
+            return {} if "json_object" in self._refused else {"response_format": {"type": "json_object"}}
+        shape: dict[str, Any] = {"name": form.name, "description": form.description}
+        schema = form.strict_schema if self._strict else form.schema
+        if self._strict:
+            shape["strict"] = True
+        if request.mode == "tool":
+            function = {**shape, "parameters": schema}
+            return {"tools": [{"type": "function", "function": function}], "tool_choice": "required"}
+        return {"response_format": {"type": "json_schema", "json_schema": {**shape, "schema": schema}}}
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer while its events arrive; a whole answer is one event."""
+
+    tool: str
+    finished: bool
+    reason: str | None = None
+    size: int = 0
+    _texts: list[str] = field(default_factory=list[str])
+    _refusals: list[str] = field(default_factory=list[str])
+    _calls: dict[int, list[str]] = field(default_factory=dict[int, list[str]])  # name, then parts of the arguments
+    _tokens: Tokens = field(default_factory=Tokens)
+    _choices: int = 0
+
+    def add_event(self, event: bytes) -> None:
+        """Take in one event. Raises `BrokenAnswerError`, or `RejectedError` if the event is an error."""
+        if event == b"[DONE]":
+            self.finished = True
+            return
+        try:
+            value = json.loads(event)
+            if value.get("error"):
+                raise RejectedError(200, {}, event)
+            for choice in value.get("choices") or ():
+                self._add_choice(choice)
+            if usage := value.get("usage"):
+                cached = read_count(usage.get("prompt_tokens_details") or {}, "cached_tokens")
+                self._tokens = Tokens(
+                    read_count(usage, "prompt_tokens"), read_count(usage, "completion_tokens"), cached
+                )
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise BrokenAnswerError(f"no chat completion ({type(error).__name__})") from error
+
+    def _add_choice(self, choice: Mapping[str, Any]) -> None:
+        delta = choice.get("delta") or choice.get("message") or {}
+        self._choices += 1
+        self.reason = choice.get("finish_reason") or self.reason
+        if text := delta.get("content"):
+            self._texts.append(text)
+            self.size += len(text)
+        if refusal := delta.get("refusal"):
+            self._refusals.append(refusal)
+        for at, call in enumerate(delta.get("tool_calls") or ()):
+            function = call["function"]
+            name, arguments = function.get("name") or "", function.get("arguments") or ""
+            known = self._calls.setdefault(call.get("index", at), [""])
+            known[0] = known[0] or name
+            known.append(arguments)
+            self.size += len(arguments)
+
+    def make_completion(self) -> Completion:
+        """Return the whole answer. Raises `BrokenAnswerError` if the stream ended before its end."""
+        if not self._choices or not (self.reason or self.finished):
+            raise BrokenAnswerError("the answer ended before its end")
+        calls = (parts for name, *parts in self._calls.values() if name == self.tool)
+        text = "".join(next(calls, self._texts))
+        refused = bool(self._refusals) and not text.strip()
+        return Completion(text, "refusal" if refused else _ENDINGS.get(self.reason or "", "stop"), self._tokens)
+
+
+_lenient = functools.partial(ChatCompletions, strict=False)
+_OPENAI = "https://api.openai.com/v1"
+_OPENAI_URL = ("OPENAI_BASE_URL",)
+_OWN_URL = ("CORROBORA_MODEL_BASE_URL", "OPENAI_BASE_URL")
+
+OPENAI = Provider("openai", ChatCompletions, _OPENAI, "OPENAI_API_KEY", _OPENAI_URL)
+OPENAI_CHAT = Provider("openai-chat", ChatCompletions, _OPENAI, "OPENAI_API_KEY", _OPENAI_URL)
+COMPATIBLE = Provider("openai-compatible", ChatCompletions, "", "OPENAI_API_KEY", _OWN_URL)
+OLLAMA = Provider("ollama", _lenient, "http://127.0.0.1:11434/v1", "", ("OLLAMA_BASE_URL", "OLLAMA_HOST"), local=True)
+LMSTUDIO = Provider("lmstudio", ChatCompletions, "http://127.0.0.1:1234/v1", "", ("LMSTUDIO_BASE_URL",), local=True)
+VLLM = Provider("vllm", ChatCompletions, "http://127.0.0.1:8000/v1", "", ("VLLM_BASE_URL",), local=True)
+LLAMACPP = Provider("llamacpp", ChatCompletions, "http://127.0.0.1:8080/v1", "", ("LLAMACPP_BASE_URL",), local=True)

@@ -1,0 +1,138 @@
+"""What an analyst needs of a language model: `ModelClient`, and the values that go to it and come back.
+
+Knows texts and JSON schemas. Does not know roles, endpoints or protocols.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, get_args
+
+from corrobora.domain.limits import Usage
+
+Ending = Literal["stop", "length", "refusal"]
+Tier = Literal["lead", "worker", "fast", "judge"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is sent, from the most to the least stable part.
+
+    `system` is the same for every call of a role, `brief` for every call of a run or thread, `task` is this call's.
+    """
+
+    system: str
+    brief: str
+    task: str
+
+    @property
+    def user(self) -> str:
+        """The user's message: the brief, then the task."""
+        return f"{self.brief}\n\n{self.task}".strip()
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the answer must look like: a name, a sentence, a JSON schema."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+    @cached_property
+    def instructions(self) -> str:
+        """The form in words, for models that can be asked for JSON in the prompt only."""
+        return (
+            "Always respond with a JSON object that's compatible with this schema:\n\n"
+            f"{json.dumps(self.schema)}\n\nDon't include any text or Markdown fencing before or after."
+        )
+
+    @cached_property
+    def strict_schema(self) -> dict[str, Any]:
+        """The schema for strict decoding by OpenAI's rules: every property required, nothing else allowed."""
+        return _tighten(self.schema, _REFUSED_BY_OPENAI, require_all=True)
+
+    @cached_property
+    def closed_schema(self) -> dict[str, Any]:
+        """The schema for native output by Anthropic's rules: no further properties, no ranges of numbers."""
+        return _tighten(self.schema, _REFUSED_BY_OPENAI | _RANGES, require_all=False)
+
+
+_REFUSED_BY_OPENAI = frozenset({"minLength", "maxLength", "minItems", "maxItems", "uniqueItems"})
+_RANGES = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+
+
+def _tighten(schema: Mapping[str, Any], refused: frozenset[str], *, require_all: bool) -> dict[str, Any]:
+    """Rewrite a schema for strict decoding; what the provider refuses moves into the description."""
+    said = [f"{name}={value}" for name, value in schema.items() if name in refused]
+    made = {
+        name: _tighten_value(name, value, refused, require_all=require_all)
+        for name, value in schema.items()
+        if name not in refused and name not in ("title", "default")
+    }
+    if said:
+        made["description"] = f"{made.get('description', '')} ({', '.join(said)})".strip()
+    if made.get("type") == "object":
+        made["additionalProperties"] = False
+        if require_all:
+            made["required"] = list(made.get("properties", {}))
+    if "$ref" in made and len(made) > 1:  # strict mode allows nothing beside a reference
+        made["anyOf"] = [{"$ref": made.pop("$ref")}]
+    return made
+
+
+def _tighten_value(name: str, value: Any, refused: frozenset[str], *, require_all: bool) -> Any:
+    if name in ("properties", "$defs"):
+        return {key: _tighten(each, refused, require_all=require_all) for key, each in value.items()}
+    if isinstance(value, dict):
+        return _tighten(value, refused, require_all=require_all)  # pyright: ignore[reportUnknownArgumentType] - JSON
+    if name in ("anyOf", "allOf", "oneOf"):
+        return [_tighten(each, refused, require_all=require_all) for each in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """An answer that could not be used, and why: what the one repair call is about."""
+
+    answer: str
+    problem: str
+
+    @property
+    def order(self) -> str:
+        """What the model is told after its answer."""
+        return (
+            f"Your answer cannot be used. {self.problem}\n"
+            "Give the whole answer again, corrected, in the asked-for form."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the structured part as text, how it ended, what it cost."""
+
+    text: str
+    ending: Ending
+    usage: Usage
+
+
+class ModelClient(Protocol):
+    """One model that can be asked."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model, part of journal keys."""
+        ...
+
+    @property
+    def default_output_tokens(self) -> int:
+        """Usual length of an answer."""
+        ...
+
+    async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, correction: Correction | None = None) -> Reply:
+        """Send one request and return its reply. Raises `ProviderError` or `RoleError`."""
+        ...

@@ -1,0 +1,87 @@
+"""Refine: from what a node's gate still misses to better leaves of the same depth. A second prompt of the role `plan`.
+
+Knows a node, its unmet criteria and the links that were found. Never changes depth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
+
+from corrobora.domain.evidence import LinkedSource
+from corrobora.domain.plan import Node, leaves
+from corrobora.domain.thread import Gap
+from corrobora.ports import Role
+from corrobora.roles.examples import GAPS, NODE
+from corrobora.roles.forms import UnusableAnswer, clean_texts, drop_duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What a node's gate still misses after an iteration."""
+
+    path: str
+    node: Node
+    iteration: int
+    unmet: tuple[str, ...]  # the criteria that failed, in words
+    gaps: tuple[Gap, ...]
+    linked: tuple[LinkedSource, ...]
+    asked: tuple[str, ...]  # queries already used below this node
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """Changes to the leaves of a node: sources and questions, never depth. `why` goes to the delta log."""
+
+    queries: tuple[tuple[str, tuple[str, ...]], ...]  # leaf path -> new queries
+    sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireChange:
+    """New queries and sources for one task."""
+
+    task: Annotated[str, Field(description="Id of the task as shown, like root/1.")]
+    queries: list[str]
+    sources: Annotated[list[str], Field(description="Labels of listed links, like L2.")] = field(
+        default_factory=list[str]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WireRefinement:
+    """Changes to tasks, and why."""
+
+    changes: list[WireChange]
+    why: str
+
+
+def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
+    """Accept changes to leaves that exist, and sources that were listed."""
+    known = {leaf.path for leaf in leaves(given.node)}
+    wrong = [change.task for change in filled.changes if change.task not in known]
+    if wrong:
+        raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(known))}.")
+    links = {f"L{number}": link.reference for number, link in enumerate(given.linked, start=1)}
+    queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in filled.changes if clean_texts(c.queries))
+    sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in filled.changes]
+    return Refinement(queries, tuple(pair for pair in sources if pair[1]), filled.why)
+
+
+def _make_example() -> Shortfall:
+    return Shortfall("root/1", NODE, 2, ("two sources",), GAPS, (LinkedSource("Manual 3", "see Manual 3"),), ("pump",))
+
+
+refine: Role[Shortfall, Refinement] = Role(
+    "plan",
+    Shortfall,
+    Refinement,
+    "refine",
+    tier="lead",
+    wire=WireRefinement,
+    convert=convert_refinement,
+    example=_make_example,
+)
