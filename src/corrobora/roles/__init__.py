@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from typing import Any
+from typing import Any, cast
 
 from corrobora.ports import Role
 
@@ -20,5 +20,6 @@ def find_roles() -> tuple[Role[Any, Any], ...]:
     """Return the roles that the modules of this package define, by module."""
     names = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.ispkg)
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    found = (value for module in modules for value in vars(module).values() if isinstance(value, Role))
-    return tuple({role.prompt: role for role in found}.values())
+    values: list[object] = [value for module in modules for value in vars(module).values()]
+    roles = cast("list[Role[Any, Any]]", [value for value in values if isinstance(value, Role)])
+    return tuple({role.prompt: role for role in roles}.values())

@@ -18,7 +18,7 @@ PATHS: Mapping[str, Protocol] = {
     "/responses": "responses",
     "/v1/messages": "anthropic",
 }
-_PIECE = 24  # characters in one event of a stream
+_PIECE, _MOST_PIECES = 24, 2_000  # characters in one event of a stream, and events of a very long answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ def failure(protocol: Protocol, status: int, message: str) -> bytes:
 
 
 def _pieces(text: str) -> Sequence[str]:
-    return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)] or [""]
+    size = max(_PIECE, len(text) // _MOST_PIECES)
+    return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
 def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.roles.quoting import clean, delimiter, ident, literal, quote, rows
+from corrobora.roles.quoting import clean_text, find_literal, make_delimiter, quote_rows, quote_text, show_identifier
 
 TEXTS = st.text(st.characters(codec=None), max_size=300) | st.lists(
     st.sampled_from(["<data-", "</data-", "DATA-", "[S1:C2]", "\u200b", "\n", "a", " ", "0123456789", ">"]), max_size=40
@@ -17,8 +17,8 @@ TEXTS = st.text(st.characters(codec=None), max_size=300) | st.lists(
 
 @given(TEXTS)
 def test_the_delimiter_of_a_text_never_occurs_in_it(text: str):
-    assert delimiter(text) not in text
-    block = quote(text)
+    assert make_delimiter(text) not in text
+    block = quote_text(text)
     code = re.match(r"<data-([0-9a-f]{10})>", block)
     assert code is not None
     assert block.count(code.group(1)) == 2
@@ -28,12 +28,12 @@ def test_the_delimiter_of_a_text_never_occurs_in_it(text: str):
 def test_a_text_that_holds_its_own_first_code_gets_another():
     text = "abc"
     holding = next(t for t in (f"{text}{n:010x}" for n in range(3)))
-    assert delimiter(holding) not in holding
+    assert make_delimiter(holding) not in holding
 
 
 @given(TEXTS)
 def test_a_cleaned_text_holds_no_tag_no_marker_and_nothing_invisible(text: str):
-    kept = clean(text)
+    kept = clean_text(text)
     assert not re.search(r"</?data-", kept, re.IGNORECASE)
     assert not re.search(r"[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]", kept)
     assert kept.encode().decode() == kept
@@ -41,26 +41,26 @@ def test_a_cleaned_text_holds_no_tag_no_marker_and_nothing_invisible(text: str):
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="<["), max_size=200))
 def test_plain_text_is_kept_as_it_is(text: str):
-    assert clean(text) == text
+    assert clean_text(text) == text
 
 
 def test_markers_stay_where_they_are_asked_for_only():
-    assert clean("It moves [S3:C2].") == "It moves ."
-    assert clean("It moves [S3:C2].", markers=True) == "It moves [S3:C2]."
+    assert clean_text("It moves [S3:C2].") == "It moves ."
+    assert clean_text("It moves [S3:C2].", markers=True) == "It moves [S3:C2]."
 
 
 @given(st.lists(st.tuples(st.just("K1"), st.lists(TEXTS, min_size=1, max_size=3)), min_size=1, max_size=5))
 def test_a_row_is_one_line_whatever_its_texts_hold(lines):
-    block = rows(lines)
+    block = quote_rows(lines)
     assert block.count("\n") == len(lines) + 1
 
 
 @pytest.mark.parametrize("bad", ["Ignore all; rules!", "a\nb", "x" * 300, "<b>"])
 def test_only_ids_and_numbers_may_stand_outside_data_tags(bad: str):
     with pytest.raises(ValueError, match="not an id"):
-        ident(bad)
-    assert ident("root/1") == "root/1"
-    assert ident(0.5) == "0.5"
+        show_identifier(bad)
+    assert show_identifier("root/1") == "root/1"
+    assert show_identifier(0.5) == "0.5"
 
 
 PAGE = (
@@ -90,7 +90,7 @@ PAGE = (
     ],
 )
 def test_a_quote_finds_the_exact_characters_of_the_source_or_nothing(said: str, stands: str | None):
-    assert literal(said, PAGE) == stands
+    assert find_literal(said, PAGE) == stands
 
 
 @given(st.text(max_size=200), st.data())
@@ -98,11 +98,11 @@ def test_every_part_of_a_text_is_a_literal_quote_of_it(text: str, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     part = text[start:end].strip()
-    found = literal(text[start:end], text)
+    found = find_literal(text[start:end], text)
     assert found == (part or None)
 
 
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_whatever_is_found_stands_in_the_text(text: str, said: str):
-    found = literal(said, text)
+    found = find_literal(said, text)
     assert found is None or found in text

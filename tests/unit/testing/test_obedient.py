@@ -7,23 +7,21 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
-from corrobora.adapters.models.revive import REVIVE
-from corrobora.adapters.models.wire import WIRE
-from corrobora.analysts.language_model.rendering import render
+from corrobora.analysts.language_model.rendering import render_prompt
 from corrobora.testing.obedient import Page, obey
 from corrobora.testing.samples import FACTS, PASSAGES, SAMPLES
 
 
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
 def test_every_role_gets_an_answer_that_its_type_accepts(role, given):
-    prompt = render(role, given)
+    prompt = render_prompt(role, given)
     answer = obey(prompt.system, prompt.user)
-    filled = TypeAdapter(WIRE[role.prompt]).validate_json(answer, strict=True)
-    assert isinstance(REVIVE[role.prompt](given, filled), role.gives)
+    filled = TypeAdapter(role.wire).validate_json(answer, strict=True)
+    assert isinstance(role.convert(given, filled), role.gives)
 
 
 def test_quotes_and_reports_use_the_words_and_markers_of_the_prompt():
-    pairs = {role.prompt: render(role, given) for role, given in SAMPLES}
+    pairs = {role.prompt: render_prompt(role, given) for role, given in SAMPLES}
     extract = json.loads(obey(pairs["extract"].system, pairs["extract"].user))
     assert extract["quotes"]
     assert all(quote["quote"] in PASSAGES[0].text for quote in extract["quotes"])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import httpx2
 import pytest
+from corrobora.adapters.models.building import build
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart
@@ -19,7 +20,6 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from corrobora.adapters.models.building import build
 from corrobora.adapters.models.registry import parse_target
 from corrobora.testing.faults import KINDS, Fault, Faults
 from corrobora.testing.http import HttpServer, Request, Response

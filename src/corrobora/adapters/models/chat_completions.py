@@ -136,7 +136,7 @@ class _Answer:
             raise BrokenAnswerError(f"no chat completion ({type(error).__name__})") from error
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
-        delta = choice.get("delta") or choice.get("message") or {}
+        delta: Mapping[str, Any] = choice.get("delta") or choice.get("message") or {}
         self._choices += 1
         self.reason = choice.get("finish_reason") or self.reason
         if text := delta.get("content"):

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 
 from corrobora.adapters.models.pricing import meter_reply
 from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target
@@ -200,15 +200,15 @@ def _find_final(status: int, kind: str, told: str) -> str | None:
 def _read_rejection(body: bytes) -> tuple[str, str]:
     """Return kind and words of an error body, whatever its shape."""
     try:
-        value: Any = json.loads(body)
+        whole: object = json.loads(body)
     except (ValueError, RecursionError):
         return "", body.decode("utf-8", "replace")
-    if isinstance(value, dict):
-        value = cast("dict[str, Any]", value).get("error") or value
+    inner = cast("dict[str, object]", whole).get("error") if isinstance(whole, dict) else None
+    value = inner or whole
     if not isinstance(value, dict):
         return "", str(value)
-    error = cast("Mapping[str, Any]", value)
-    return str(error.get("code") or error.get("type") or ""), str(error.get("message") or error.get("detail") or value)
+    error = cast("Mapping[str, object]", value)
+    return str(error.get("code") or error.get("type") or ""), str(error.get("message") or error.get("detail") or error)
 
 
 def _hide_secrets(text: str, key: str) -> str:

@@ -161,7 +161,7 @@ async def _limit(seconds: float) -> AsyncGenerator[None]:
 
 async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer:
     """Read status and headers; interim answers (1xx) are skipped."""
-    status = 100
+    status, version = 100, ""
     headers: dict[str, str] = {}
     while 100 <= status < 200:  # noqa: PLR2004 - HTTP
         async with _limit(idle_seconds):
@@ -303,7 +303,7 @@ class _ChunkDecoder:
                 break
             if len(buffer) < start + size + 2:
                 break
-            if buffer[start + size : start + size + 2] != b"\r\n":
+            if not buffer.startswith(b"\r\n", start + size):
                 raise BrokenAnswerError("a chunk of the answer has another length than it says")
             parts.append(bytes(buffer[start : start + size]))
             at = start + size + 2

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from corrobora.analysts.language_model.model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
-from corrobora.analysts.language_model.parsing import extract_object, fill_form
+from corrobora.analysts.language_model.parsing import drop_thinking, extract_object, fill_form
 from corrobora.analysts.language_model.rendering import hash_prompt, render_prompt
 from corrobora.domain.errors import CorroboraError, RoleError
 from corrobora.domain.limits import LIMITS, Usage
@@ -99,7 +99,7 @@ class _Play:
             if error.code in ("refusal", "output_truncated"):
                 raise
             problem = error
-        repaired = await self._ask(room, Correction(reply.text[:_SHOWN_ANSWER], problem.message))
+        repaired = await self._ask(room, Correction(drop_thinking(reply.text)[:_SHOWN_ANSWER], problem.message))
         return self._read(repaired)
 
     async def _ask(self, room: int, correction: Correction | None = None) -> Reply:

@@ -32,7 +32,7 @@ def extract_object(text: str, *, role: str) -> str:
     if len(text) > LIMITS.model_output_max_chars:
         size, most = f"{len(text):,}", f"{LIMITS.model_output_max_chars:,}"
         raise RoleError("output_too_large", f"The answer for {role} has {size} characters; the limit is {most}.")
-    body = _drop_thinking(text).strip()
+    body = drop_thinking(text).strip()
     if not body:
         raise RoleError("empty_output", f"The answer for {role} is empty.")
     start = body.find("{")
@@ -78,7 +78,8 @@ def drop_nulls(text: str) -> str | None:
     return json.dumps(value, ensure_ascii=False) if any(found) else None
 
 
-def _drop_thinking(text: str) -> str:
+def drop_thinking(text: str) -> str:
+    """Return an answer without the thoughts at its beginning; "" if it holds nothing else."""
     begin = text.find(_THINK)
     if begin < 0 or text[:begin].strip():
         return text

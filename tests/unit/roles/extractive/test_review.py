@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, facts_of, play
 
 from corrobora.domain.report import Critique, Draft
-from corrobora.roles.extractive.layouts import cited
 from corrobora.roles.critique import Reviewing, critique
+from corrobora.roles.extractive.layouts import cited
 from corrobora.roles.judge import judge
 from corrobora.roles.revise import Revising, revise
 from corrobora.roles.synthesize import Material, Part, synthesize

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.planning import Unusable, revive_plan
-from corrobora.adapters.models.wire import WireGate, WirePlan, WireSpec, WireTask
 from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.plan import executor_depth, leaves, walk
-from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.forms import UnusableAnswer
+from corrobora.roles.plan import Angle, Planning, WireGate, WirePlan, WireSpec, WireTask, convert_plan
 
 BRIEF = Brief("Q?", (SubQuestion("sq-1", "First?"), SubQuestion("sq-2", "Second?")), (Subject("Pump", ("P-1",)),))
 TREE = Planning("root", BRIEF, "tree", max_leaves=4)
@@ -38,7 +37,7 @@ def plan(*tasks: WireTask) -> WirePlan:
 
 
 def test_paths_come_from_positions_and_sub_questions_are_shared_out_once():
-    made = revive_plan(
+    made = convert_plan(
         TREE,
         plan(
             task("topic", gate=WireGate(corroboration=2, themes=["t"])),
@@ -60,7 +59,7 @@ def test_paths_come_from_positions_and_sub_questions_are_shared_out_once():
 
 
 def test_a_single_task_is_the_root_and_no_given_question_is_lost():
-    made = revive_plan(replace(TREE, split="leaf"), plan(task("all")))
+    made = convert_plan(replace(TREE, split="leaf"), plan(task("all")))
     assert made.root.is_leaf
     assert made.root.path == "root"
     assert [q.id for q in made.root.sub_questions] == ["sq-1", "sq-2"]
@@ -82,12 +81,12 @@ def test_a_single_task_is_the_root_and_no_given_question_is_lost():
     ],
 )
 def test_a_plan_that_breaks_a_rule_is_told_which(given: Planning, tasks: list[WireTask], told: str):
-    with pytest.raises(Unusable, match=told):
-        revive_plan(given, plan(*tasks))
+    with pytest.raises(UnusableAnswer, match=told):
+        convert_plan(given, plan(*tasks))
 
 
 def test_new_angles_are_accepted_where_they_are_allowed():
-    made = revive_plan(replace(ANGLES, dynamic_angles=True), plan(task("x", angle="mine"), task("y", angle="a")))
+    made = convert_plan(replace(ANGLES, dynamic_angles=True), plan(task("x", angle="mine"), task("y", angle="a")))
     assert [leaf.angle for leaf in leaves(made.root)] == ["mine", "a"]
 
 
@@ -97,8 +96,8 @@ def test_new_angles_are_accepted_where_they_are_allowed():
 def test_any_list_of_tasks_gives_a_tree_of_all_of_them_or_is_refused(pairs):
     tasks = [task(str(key), str(parent) if parent < 7 else "", sub_questions=["sq-2"]) for key, parent in pairs]
     try:
-        made = revive_plan(replace(TREE, max_leaves=64), plan(*tasks))
-    except Unusable:
+        made = convert_plan(replace(TREE, max_leaves=64), plan(*tasks))
+    except UnusableAnswer:
         return
     titles = sorted(node.title for node in walk(made.root) if node.title != "Q?")
     assert titles == sorted(each.title for each in tasks)
@@ -110,7 +109,7 @@ def test_any_list_of_tasks_gives_a_tree_of_all_of_them_or_is_refused(pairs):
 
 
 def test_s2_tasks_of_a_question_become_one_thread_with_all_sub_questions() -> None:
-    made = revive_plan(replace(TREE, split="questions"), plan(task("a"), task("b"), task("c")))
+    made = convert_plan(replace(TREE, split="questions"), plan(task("a"), task("b"), task("c")))
     assert made.root.is_leaf
     assert made.root.path == TREE.path
     assert len({q.id for q in made.root.sub_questions}) == len(made.root.sub_questions)

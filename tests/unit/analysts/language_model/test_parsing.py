@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.loading import load_object, without_nulls
+from corrobora.analysts.language_model.parsing import drop_nulls, extract_object
 from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
@@ -28,13 +28,13 @@ OBJECTS = st.dictionaries(st.text(CHARACTERS, max_size=5), VALUES, max_size=5)
 @given(OBJECTS, st.booleans(), st.sampled_from(["", "Here:\n```json\n", "<think>a { b</think>"]))
 def test_every_object_survives_as_it_is(value: dict, ascii_only: bool, before: str):
     text = before + json.dumps(value, ensure_ascii=ascii_only) + ("\n```" if "```" in before else "")
-    assert json.loads(load_object(text, role="extract")) == value
+    assert json.loads(extract_object(text, role="extract")) == value
 
 
 @given(st.text(max_size=200))
 def test_any_text_gives_an_object_or_a_typed_failure(text: str):
     try:
-        loaded = load_object(text, role="extract")
+        loaded = extract_object(text, role="extract")
     except RoleError as error:
         code = error.code
     else:
@@ -65,14 +65,14 @@ def test_any_text_gives_an_object_or_a_typed_failure(text: str):
 )
 def test_what_cannot_be_used_has_a_code(text: str, code: str):
     with pytest.raises(RoleError) as raised:
-        load_object(text, role="extract")
+        extract_object(text, role="extract")
     expected = {code, "output_too_large"} if len(text) > LIMITS.model_output_max_chars else {code}
     assert raised.value.code in expected
 
 
 def test_depth_is_allowed_up_to_the_limit():
     inside = "[" * (LIMITS.json_max_depth - 1) + "]" * (LIMITS.json_max_depth - 1)
-    assert load_object(f'{{"a": {inside}}}', role="extract")
+    assert extract_object(f'{{"a": {inside}}}', role="extract")
 
 
 @pytest.mark.parametrize(
@@ -85,20 +85,20 @@ def test_depth_is_allowed_up_to_the_limit():
     ],
 )
 def test_trailing_commas_and_comments_are_repaired_outside_strings(text: str, value: object):
-    assert json.loads(load_object(text, role="extract")) == value
+    assert json.loads(extract_object(text, role="extract")) == value
 
 
 def test_a_long_text_is_not_repaired():
     with pytest.raises(RoleError, match="not valid JSON"):
-        load_object('{"a": "' + "x" * LIMITS.repair_max_chars + '",}', role="extract")
+        extract_object('{"a": "' + "x" * LIMITS.repair_max_chars + '",}', role="extract")
 
 
 def test_a_nul_is_left_out_and_what_only_looks_like_one_stays():
     text = r'{"a": "x\u0000y", "b": "\\u0000", "c": "\\\u0000z"}'
-    assert json.loads(load_object(text, role="extract")) == {"a": "xy", "b": r"\u0000", "c": "\\z"}
+    assert json.loads(extract_object(text, role="extract")) == {"a": "xy", "b": r"\u0000", "c": "\\z"}
 
 
 def test_members_that_are_null_are_left_out_at_every_depth():
-    assert without_nulls('{"a": 1}') is None
-    assert without_nulls('{"a": "null", "b": [null]}') is None
-    assert json.loads(without_nulls('{"a": null, "b": {"c": null, "d": [{"e": null}]}}') or "") == {"b": {"d": [{}]}}
+    assert drop_nulls('{"a": 1}') is None
+    assert drop_nulls('{"a": "null", "b": [null]}') is None
+    assert json.loads(drop_nulls('{"a": null, "b": {"c": null, "d": [{"e": null}]}}') or "") == {"b": {"d": [{}]}}

@@ -14,10 +14,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.adapters.models.conftest import TARGETS, asking, sample
 
-from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.report import Critique, Draft
 from corrobora.testing.conformance import check_analyst
@@ -36,9 +36,9 @@ def script(*texts: str | Said):
     return lambda _asked: left.pop(0) if len(left) > 1 else left[0]
 
 
-def connection_of(analyst: LanguageModelAnalyst) -> Connection:
+def connection_of(analyst: LanguageModelAnalyst) -> ModelConnection:
     found = analyst._models["worker"]
-    assert isinstance(found, Connection)
+    assert isinstance(found, ModelConnection)
     return found
 
 
@@ -70,7 +70,7 @@ async def test_a_field_left_null_counts_as_left_out_and_a_needed_one_as_missing(
         await played(server, "extract")
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
+@pytest.mark.parametrize("kind", ["chat", "openai", "anthropic-native"])
 @pytest.mark.parametrize("mode", ["native", "tool", "prompted"])
 async def test_every_way_of_structured_output_works(kind: str, mode):
     async with ModelServer() as server, asking(server, kind, mode=mode) as analyst:
@@ -163,7 +163,7 @@ async def test_output_that_stays_unusable_is_a_typed_failure_that_says_what_was_
 
 
 async def test_a_refusal_is_recorded_as_one_and_not_repaired():
-    for kind in ("chat", "responses", "anthropic-native"):
+    for kind in ("chat", "openai", "anthropic-native"):
         server = ModelServer(faults=[Fault("refusal")])
         with pytest.raises(RoleError) as raised:
             await played(server, kind=kind)
@@ -182,7 +182,7 @@ async def test_a_cut_answer_gets_one_more_try_with_more_room():
     assert limits == [limits[0], limits[0] * 2]
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-tool", "anthropic-native"])
+@pytest.mark.parametrize("kind", ["chat", "openai", "anthropic-tool", "anthropic-native"])
 async def test_an_answer_that_is_cut_twice_is_truncated(kind: str):
     server = ModelServer(faults=[Fault("cut-answer")])
     with pytest.raises(RoleError) as raised:
@@ -231,7 +231,7 @@ async def test_a_model_that_claims_another_name_is_reported_under_its_own():
         (503, "provider_failed", True),
     ],
 )
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
+@pytest.mark.parametrize("kind", ["chat", "openai", "anthropic-native"])
 async def test_every_http_error_is_a_typed_provider_error(status: int, code: str, retryable: bool, kind: str):
     from corrobora.testing.http import HttpServer, Request, Response
 
@@ -330,7 +330,7 @@ async def test_tiers_choose_the_model_and_the_identity_names_it():
 async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
     async with ModelServer() as server:
         target = parse_target(f"anthropic:claude-haiku-4-5@{server.url}", {})
-        connection = Connection(replace(target, thinking=True, mode=mode), Gate("lead"))
+        connection = ModelConnection(replace(target, thinking=True, mode=mode), Gate("lead"))
         answer = await LanguageModelAnalyst({"lead": connection}).play(*sample("plan"))
         await connection.aclose()
         body = server.asked[0].body
@@ -338,17 +338,17 @@ async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
     assert 0 < body["thinking"]["budget_tokens"] < body["max_tokens"]
 
 
-def test_importing_the_analyst_loads_no_model_sdk():
+def test_importing_the_clients_costs_no_http_library():
     code = (
-        "import sys, corrobora.analysts.language_model.analyst, corrobora.adapters.models.connect\n"
-        "import corrobora.adapters.models.prompts\n"
-        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pydantic_ai', 'openai', 'anthropic'}))"
+        "import sys, corrobora.analysts.language_model.analyst, corrobora.adapters.models.connection\n"
+        "import corrobora.adapters.models.anthropic_messages, corrobora.adapters.models.chat_completions\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'httpx2', 'genai_prices', 'openai'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
+@pytest.mark.parametrize("kind", ["chat", "openai", "anthropic-native"])
 @pytest.mark.parametrize(
     "body", [b"<html>proxy login</html>", b"", b"{}", b"[]", b'{"choices": [', b'{"choices": []}', b"null", b"\xff\xfe"]
 )

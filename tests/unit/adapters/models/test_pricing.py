@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.models.registry import Price, parse_target
-from corrobora.adapters.models.metering import Tokens, metered
+from corrobora.adapters.models.pricing import meter_reply
+from corrobora.adapters.models.registry import Price, Tokens, parse_target
 
 LOCAL = parse_target("ollama:m", {})
 HOSTED = parse_target("openai:gpt-4.1", {"OPENAI_API_KEY": "k"})
@@ -17,30 +17,30 @@ UNKNOWN = replace(HOSTED, model="no-such-model")
 
 
 def test_reported_tokens_are_priced_by_the_list():
-    usage = metered(HOSTED, Tokens(1_000_000, 1_000), sent=10, received=10)
+    usage = meter_reply(HOSTED, Tokens(1_000_000, 1_000), sent=10, received=10)
     assert (usage.input_tokens, usage.output_tokens, usage.calls, usage.priced) == (1_000_000, 1_000, 1, True)
     assert usage.dollars > 0.5
-    cached = metered(HOSTED, Tokens(1_000_000, 1_000, cache_read=900_000), sent=10, received=10)
+    cached = meter_reply(HOSTED, Tokens(1_000_000, 1_000, cache_read=900_000), sent=10, received=10)
     assert cached.dollars < usage.dollars
     assert cached.cached_tokens == 900_000
 
 
 def test_a_stated_price_goes_before_the_list_and_a_local_server_is_free():
     stated = replace(UNKNOWN, price=Price(2.0, 10.0))
-    assert metered(stated, Tokens(500_000, 100_000), sent=1, received=1).dollars == pytest.approx(2.0)
-    free = metered(LOCAL, Tokens(10, 10), sent=1, received=1)
+    assert meter_reply(stated, Tokens(500_000, 100_000), sent=1, received=1).dollars == pytest.approx(2.0)
+    free = meter_reply(LOCAL, Tokens(10, 10), sent=1, received=1)
     assert (free.dollars, free.priced) == (0.0, True)
 
 
 def test_without_a_price_the_usage_says_so():
-    assert not metered(UNKNOWN, Tokens(10, 10), sent=1, received=1).priced
+    assert not meter_reply(UNKNOWN, Tokens(10, 10), sent=1, received=1).priced
     own = parse_target("openai-compatible:gpt-4.1@http://models.example/v1", {})
-    assert not metered(own, Tokens(10, 10), sent=1, received=1).priced
+    assert not meter_reply(own, Tokens(10, 10), sent=1, received=1).priced
 
 
 @given(st.integers(-5, 0), st.integers(-5, 5), st.integers(1, 10_000), st.integers(1, 10_000))
 def test_counts_that_cannot_be_true_are_estimated_from_above(told_sent: int, told_got: int, sent: int, got: int):
-    usage = metered(HOSTED, Tokens(told_sent, told_got), sent=sent, received=got)
+    usage = meter_reply(HOSTED, Tokens(told_sent, told_got), sent=sent, received=got)
     assert usage.input_tokens >= sent / 2
     assert usage.output_tokens >= got / 2
     assert usage.dollars > 0

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corrobora.adapters.models.building import build
+from corrobora.adapters.models.exchange import FAILURES
+from corrobora.adapters.models.failures import mapped
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from tests.unit.adapters.models.recorded import Recorded, read, said
 
-from corrobora.adapters.models.building import build
 from corrobora.adapters.models.registry import parse_target
-from corrobora.adapters.models.exchange import FAILURES
-from corrobora.adapters.models.failures import mapped
 from corrobora.domain.errors import ProviderError
 from corrobora.testing.http import HttpServer, Request, Response
 

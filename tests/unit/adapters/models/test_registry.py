@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from corrobora.adapters.models.registry import PROVIDERS, find_local_servers, parse_target, targets
+from corrobora.adapters.models.registry import (
+    choose_targets,
+    find_local_servers,
+    find_provider,
+    parse_target,
+    provider_names,
+)
 from corrobora.domain.errors import UserError
 from corrobora.testing.http import HttpServer, Request, Response
 from corrobora.testing.server import MODELS, ModelServer
@@ -60,7 +66,7 @@ def test_a_key_is_never_shown():
 @pytest.mark.parametrize("case", [str.upper, str.lower])
 def test_s1_names_choose_lead_worker_and_small_models(case):
     env = {case(f"anthropic_{n}model_id"): m for n, m in (("lead_", "opus"), ("", "sonnet"), ("small_", "haiku"))}
-    chosen = targets({}, {**env, "ANTHROPIC_API_KEY": "k"})
+    chosen = choose_targets({}, {**env, "ANTHROPIC_API_KEY": "k"})
     assert {tier: target.model for tier, target in chosen.items()} == {
         "lead": "opus",
         "worker": "sonnet",
@@ -71,8 +77,8 @@ def test_s1_names_choose_lead_worker_and_small_models(case):
 
 def test_a_tier_without_a_name_takes_the_workers_and_wishes_go_before_the_environment():
     env = {"OPENAI_MODEL_ID": "gpt-env", "OPENAI_API_KEY": "k"}
-    assert {target.id for target in targets({}, env).values()} == {"openai:gpt-env"}
-    chosen = targets({"lead": "ollama:big", "judge": "ollama:wise"}, env, lead_thinking=True)
+    assert {target.id for target in choose_targets({}, env).values()} == {"openai:gpt-env"}
+    chosen = choose_targets({"lead": "ollama:big", "judge": "ollama:wise"}, env, lead_thinking=True)
     assert {tier: target.id for tier, target in chosen.items()} == {
         "lead": "ollama:big",
         "worker": "ollama:big",
@@ -80,8 +86,8 @@ def test_a_tier_without_a_name_takes_the_workers_and_wishes_go_before_the_enviro
         "judge": "ollama:wise",
     }
     assert [target.thinking for target in chosen.values()] == [True, False, False, False]
-    assert targets({}, {}) == {}
-    assert targets({}, {"OPENAI_MODEL_ID": "ollama:m"})["worker"].id == "ollama:m"
+    assert choose_targets({}, {}) == {}
+    assert choose_targets({}, {"OPENAI_MODEL_ID": "ollama:m"})["worker"].id == "ollama:m"
 
 
 async def test_running_local_servers_are_found_and_silence_and_nonsense_are_not():
@@ -104,6 +110,7 @@ async def test_running_local_servers_are_found_and_silence_and_nonsense_are_not(
 
 
 def test_every_local_provider_has_a_default_address_on_this_machine():
-    local = [provider for provider in PROVIDERS.values() if provider.local]
+    found = [provider for name in provider_names() if (provider := find_provider(name)) is not None]
+    local = [provider for provider in found if provider.local]
     assert len({provider.base_url for provider in local}) == len(local) == 4
     assert all(provider.base_url.startswith("http://127.0.0.1:") and not provider.key for provider in local)
