@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.models.connection import ModelConnection as Connection
+from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, Pace
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt, extract

@@ -21,9 +21,9 @@ from corrobora.policies.angles import CANONICAL, SLUGS
 from corrobora.policies.feasibility import feasible
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
+from corrobora.roles.critique import critique
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.roles.extractive.plan import planned
-from corrobora.roles.critique import critique
 from corrobora.roles.judge import judge
 from corrobora.roles.synthesize import summarize, synthesize
 from corrobora.storage.database import Database

@@ -20,12 +20,11 @@ from corrobora.assembly.outside import analysts
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
-from corrobora.domain.report import Report, Verdict
+from corrobora.domain.report import Critique, Report, Verdict
 from corrobora.domain.run import Request
 from corrobora.domain.thread import Gap, Intent, Proposal
 from corrobora.faces.cli.research import research
 from corrobora.profiles import Profile, fields, load_profile
-from corrobora.domain.report import Critique
 from corrobora.settings import load_settings
 from corrobora.testing import run_virtually
 

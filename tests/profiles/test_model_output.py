@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from corrobora.adapters.models.wire import WirePlan
 from pydantic import TypeAdapter
 from tests.profiles.research import Desk, Mixed, desk
 
-from corrobora.adapters.models.wire import WirePlan
 from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.profiles import load_profile

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.registry import parse_target
-from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import Gate, LoopClock, Pace
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import locate
 from corrobora.domain.plan import Plan

@@ -1,6 +1,6 @@
-"""The wire formats of model providers, from the server's side: OpenAI chat and responses, Anthropic messages.
+"""The wire formats of model providers, from the server's side: OpenAI chat completions and Anthropic messages.
 
-Knows requests, whole answers and event streams of the three. Does not know what is answered.
+Knows requests, whole answers and event streams of both. Does not know what is answered.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-Protocol = Literal["chat", "responses", "anthropic"]
+Protocol = Literal["chat", "anthropic"]
 PATHS: Mapping[str, Protocol] = {
     "/v1/chat/completions": "chat",
     "/chat/completions": "chat",
-    "/v1/responses": "responses",
-    "/responses": "responses",
     "/v1/messages": "anthropic",
 }
 _PIECE, _MOST_PIECES = 24, 2_000  # characters in one event of a stream, and events of a very long answer
@@ -63,14 +61,6 @@ def read(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
             tools = [tool["function"]["name"] for tool in body.get("tools", [])]
             schema = body.get("response_format", {}).get("json_schema", {}).get("name", "")
             limit = body.get("max_completion_tokens") or body.get("max_tokens")
-        case "responses":
-            given = body["input"]
-            turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
-            early = [_text(turn["content"]) for turn in turns if turn.get("role") in ("system", "developer")]
-            system = "\n\n".join(part for part in (body.get("instructions") or "", *early) if part)
-            tools = [tool["name"] for tool in body.get("tools", []) if tool.get("name")]
-            schema = body.get("text", {}).get("format", {}).get("name", "")
-            limit = body.get("max_output_tokens")
     said = [turn for turn in turns if turn.get("role") == "assistant"]
     user = "\n\n".join(_text(turn["content"]) for turn in turns if turn.get("role") == "user")
     tool = tools[0] if tools else ""
@@ -175,84 +165,6 @@ def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, d
     yield "", "[DONE]"
 
 
-def _items(asked: Asked, said: Said, number: int) -> list[dict[str, Any]]:
-    status = "incomplete" if said.ended == "length" else "completed"
-    if asked.tool and said.ended != "refusal":
-        return [
-            {
-                "type": "function_call",
-                "id": f"fc_{number}",
-                "call_id": f"call_{number}",
-                "name": asked.tool,
-                "arguments": said.text,
-                "status": status,
-            }
-        ]
-    part: dict[str, Any] = {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
-    if said.ended == "refusal":
-        part = {"type": "refusal", "refusal": said.text or "I cannot help with that."}
-    return [{"type": "message", "id": f"msg_{number}", "role": "assistant", "status": status, "content": [part]}]
-
-
-def _responses(asked: Asked, said: Said, number: int) -> dict[str, Any]:
-    sent, got = said.input_tokens or 0, said.output_tokens or 0
-    whole: dict[str, Any] = {
-        "id": f"resp_{number}",
-        "object": "response",
-        "created_at": 1_700_000_000,
-        "status": "incomplete" if said.ended == "length" else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if said.ended == "length" else None,
-        "error": None,
-        "model": said.model or asked.model,
-        "output": _items(asked, said, number),
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-    }
-    if said.input_tokens is not None:
-        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-        whole["usage"] = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got} | details
-    return whole
-
-
-def _responses_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    whole = _responses(asked, said, number)
-    started: dict[str, Any] = whole | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
-    item = whole["output"][0]
-    count = iter(range(1_000_000))
-
-    def event(kind: str, **more: Any) -> tuple[str, dict[str, Any]]:
-        return kind, {"type": kind, "sequence_number": next(count), **more}
-
-    yield event("response.created", response=started)
-    if item["type"] == "function_call":
-        yield event(
-            "response.output_item.added", output_index=0, item=item | {"arguments": "", "status": "in_progress"}
-        )
-        for piece in _pieces(said.text):
-            yield event("response.function_call_arguments.delta", output_index=0, item_id=item["id"], delta=piece)
-        yield event(
-            "response.function_call_arguments.done",
-            output_index=0,
-            item_id=item["id"],
-            name=item["name"],
-            arguments=said.text,
-        )
-    else:
-        where = {"output_index": 0, "content_index": 0, "item_id": item["id"]}
-        part = item["content"][0]
-        kind = "refusal" if part["type"] == "refusal" else "output_text"
-        field = "refusal" if kind == "refusal" else "text"
-        yield event("response.output_item.added", output_index=0, item=item | {"content": [], "status": "in_progress"})
-        yield event("response.content_part.added", **where, part=part | {field: ""})
-        for piece in _pieces(part[field]):
-            yield event(f"response.{kind}.delta", **where, delta=piece, logprobs=[])
-        yield event(f"response.{kind}.done", **where, **{field: part[field]}, logprobs=[])
-        yield event("response.content_part.done", **where, part=part)
-    yield event("response.output_item.done", output_index=0, item=item)
-    yield event("response.incomplete" if said.ended == "length" else "response.completed", response=whole)
-
-
 def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     ended = {"stop": "tool_use" if asked.tool else "end_turn", "length": "max_tokens", "refusal": "refusal"}[said.ended]
     block: dict[str, Any] = {"type": "text", "text": said.text}
@@ -300,5 +212,5 @@ def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
     yield "message_stop", {"type": "message_stop"}
 
 
-_WHOLE = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
-_EVENTS = {"chat": _chat_events, "responses": _responses_events, "anthropic": _anthropic_events}
+_WHOLE = {"chat": _chat, "anthropic": _anthropic}
+_EVENTS = {"chat": _chat_events, "anthropic": _anthropic_events}

@@ -1,4 +1,4 @@
-"""A model provider on loopback: speaks three protocols, answers from a script, and does wrong on demand.
+"""A model provider on loopback: speaks two protocols, answers from a script, and does wrong on demand.
 
 Knows latency, faults and who asked what. Does not know what is asked: `obedient.obey` or your own function answers.
 `python -m corrobora.testing.server --port 8099 --fault 429:p=0.2` serves until it is stopped.
@@ -200,7 +200,7 @@ def _parser() -> argparse.ArgumentParser:
     kinds = "\n".join(f"  {kind}: {what}" for kind, what in KINDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m corrobora.testing.server",
-        description="A scripted model provider on 127.0.0.1: OpenAI chat and responses, Anthropic messages.",
+        description="A scripted model provider on 127.0.0.1: OpenAI chat completions and Anthropic messages.",
         epilog=f"Faults, as KIND:name=number,...\n{kinds}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

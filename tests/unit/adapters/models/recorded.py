@@ -1,22 +1,37 @@
-"""Recorded answers of real providers: reading cassettes, and what their bodies say, taken apart without any SDK."""
+"""Recorded answers of real providers: reading cassettes, what their bodies say, and asking our own clients for them."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import pytest
 import yaml
 
-Kind = Literal["chat", "responses", "anthropic", "count_tokens"]
+from corrobora.adapters.models.connection import explain_failure
+from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
+from corrobora.adapters.models.transport import TransportError
+from corrobora.analysts.language_model.model import Form, Prompt
+from corrobora.domain.errors import ProviderError
+from corrobora.testing.http import HttpServer, Request, Response
+
+TARGETS = {"chat": "openai-chat:gpt-4.1@{url}/v1", "anthropic": "anthropic:claude-sonnet-5@{url}"}
+SHIPPED = Path(__file__).parents[3] / "fixtures" / "recorded"
+_EVAL = os.environ.get("CORROBORA_EVAL_DATA")
+ROOTS = [SHIPPED, *([Path(_EVAL) / "recorded_api"] if _EVAL else [])]
+FORM = Form("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}})
+ENDINGS = {"length": "length", "max_tokens": "length", "content_filter": "refusal", "refusal": "refusal"}
+
+Kind = Literal["chat", "anthropic", "count_tokens"]
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("/messages/count_tokens", "count_tokens"),
     ("/messages", "anthropic"),
     ("/chat/completions", "chat"),
-    ("/responses", "responses"),
 )
 
 
@@ -109,23 +124,6 @@ def _chat_stream(events: list[Any]) -> Said:
     return Said(text, done, usage.get("prompt_tokens"), usage.get("completion_tokens"), ended)
 
 
-def _responses(body: Any) -> Said:
-    items, usage = body.get("output") or (), body.get("usage") or {}
-    parts = [
-        p["text"] for item in items if item["type"] == "message" for p in item["content"] if p["type"] == "output_text"
-    ]
-    calls = tuple((item["name"], _args(item["arguments"])) for item in items if item["type"] == "function_call")
-    return Said("".join(parts), calls, usage.get("input_tokens"), usage.get("output_tokens"), body.get("status", ""))
-
-
-def _responses_stream(events: list[Any]) -> Said:
-    last = next((e for e in reversed(events) if e["type"] in ("response.completed", "response.incomplete")), None)
-    if last is not None:
-        return _responses(last["response"])
-    text = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
-    return Said(text, (), None, None, "")
-
-
 def _sent(usage: Any) -> int | None:
     if "input_tokens" not in usage:
         return None
@@ -162,5 +160,50 @@ def _anthropic_stream(events: list[Any]) -> Said:
     return Said(text, done, _sent(usage), usage.get("output_tokens"), ended)
 
 
-_WHOLE: dict[str, Any] = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
-_STREAM: dict[str, Any] = {"chat": _chat_stream, "responses": _responses_stream, "anthropic": _anthropic_stream}
+_WHOLE: dict[str, Any] = {"chat": _chat, "anthropic": _anthropic}
+_STREAM: dict[str, Any] = {"chat": _chat_stream, "anthropic": _anthropic_stream}
+
+
+def find_cassettes(folder: str) -> list[Path]:
+    """Return the shipped recordings, and all of them where CORROBORA_EVAL_DATA names the evaluation data."""
+    return [path for root in ROOTS for path in sorted((root / folder).glob("*.yaml"))]
+
+
+async def complete(
+    kind: Kind, body: bytes, *, status: int = 200, stream: bool = False, tool: str = "answer", mode: OutputMode = "tool"
+) -> Completion:
+    """Ask one of our clients for an answer whose body is this one."""
+
+    async def respond(_request: Request) -> Response:
+        return Response(status, body, "text/event-stream; charset=utf-8" if stream else "application/json")
+
+    async with HttpServer(respond) as server:
+        target = parse_target(TARGETS[kind].format(url=server.url), {})
+        wire = target.provider.connect(target)
+        form = Form(tool, FORM.description, FORM.schema)
+        try:
+            return await wire.complete(ModelRequest(Prompt("s", "b", "t"), form, mode, 100))
+        finally:
+            await wire.aclose()
+
+
+async def check_recorded(recorded: Recorded) -> None:
+    """Check that our client reads a recorded answer as it was meant, each of its tools in turn."""
+    where = f"{recorded.cassette}[{recorded.number}]"
+    if recorded.status >= 400:
+        with pytest.raises(TransportError) as raised:
+            await complete(recorded.kind, recorded.body, status=recorded.status)
+        error = explain_failure(raised.value, parse_target("openai-chat:gpt-4.1@http://127.0.0.1:1/v1", {}))
+        assert isinstance(error, ProviderError), where
+        assert (error.status, error.retryable) == (recorded.status, False), where
+        return
+    expected = said(recorded)
+    for name in {name for name, _ in expected.calls} or {""}:
+        found = await complete(recorded.kind, recorded.body, stream=recorded.stream, tool=name or "answer")
+        wanted = next((arguments for called, arguments in expected.calls if called == name), None)
+        assert (_args(found.text) if name else found.text) == (wanted if name else expected.text), where
+        if expected.sent is not None:
+            assert found.tokens.sent == expected.sent, where
+        if expected.received is not None:
+            assert found.tokens.received == expected.received, where
+        assert found.ending == ENDINGS.get(expected.ended, "stop"), where

@@ -1,0 +1,210 @@
+"""A connection to one model: typed failures, other ways of asking, deadlines, secrets, and providers from outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrobora.adapters.models.connection import ModelConnection, explain_failure
+from corrobora.adapters.models.registry import Target, parse_target
+from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
+from corrobora.adapters.pacing import Gate
+from corrobora.analysts.language_model.model import Form, Prompt, Reply
+from corrobora.domain.errors import CorroboraError, ProviderError
+from corrobora.testing.faults import Fault
+from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.protocols import Said, read, write
+from corrobora.testing.server import ModelServer
+
+KEY = "canary-1234567890"
+PROMPT = Prompt("s", "b", "t")
+FORM = Form("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string"}}})
+
+
+def target_of(url: str, provider: str = "openai-compatible") -> Target:
+    return parse_target(f"{provider}:m@{url}", {}, key=KEY)
+
+
+async def ask(target: Target, **more: Any) -> Reply:
+    connection = ModelConnection(target, Gate("g"), **more)
+    try:
+        return await connection.ask(PROMPT, FORM, max_tokens=50)
+    finally:
+        await connection.aclose()
+
+
+def explain(status: int, body: dict[str, Any] | bytes, **headers: str) -> CorroboraError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return explain_failure(RejectedError(status, named, raw), target_of("http://127.0.0.1:1/v1"))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "retryable"),
+    [
+        (429, {"error": {"code": "insufficient_quota", "message": "no credit"}}, "provider_quota", False),
+        (400, {"error": {"code": "context_length_exceeded", "message": "x"}}, "model_context", False),
+        (
+            400,
+            {"error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
+            "model_context",
+            False,
+        ),
+        (413, b"too large", "provider_rejected", False),
+        (529, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, "provider_busy", True),
+        (200, {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}, "provider_busy", True),
+        (200, {"error": {"message": "the server stumbled"}}, "provider_failed", True),
+        (502, b"<html>Bad gateway</html>", "provider_failed", True),
+        (500, b"[" * 100_000, "provider_failed", True),
+        (302, b"", "provider_rejected", False),
+    ],
+)
+def test_what_a_provider_says_becomes_a_typed_error(status: int, body: Any, code: str, retryable: bool):
+    error = explain(status, body)
+    assert isinstance(error, ProviderError)
+    assert (error.code, error.retryable) == (code, retryable)
+    assert len(error.message) < 300
+
+
+def test_a_provider_may_say_that_another_try_is_useless_or_when_to_try():
+    error = explain(500, b"x", x_should_retry="false", retry_after="9")
+    assert isinstance(error, ProviderError)
+    assert (error.retryable, error.retry_after_seconds) == (False, 9.0)
+
+
+def test_failures_without_an_answer_are_typed_too():
+    target = target_of("http://127.0.0.1:1/v1")
+    codes = {
+        UnreachableError("x"): "provider_unreachable",
+        IdleTimeoutError("x"): "provider_timeout",
+        OversizedAnswerError("x"): "output_too_large",
+    }
+    assert {explain_failure(error, target).code for error in codes} == set(codes.values())
+
+
+@pytest.mark.parametrize("words", [f"bad key {KEY}", f"Bearer {KEY}", "key sk-abcdefghijkl refused"])
+def test_no_error_holds_a_key(words: str):
+    error = explain(400, {"error": {"message": words}})
+    assert "***" in str(error)
+    assert KEY not in str(error)
+    assert "abcdefghijkl" not in str(error)
+
+
+async def test_the_key_travels_in_the_header_of_its_protocol():
+    seen: list[Request] = []
+
+    async def respond(request: Request) -> Response:
+        seen.append(request)
+        protocol = "anthropic" if request.path == "/v1/messages" else "chat"
+        asked = read(protocol, json.loads(request.body))
+        return Response(body=write(asked, Said("{}", input_tokens=1, output_tokens=1), 1))
+
+    async with HttpServer(respond) as server:
+        await ask(target_of(f"{server.url}/v1"))
+        await ask(target_of(server.url, "anthropic"))
+    assert seen[0].headers["authorization"] == f"Bearer {KEY}"
+    assert seen[1].headers["x-api-key"] == KEY
+    assert seen[1].headers["anthropic-version"]
+
+
+def refusing(wrong: Callable[[dict[str, Any]], str], bodies: list[dict[str, Any]]) -> HttpServer:
+    """A server that refuses requests in these words, until there are none."""
+
+    async def respond(request: Request) -> Response:
+        body = json.loads(request.body)
+        bodies.append(body)
+        if words := wrong(body):
+            return Response(400, json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode())
+        return Response(body=write(read("chat", body), Said("{}", input_tokens=1, output_tokens=1), 1))
+
+    return HttpServer(respond)
+
+
+async def test_an_old_server_is_asked_in_its_own_words_and_remembered():
+    bodies: list[dict[str, Any]] = []
+
+    def wrong(body: dict[str, Any]) -> str:
+        for name in ("stream_options", "max_completion_tokens", "json_schema"):
+            if name in json.dumps(body):
+                return f"unknown: {name}"
+        return ""
+
+    async with refusing(wrong, bodies) as server:
+        connection = ModelConnection(target_of(f"{server.url}/v1"), Gate("g"))
+        for _ in range(2):
+            assert (await connection.ask(PROMPT, FORM, max_tokens=50)).text == "{}"
+        await connection.aclose()
+    assert len(bodies) == 5  # three refusals, then two answers
+    assert bodies[-1]["max_tokens"] == 50
+    assert bodies[-1]["tools"]
+
+
+async def test_a_server_that_refuses_every_way_is_not_asked_for_ever():
+    bodies: list[dict[str, Any]] = []
+    async with refusing(
+        lambda _: "response_format json_object tools stream_options max_completion_tokens", bodies
+    ) as server:
+        with pytest.raises(ProviderError) as raised:
+            await ask(target_of(f"{server.url}/v1"))
+    assert raised.value.code == "provider_rejected"
+    assert len(bodies) <= 5
+
+
+async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_taken_to_be_down():
+    server = ModelServer(faults=[Fault("slow", seconds=60)])
+    gate = Gate("g")
+    async with server:
+        connection = ModelConnection(target_of(f"{server.url}/v1"), gate, call_seconds=0.05)
+        for _ in range(4):
+            with pytest.raises(ProviderError) as raised:
+                await connection.ask(PROMPT, FORM, max_tokens=50)
+            assert raised.value.code == "provider_timeout"
+        await connection.aclose()
+        assert gate.down
+        assert server.in_flight <= 4
+
+
+PACKAGE = """
+from corrobora.adapters.models.registry import Completion, Provider, Tokens
+
+class Echo:
+    mode = "prompted"
+    def __init__(self, target): self.model = target.model
+    async def complete(self, request): return Completion('{"a": "%s"}' % self.model, "stop", Tokens(3, 4))
+    def adapt(self, refusal): return False
+    async def aclose(self): pass
+
+PROVIDER = Provider("echo", Echo)
+"""
+USE = """
+import asyncio
+from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.models.registry import parse_target, provider_names
+from corrobora.adapters.pacing import Gate
+from corrobora.analysts.language_model.model import Form, Prompt
+
+async def main():
+    assert "echo" in provider_names()
+    connection = ModelConnection(parse_target("echo:hello", {}), Gate("g"))
+    reply = await connection.ask(Prompt("s", "b", "t"), Form("f", "d", {}), max_tokens=5)
+    print(reply.text, reply.usage.output_tokens, reply.usage.priced)
+
+asyncio.run(main())
+"""
+
+
+def test_an_installed_package_adds_a_provider(tmp_path: Path):
+    (tmp_path / "echo_provider.py").write_text(PACKAGE)
+    info = tmp_path / "echo_provider-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-provider\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[corrobora.models]\necho = echo_provider:PROVIDER\n")
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False, env=environment)
+    assert (done.stdout, done.stderr) == ('{"a": "hello"} 4 False\n', "")
