@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from corrobora.adapters.models.connection import ModelConnection as Connection
+from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
@@ -48,7 +48,7 @@ def server(latency: float) -> Iterator[str]:
 
 async def measure(target: str, callers: int, calls: int) -> tuple[float, float]:
     """Return CPU milliseconds per call and calls per second."""
-    connection = Connection(parse_target(target, {}), Gate("bench", Pace(start=max(8, callers))))
+    connection = ModelConnection(parse_target(target, {}), Gate("bench", Pace(start=max(8, callers))))
     analyst = LanguageModelAnalyst({"worker": connection})
     work = iter(range(10**9))
 

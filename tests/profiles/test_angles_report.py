@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.adapters.models.registry import targets
+from corrobora.adapters.models.registry import choose_targets
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import Node, Plan, leaves
@@ -167,14 +167,14 @@ async def test_s1_the_keyless_report_passes_its_own_judge():
 
 def test_s1_models_by_the_environment_names_of_the_seed():
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_MODEL_ID": "sonnet", "ANTHROPIC_SMALL_MODEL_ID": "haiku"}
-    found = targets({}, env)
+    found = choose_targets({}, env)
     assert {tier: each.model for tier, each in found.items()} == {
         "lead": "sonnet",
         "worker": "sonnet",
         "fast": "haiku",
         "judge": "sonnet",
     }
-    assert targets({}, {**env, "ANTHROPIC_LEAD_MODEL_ID": "opus"})["lead"].model == "opus"
+    assert choose_targets({}, {**env, "ANTHROPIC_LEAD_MODEL_ID": "opus"})["lead"].model == "opus"
 
 
 @pytest.mark.parametrize("stage", list(Stage))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from corrobora.adapters.models.wire import WirePlan
 from pydantic import TypeAdapter
 from tests.profiles.research import Desk, Mixed, desk
 
@@ -15,6 +14,7 @@ from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.profiles import load_profile
 from corrobora.roles.extract import Extraction, Quote
+from corrobora.roles.plan import WirePlan
 from corrobora.testing import FakeClock
 from corrobora.testing.samples import SAMPLES
 

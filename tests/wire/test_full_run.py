@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, LoopClock, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
@@ -81,7 +82,7 @@ async def run(
 ) -> Report:
     clock = clock or LoopClock()
     gate = Gate("p", pace, clock)
-    connection = Connection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), gate)
+    connection = ModelConnection(parse_target(f"openai-compatible:scripted@{server.url}/v1", {}), gate)
     library = await MemoryLibrary.of(DOCUMENTS)
     chosen = replace(load_profile(profile, (("minutes", '"unlimited"'),)), authorize="auto")
     session = Session(
