@@ -1,0 +1,64 @@
+"""Forms: schemas as the two strict decoders want them, and in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from corrobora.analysts.language_model.analyst import _make_form
+from corrobora.analysts.language_model.model import Correction, Form, Prompt
+from corrobora.testing.samples import SAMPLES
+
+
+def objects(schema: Any) -> list[dict[str, Any]]:
+    """Return every object schema within a schema."""
+    found: list[dict[str, Any]] = []
+    if isinstance(schema, dict):
+        found += [schema] if schema.get("type") == "object" else []
+        found += [each for value in schema.values() for each in objects(value)]
+    elif isinstance(schema, list):
+        found += [each for value in schema for each in objects(value)]
+    return found
+
+
+@pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
+def test_every_form_fits_the_rules_of_strict_decoding(role: Any, given: Any):
+    form = _make_form(role).form
+    strict = json.dumps(form.strict_schema)
+    assert objects(form.strict_schema)
+    for each in objects(form.strict_schema):
+        assert each["additionalProperties"] is False
+        assert each["required"] == list(each["properties"])
+    for each in objects(form.closed_schema):
+        assert each["additionalProperties"] is False
+    assert not any(f'"{word}":' in strict for word in ("minLength", "default"))
+    assert '"minimum":' not in json.dumps(form.closed_schema)
+
+
+def test_what_a_decoder_does_not_know_moves_into_the_description_and_references_stand_alone():
+    schema = {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "minLength": 1, "description": "A name."},
+            "size": {"type": "integer", "minimum": 1, "title": "Size", "default": 3},
+            "part": {"$ref": "#/$defs/Part", "description": "One."},
+        },
+        "required": ["title"],
+        "$defs": {"Part": {"type": "object", "properties": {}}},
+    }
+    strict = Form("f", "d", schema).strict_schema
+    assert strict["properties"]["title"] == {"type": "string", "description": "A name. (minLength=1)"}
+    assert strict["properties"]["size"] == {"type": "integer", "minimum": 1}
+    assert strict["properties"]["part"] == {"description": "One.", "anyOf": [{"$ref": "#/$defs/Part"}]}
+    assert strict["required"] == ["title", "size", "part"]
+    closed = Form("f", "d", schema).closed_schema
+    assert closed["properties"]["size"] == {"type": "integer", "description": "(minimum=1)"}
+    assert closed["required"] == ["title"]
+
+
+def test_the_words_hold_the_schema_and_a_correction_says_what_is_wrong():
+    assert '{"type": "object"}' in Form("f", "d", {"type": "object"}).instructions
+    assert "too short" in Correction("x", "It is too short.").order
+    assert Prompt("s", "b", "").user == "b"
