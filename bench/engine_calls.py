@@ -2,7 +2,7 @@
 
 Runs over a library of synthetic documents with the scripted provider in another process, every answer after a fixed
 time, at N = 1 and N = 50 runs at once in this process. CPU is this process's alone, database server and provider apart;
-pydantic-ai is loaded and one run is made before counting. Run: python -m bench.engine_calls [--profile angles]
+one run is made before counting. Run: python -m bench.engine_calls [--profile angles]
 
 The critical path is the longest chain of calls that had to wait for each other, each a fixed latency long; it is taken
 from the journal of the N = 1 run by what each role is given: plan the answer of clarify; the scope of a round what the
@@ -10,7 +10,7 @@ thread before it decided; an extraction the last queries asked before it; reflec
 a summary its thread; the report and its review everything. No scheduler that feeds the roles the same way is faster.
 Searches, reads, journal and rendering are no part of it, so the ratio charges them to the engine.
 
-Machines differ, and one machine at two hours: so each cost is also given as a multiple of what the bare OpenAI SDK
+Machines differ, and one machine at two hours: so each cost is also given as a multiple of what a bare httpx2 client
 spends on a call to the same server in the same process, measured just before.
 """
 
@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from openai import AsyncOpenAI
+import httpx2
 
 from bench.synthetic import Texts
 from corrobora.assembly import Workspace
@@ -125,7 +125,7 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
             rate = f"{wall:.1f} s, {60 * count / wall:.0f} questions a minute, {rss():.0f} MB"
             print(
                 f"engine    {profile} N={count:<3} {total} model calls, {cost:.2f} CPU ms each (goal {goal:g}), "
-                f"{cost / bare:.1f} x the bare SDK's {bare:.2f}, {rate}"
+                f"{cost / bare:.1f} x the bare client's {bare:.2f}, {rate}"
             )
             if count == 1:
                 chain = critical_path(calls[0], latency)
@@ -160,14 +160,15 @@ async def research(
 
 
 async def bare_call(url: str, callers: int) -> float:
-    """Return the CPU milliseconds of one call of the bare OpenAI SDK, with so many at once."""
+    """Return the CPU milliseconds of one call of a bare httpx2 client, with so many at once."""
     prompt = "How often must each signal lamp be inspected? " * 40
 
     async def ask(times: int) -> None:
         for _ in range(times):
-            await client.chat.completions.create(model="scripted-large", messages=[{"role": "user", "content": prompt}])
+            body = {"model": "scripted-large", "messages": [{"role": "user", "content": prompt}]}
+            (await client.post(f"{url}/v1/chat/completions", json=body)).json()
 
-    async with AsyncOpenAI(api_key="none", base_url=f"{url}/v1", max_retries=0) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         await asyncio.gather(*(ask(1) for _ in range(callers)))
         times = max(4, 20 // callers)
         began = time.process_time()

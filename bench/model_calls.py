@@ -1,7 +1,7 @@
 """CPU milliseconds per model call through `LanguageModelAnalyst`, against a fixed-latency server in another process.
 
 Prints one line for each protocol and number of parallel callers; the goals of the whole engine are 8 ms at N = 1 and
-4 ms at N = 50. The first calls load pydantic-ai and open connections: left out. Run: python bench/model_calls.py
+4 ms at N = 50. The first calls open connections: left out. Run: python bench/model_calls.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt, extract
 
 TEXT = "Valves of this kind shall be inspected every 12 months, and the result shall be recorded. " * 12
-PROTOCOLS = ("openai-compatible:scripted@{url}/v1", "openai:gpt-4.1@{url}/v1", "anthropic:claude-sonnet-5@{url}")
+PROTOCOLS = ("openai-compatible:scripted@{url}/v1", "anthropic:claude-sonnet-5@{url}")
 
 
 def excerpt(number: int) -> Excerpt:

@@ -90,13 +90,13 @@ class Gate:
         return self._down_since is not None
 
     @asynccontextmanager
-    async def slot(self) -> AsyncGenerator[Slot]:
+    async def take_slot(self) -> AsyncGenerator[Slot]:
         """Wait for a place, then give it. Report the outcome on the slot; one that reports nothing changes nothing.
 
         Raises `ProviderError` `provider_down` if the provider has been down for longer than the patience, and no probe
         is on its way.
         """
-        probe = await self._enter()
+        probe = await self._wait_for_turn()
         self._sent += 1
         self._open.add(self._sent)
         slot = Slot(self, self._sent, self.in_flight, probe)
@@ -106,12 +106,12 @@ class Gate:
             self._open.discard(slot.number)
             if probe:
                 self._probing = False
-            self._wake()
+            self._wake_waiters()
 
-    async def _enter(self) -> bool:
+    async def _wait_for_turn(self) -> bool:
         while True:
             if self.down:
-                if await self._may_probe():
+                if await self._wait_for_probe():
                     return True
                 continue
             pause = self._hold_until - self._clock.now()
@@ -120,22 +120,22 @@ class Gate:
                 continue
             if self.in_flight < self.limit:
                 return False
-            await self._place()
+            await self._wait_for_place()
 
-    async def _place(self) -> None:
+    async def _wait_for_place(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._wake()  # the turn was given to a caller who has gone: pass it on
+                self._wake_waiters()  # the turn was given to a caller who has gone: pass it on
             raise
         finally:
             if turn in self._waiting:
                 self._waiting.remove(turn)
 
-    def _wake(self) -> None:
+    def _wake_waiters(self) -> None:
         room = 1 if self.down else max(0, self.limit - self.in_flight)
         while self._waiting and room > 0:
             turn = self._waiting.popleft()
@@ -143,7 +143,7 @@ class Gate:
                 turn.set_result(None)
                 room -= 1
 
-    async def _may_probe(self) -> bool:
+    async def _wait_for_probe(self) -> bool:
         """Return True for the one caller who tries; let the others wait. Raises when the patience is over."""
         now = self._clock.now()
         began = self._down_since if self._down_since is not None else now
@@ -162,7 +162,7 @@ class Gate:
         await self._clock.sleep(min(0.25, self._pace.probe_seconds / 4))
         return False
 
-    def answered(self, slot: Slot) -> None:
+    def record_answer(self, slot: Slot) -> None:
         """Count a good call."""
         self._reached = True
         self._refused = 0
@@ -171,7 +171,7 @@ class Gate:
             self._failures = 0
             if self._down_since is not None:
                 self._down_since = None
-                self._wake_all()
+                self._wake_everyone()
         self._good += 1
         if not self._learned:
             self.limit = min(self._pace.most, self.limit + 1)
@@ -179,7 +179,7 @@ class Gate:
             self._good = 0
             self.limit = min(self._pace.most, self.limit + 1)
 
-    def refused(self, slot: Slot, retry_after: float | None) -> None:
+    def record_refusal(self, slot: Slot, retry_after: float | None) -> None:
         """Count a call that the provider refused for load."""
         self._reached = True
         self._failures = 0
@@ -195,9 +195,9 @@ class Gate:
                 self._hold_until = max(self._hold_until, self._clock.now() + asked)
         if self._refused >= self._pace.down_after and self.in_flight == 1:  # fewer at once would not help
             self._told_by = slot.number
-            self._go_down()
+            self._begin_outage()
 
-    def failed(self, slot: Slot, *, reached: bool) -> None:
+    def record_failure(self, slot: Slot, *, reached: bool) -> None:
         """Count a call that ended with a broken connection or, if the server was `reached`, with its error.
 
         An outage is taken for one when most of the calls since the first failure have failed: of many calls at once
@@ -209,15 +209,15 @@ class Gate:
         self._failures += 1
         undecided = sum(number > self._since for number in self._open if number != slot.number)
         if self._failures >= max(self._pace.down_after, undecided):
-            self._go_down()
+            self._begin_outage()
 
-    def _go_down(self) -> None:
+    def _begin_outage(self) -> None:
         if self._down_since is None:
             self._down_since = self._clock.now()
             self._next_probe = self._down_since + self._pace.probe_seconds
-            self._wake_all()
+            self._wake_everyone()
 
-    def _wake_all(self) -> None:
+    def _wake_everyone(self) -> None:
         """Let every waiting caller look again: into the outage, or out of it."""
         while self._waiting:
             turn = self._waiting.popleft()
@@ -234,14 +234,14 @@ class Slot:
     level: int  # calls in flight when it was sent, with itself
     probe: bool
 
-    def answered(self) -> None:
+    def report_answer(self) -> None:
         """The provider answered."""
-        self.gate.answered(self)
+        self.gate.record_answer(self)
 
-    def refused(self, retry_after: float | None) -> None:
+    def report_refusal(self, retry_after: float | None) -> None:
         """The provider refused for load (429, overloaded)."""
-        self.gate.refused(self, retry_after)
+        self.gate.record_refusal(self, retry_after)
 
-    def failed(self, *, reached: bool = True) -> None:
+    def report_failure(self, *, reached: bool = True) -> None:
         """The provider failed: an error of its own, or (`reached` False) no connection at all."""
-        self.gate.failed(self, reached=reached)
+        self.gate.record_failure(self, reached=reached)

@@ -37,12 +37,12 @@ class Models:
         Raises:
             UserError: a provider, address or key is missing; the message names the setting.
         """
-        chosen = self._targets(wishes, thinking=thinking)
+        chosen = self._choose_targets(wishes, thinking=thinking)
         if not chosen:
             return None
         name = tuple(sorted(chosen.items()))
         if name not in self._analysts:
-            self._analysts[name] = LanguageModelAnalyst({tier: self._connection(t) for tier, t in chosen.items()})
+            self._analysts[name] = LanguageModelAnalyst({tier: self._open_connection(t) for tier, t in chosen.items()})
         return self._analysts[name]
 
     def check_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
@@ -51,8 +51,8 @@ class Models:
         Raises:
             UserError: `price_unknown`, naming the setting for each such model; or as `analyst`.
         """
-        chosen = self._targets(wishes, thinking=thinking)
-        names = {self._priced_as(wishes, tier, target): target for tier, target in chosen.items()}
+        chosen = self._choose_targets(wishes, thinking=thinking)
+        names = {self._find_price_name(wishes, tier, target): target for tier, target in chosen.items()}
         unknown = sorted(name for name, target in names.items() if not has_price(target))
         if unknown:
             tables = ", ".join(f'[models.prices."{name}"]' for name in unknown)
@@ -67,13 +67,13 @@ class Models:
         for connection in self._connections.values():
             await connection.aclose()
 
-    def _targets(self, wishes: Mapping[str, str], *, thinking: bool) -> dict[Tier, Target]:
+    def _choose_targets(self, wishes: Mapping[str, str], *, thinking: bool) -> dict[Tier, Target]:
         env = dict(os.environ)
         for vendor, name in _VENDOR_KEYS.items():
             secret = self._settings.key(vendor)
             if secret.set:
                 env[name] = secret.reveal()
-        own = {tier: self._own(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
+        own = {tier: self._parse_own(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
         found = choose_targets(named, env, lead_thinking=thinking) if named or not own else {}
         if own:
@@ -81,12 +81,12 @@ class Models:
             found = {tier: own.get(tier) or found.get(tier) or some for tier in TIERS}
             if thinking:
                 found["lead"] = replace(found["lead"], thinking=True)
-        return {tier: self._priced(wishes, tier, found[tier]) for tier in TIERS if tier in found}
+        return {tier: self._add_price(wishes, tier, found[tier]) for tier in TIERS if tier in found}
 
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
 
-    def _own(self, text: str, env: Mapping[str, str]) -> Target:
+    def _parse_own(self, text: str, env: Mapping[str, str]) -> Target:
         """A model at an endpoint of the user's own."""
         name, _, model = text.partition(":")
         endpoint = self._settings.endpoints[name]
@@ -94,7 +94,7 @@ class Models:
         provider = "anthropic" if endpoint.kind == "anthropic" else "openai-compatible"
         return parse_target(f"{provider}:{model}", env, base_url=endpoint.base_url, key=key)
 
-    def _priced_as(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
+    def _find_price_name(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
         """Name a model as its price is written: an endpoint of the user's own by its own name."""
         texts = (wishes.get(tier, ""), *wishes.values())
         own = (text for text in texts if self._is_own(text) and self._endpoint_of(text) == target.base_url)
@@ -103,12 +103,12 @@ class Models:
     def _endpoint_of(self, text: str) -> str:
         return self._settings.endpoints[text.partition(":")[0]].base_url.rstrip("/")
 
-    def _priced(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> Target:
+    def _add_price(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> Target:
         prices = self._settings.prices
-        price = prices.get(self._priced_as(wishes, tier, target)) or prices.get(target.id)
+        price = prices.get(self._find_price_name(wishes, tier, target)) or prices.get(target.id)
         return target if price is None else replace(target, price=Price(price.input, price.output))
 
-    def _connection(self, target: Target) -> ModelConnection:
+    def _open_connection(self, target: Target) -> ModelConnection:
         if target not in self._connections:
             account = (target.base_url, hashlib.sha256(target.key.encode()).hexdigest())  # limits are of a key
             gate = self._gates.setdefault(account, Gate(target.base_url))

@@ -1,4 +1,4 @@
-"""A suggested plan: a tree of research that a person hands to the planner, read from JSON (S0).
+"""A suggested plan: a tree of research that a person hands to the planner, read from JSON.
 
 Knows the fields of a node and how little of them a person must write. Does not judge feasibility: the policies do.
 """
@@ -34,66 +34,66 @@ def read_suggested(text: str, path: str = "root") -> Node:
     try:
         parsed: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _bad("the plan", f"is not JSON ({error})") from None
-    whole = _object(parsed, "the plan")
-    return _node(_object(whole["root"], "root") if "root" in whole else whole, path, 0)
+        raise _make_error("the plan", f"is not JSON ({error})") from None
+    whole = _expect_object(parsed, "the plan")
+    return _read_node(_expect_object(whole["root"], "root") if "root" in whole else whole, path, 0)
 
 
-def _node(given: Mapping[str, object], path: str, depth: int) -> Node:
+def _read_node(given: Mapping[str, object], path: str, depth: int) -> Node:
     if depth > _DEEPEST:
-        raise _bad(path, "is nested too deeply to be read")
-    _known(given, _NODE_FIELDS, path)
-    title = _text(given, "title", path) or _text(given, "objective", path)
+        raise _make_error(path, "is nested too deeply to be read")
+    _check_names(given, _NODE_FIELDS, path)
+    title = _read_text(given, "title", path) or _read_text(given, "objective", path)
     if not title:
-        raise _bad(path, "has neither title nor objective")
+        raise _make_error(path, "has neither title nor objective")
     children = [
-        _node(_object(each, f"{path}/{number}"), f"{path}/{number}", depth + 1)
-        for number, each in enumerate(_items(given, "children", path), 1)
+        _read_node(_expect_object(each, f"{path}/{number}"), f"{path}/{number}", depth + 1)
+        for number, each in enumerate(_read_list(given, "children", path), 1)
     ]
     plain = {name: value for name, value in given.items() if name != "children"}
     made = plain | {
         "path": path,
         "title": title,
-        "objective": _text(given, "objective", path) or f"Find evidence for: {title}",
-        "sub_questions": [_question(each) for each in _items(given, "sub_questions", path)],
-        "subjects": [{"name": each} if isinstance(each, str) else each for each in _items(given, "subjects", path)],
-        "specs": [_spec(each, path) for each in _items(given, "specs", path)],
-        "gates": [_gate(each, path) for each in _items(given, "gates", path)],
+        "objective": _read_text(given, "objective", path) or f"Find evidence for: {title}",
+        "sub_questions": [_read_question(each) for each in _read_list(given, "sub_questions", path)],
+        "subjects": [{"name": each} if isinstance(each, str) else each for each in _read_list(given, "subjects", path)],
+        "specs": [_read_spec(each, path) for each in _read_list(given, "specs", path)],
+        "gates": [_read_gate(each, path) for each in _read_list(given, "gates", path)],
     }
     try:
         node = _NODE.validate_python(made)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _bad(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise _make_error(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return replace(node, children=tuple(children))
 
 
-def _question(given: object) -> object:
+def _read_question(given: object) -> object:
     if isinstance(given, str):
         return {"id": "", "text": given}
     return {"id": "", **cast("Mapping[str, object]", given)} if isinstance(given, Mapping) else given
 
 
-def _spec(given: object, path: str) -> object:
+def _read_spec(given: object, path: str) -> object:
     """A spec as it goes to extractors: a text stands for itself, byte for byte."""
     if isinstance(given, str):
         return {"questions": [given], "verbatim": given}
-    spec = _object(given, f"{path}, a spec")
-    _known(spec, _SPEC_FIELDS, f"{path}, a spec")
-    return {**spec, "verbatim": spec.get("verbatim") or _lines(spec)}
+    spec = _expect_object(given, f"{path}, a spec")
+    _check_names(spec, _SPEC_FIELDS, f"{path}, a spec")
+    return {**spec, "verbatim": spec.get("verbatim") or _write_verbatim(spec)}
 
 
-def _lines(spec: Mapping[str, object]) -> str:
+def _write_verbatim(spec: Mapping[str, object]) -> str:
     asked = spec.get("questions")
     lines = [f"question: {each}" for each in (cast("list[object]", asked) if isinstance(asked, list) else [])]
     named = ("expected_format", "acceptance_criteria", "priority", "budget")
     return "\n".join((*lines, *(f"{name.replace('_', ' ')}: {spec[name]}" for name in named if spec.get(name))))
 
 
-def _gate(given: object, path: str) -> object:
+def _read_gate(given: object, path: str) -> object:
     """A gate with its criteria beside its name or below `criteria`."""
-    gate = _object(given, f"{path}, a gate")
-    _known(gate, _GATE_FIELDS, f"{path}, a gate")
+    gate = _expect_object(given, f"{path}, a gate")
+    _check_names(gate, _GATE_FIELDS, f"{path}, a gate")
     names = {field.name for field in fields(Criteria)}
     nested = gate.get("criteria")
     criteria = cast("dict[str, object]", nested) if isinstance(nested, dict) else {}
@@ -102,31 +102,31 @@ def _gate(given: object, path: str) -> object:
     return {**own, "criteria": {**criteria, **flat}}
 
 
-def _object(value: object, what: str) -> Mapping[str, object]:
+def _expect_object(value: object, what: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise _bad(what, "must be an object")
+        raise _make_error(what, "must be an object")
     return cast("Mapping[str, object]", value)
 
 
-def _items(given: Mapping[str, object], name: str, path: str) -> list[object]:
+def _read_list(given: Mapping[str, object], name: str, path: str) -> list[object]:
     value: Any = given.get(name) or []
     if not isinstance(value, list):
-        raise _bad(path, f"{name} must be a list")
+        raise _make_error(path, f"{name} must be a list")
     return cast("list[object]", value)
 
 
-def _text(given: Mapping[str, object], name: str, path: str) -> str:
+def _read_text(given: Mapping[str, object], name: str, path: str) -> str:
     value = given.get(name) or ""
     if not isinstance(value, str):
-        raise _bad(path, f"{name} must be a text")
+        raise _make_error(path, f"{name} must be a text")
     return " ".join(value.split())
 
 
-def _known(given: Mapping[str, object], names: frozenset[str], what: str) -> None:
+def _check_names(given: Mapping[str, object], names: frozenset[str], what: str) -> None:
     strange = sorted(set(given) - names)
     if strange:
-        raise _bad(what, f"has the unknown field {strange[0]!r}; known: {', '.join(sorted(names))}")
+        raise _make_error(what, f"has the unknown field {strange[0]!r}; known: {', '.join(sorted(names))}")
 
 
-def _bad(what: str, why: str) -> UserError:
+def _make_error(what: str, why: str) -> UserError:
     return UserError("plan_shape", f"The suggested plan cannot be used: {what} {why}.", next_step="Correct the plan.")

@@ -46,47 +46,49 @@ class Said:
     model: str = ""  # the id that the server claims; "" repeats the asked one
 
 
-def read(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
+def read_request(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
     """Read a request. Raises `KeyError` or `TypeError` for what is none."""
     match protocol:
         case "anthropic":
             turns = body["messages"]
-            system = _text(body.get("system", ""))
+            system = _join_text(body.get("system", ""))
             tools = [tool["name"] for tool in body.get("tools", [])]
             schema = "json" if body.get("output_config", {}).get("format") or body.get("output_format") else ""
             limit = body.get("max_tokens")
         case "chat":
             turns = body["messages"]
-            system = "\n\n".join(_text(turn["content"]) for turn in turns if turn["role"] in ("system", "developer"))
+            system = "\n\n".join(
+                _join_text(turn["content"]) for turn in turns if turn["role"] in ("system", "developer")
+            )
             tools = [tool["function"]["name"] for tool in body.get("tools", [])]
             schema = body.get("response_format", {}).get("json_schema", {}).get("name", "")
             limit = body.get("max_completion_tokens") or body.get("max_tokens")
     said = [turn for turn in turns if turn.get("role") == "assistant"]
-    user = "\n\n".join(_text(turn["content"]) for turn in turns if turn.get("role") == "user")
+    user = "\n\n".join(_join_text(turn["content"]) for turn in turns if turn.get("role") == "user")
     tool = tools[0] if tools else ""
     return Asked(protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body)
 
 
-def _text(content: Any) -> str:
+def _join_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = cast("list[dict[str, Any]]", content or [])
     return "\n\n".join(str(part.get("text", "")) for part in parts)
 
 
-def write(asked: Asked, said: Said, number: int) -> bytes:
+def write_answer(asked: Asked, said: Said, number: int) -> bytes:
     """Return the whole answer as the provider would send it."""
     return json.dumps(_WHOLE[asked.protocol](asked, said, number)).encode()
 
 
-def stream(asked: Asked, said: Said, number: int) -> Iterator[bytes]:
+def write_events(asked: Asked, said: Said, number: int) -> Iterator[bytes]:
     """Return the answer as the provider's server-sent events."""
     for name, event in _EVENTS[asked.protocol](asked, said, number):
         data = event if isinstance(event, str) else json.dumps(event)
         yield (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
 
 
-def failure(protocol: Protocol, status: int, message: str) -> bytes:
+def write_failure(protocol: Protocol, status: int, message: str) -> bytes:
     """Return an error as the provider would word it."""
     kind = {429: "rate_limit_error", 503: "overloaded_error", 401: "authentication_error", 400: "invalid_request_error"}
     error = {"type": kind.get(status, "api_error"), "message": message}
@@ -98,12 +100,12 @@ def failure(protocol: Protocol, status: int, message: str) -> bytes:
     return json.dumps(whole).encode()
 
 
-def _pieces(text: str) -> Sequence[str]:
+def _split_text(text: str) -> Sequence[str]:
     size = max(_PIECE, len(text) // _MOST_PIECES)
     return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
-def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _make_chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
     ended = {"stop": "stop", "length": "length", "refusal": "stop"}[said.ended]
     if said.ended == "refusal":
@@ -120,16 +122,16 @@ def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     }
     whole["choices"] = [{"index": 0, "message": message, "finish_reason": ended, "logprobs": None}]
     if said.input_tokens is not None and said.output_tokens is not None:
-        whole["usage"] = _chat_usage(said)
+        whole["usage"] = _make_chat_usage(said)
     return whole
 
 
-def _chat_usage(said: Said) -> dict[str, int]:
+def _make_chat_usage(said: Said) -> dict[str, int]:
     sent, got = said.input_tokens or 0, said.output_tokens or 0
     return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
 
 
-def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+def _make_chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
     head = {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion.chunk",
@@ -151,25 +153,25 @@ def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, d
             "function": {"name": asked.tool, "arguments": ""},
         }
         yield "", chunk({"tool_calls": [call]})
-        for piece in _pieces(said.text):
+        for piece in _split_text(said.text):
             yield "", chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
     else:
-        for piece in _pieces(said.text):
+        for piece in _split_text(said.text):
             yield "", chunk({"content": piece})
     yield (
         "",
         chunk({}, {"stop": "tool_calls" if asked.tool else "stop", "length": "length", "refusal": "stop"}[said.ended]),
     )
     if said.input_tokens is not None:
-        yield "", head | {"choices": [], "usage": _chat_usage(said)}
+        yield "", head | {"choices": [], "usage": _make_chat_usage(said)}
     yield "", "[DONE]"
 
 
-def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _make_message(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     ended = {"stop": "tool_use" if asked.tool else "end_turn", "length": "max_tokens", "refusal": "refusal"}[said.ended]
     block: dict[str, Any] = {"type": "text", "text": said.text}
     if asked.tool and said.ended != "refusal":
-        block = {"type": "tool_use", "id": f"toolu_{number}", "name": asked.tool, "input": _object(said.text)}
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": asked.tool, "input": _parse_object(said.text)}
     whole: dict[str, Any] = {
         "id": f"msg_{number}",
         "type": "message",
@@ -184,7 +186,7 @@ def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     return whole
 
 
-def _object(text: str) -> Any:
+def _parse_object(text: str) -> Any:
     """Anthropic sends a tool's input as JSON, never as text: what is not JSON becomes a string in its place."""
     try:
         return json.loads(text)
@@ -192,8 +194,8 @@ def _object(text: str) -> Any:
         return {"unreadable": text}
 
 
-def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    whole = _anthropic(asked, said, number)
+def _make_message_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    whole = _make_message(asked, said, number)
     usage = whole.pop("usage", {"input_tokens": 0, "output_tokens": 0})
     head: dict[str, Any] = whole | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 0}}
     yield "message_start", {"type": "message_start", "message": head}
@@ -201,7 +203,7 @@ def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
         tool = block["type"] == "tool_use"
         empty = block | ({"input": {}} if tool else {"text": ""})
         yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in _pieces(said.text):
+        for piece in _split_text(said.text):
             delta = (
                 {"type": "input_json_delta", "partial_json": piece} if tool else {"type": "text_delta", "text": piece}
             )
@@ -212,5 +214,5 @@ def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
     yield "message_stop", {"type": "message_stop"}
 
 
-_WHOLE = {"chat": _chat, "anthropic": _anthropic}
-_EVENTS = {"chat": _chat_events, "anthropic": _anthropic_events}
+_WHOLE = {"chat": _make_chat, "anthropic": _make_message}
+_EVENTS = {"chat": _make_chat_events, "anthropic": _make_message_events}

@@ -17,7 +17,7 @@ from typing import Self, cast
 from corrobora.testing.faults import KINDS, Fault, Faults
 from corrobora.testing.http import HttpServer, Request, Response
 from corrobora.testing.obedient import obey
-from corrobora.testing.protocols import PATHS, Asked, Said, failure, read, stream, write
+from corrobora.testing.protocols import PATHS, Asked, Said, read_request, write_answer, write_events, write_failure
 
 Answers = Callable[[Asked], str | Said]
 MODELS = ("scripted-large", "scripted-small")
@@ -112,11 +112,11 @@ class ModelServer:
             return Response(body=json.dumps({"object": "list", "data": rows}).encode())
         protocol = PATHS.get(path)
         if request.method != "POST" or protocol is None:
-            return Response(404, failure("chat", 404, f"no such path: {path[:100]}"))
+            return Response(404, write_failure("chat", 404, f"no such path: {path[:100]}"))
         try:
-            asked = read(protocol, json.loads(request.body))
+            asked = read_request(protocol, json.loads(request.body))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Response(400, failure(protocol, 400, f"not a request of this protocol: {error!r}"))
+            return Response(400, write_failure(protocol, 400, f"not a request of this protocol: {error!r}"))
         self.in_flight += 1
         try:
             return await self._answer(asked, request.body)
@@ -137,10 +137,10 @@ class ModelServer:
         self._number += 1
         cut = self._struck.strikes("cut-connection", call)
         if asked.stream:
-            events = list(stream(asked, said, self._number))
+            events = list(write_events(asked, said, self._number))
             half = sum(map(len, events)) // 2 if cut else None
             return Response(parts=_each(events), content_type="text/event-stream; charset=utf-8", cut_after=half)
-        whole = write(asked, said, self._number)
+        whole = write_answer(asked, said, self._number)
         return Response(body=whole, cut_after=len(whole) // 2 if cut else None)
 
     def _refusal(self, asked: Asked, call: str, at: float) -> Response | None:
@@ -160,7 +160,7 @@ class ModelServer:
 
     def _error(self, asked: Asked, at: float, status: int, fault: str, headers: dict[str, str]) -> Response:
         self._note(asked, at, status, fault)
-        return Response(status, failure(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
+        return Response(status, write_failure(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
 
     def _said(self, asked: Asked, call: str) -> Said:
         given = self.answers(asked)

@@ -24,18 +24,18 @@ class Provider:
         self.now = self.most = self.good = self.refused = 0
 
     async def call(self, gate: Gate) -> bool:
-        async with gate.slot() as slot:
+        async with gate.take_slot() as slot:
             self.now += 1
             self.most = max(self.most, self.now)
             try:
                 if self.now > self.allowed:
                     await self.clock.sleep(0.001)
                     self.refused += 1
-                    slot.refused(0.5)
+                    slot.report_refusal(0.5)
                     return False
                 await self.clock.sleep(self.seconds)
                 self.good += 1
-                slot.answered()
+                slot.report_answer()
                 return True
             finally:
                 self.now -= 1
@@ -87,9 +87,9 @@ async def test_refusals_by_chance_do_not_starve_the_run():
     number = iter(range(10_000))
 
     async def call() -> None:
-        async with gate.slot() as slot:
+        async with gate.take_slot() as slot:
             await clock.sleep(0.3)
-            slot.refused(1.0) if next(number) % 5 == 4 else slot.answered()
+            slot.report_refusal(1.0) if next(number) % 5 == 4 else slot.report_answer()
 
     async def worker() -> None:
         for _ in range(20):
@@ -106,13 +106,13 @@ async def test_while_down_one_probe_in_two_seconds_goes_out_and_the_others_wait(
 
     async def call() -> str:
         while True:
-            async with gate.slot() as slot:
+            async with gate.take_slot() as slot:
                 sent.append(clock.now())
                 await clock.sleep(0.05)
                 if 1.0 <= clock.now() < 21.0:
-                    slot.failed()
+                    slot.report_failure()
                 else:
-                    slot.answered()
+                    slot.report_answer()
                     return "ok"
 
     async def later() -> str:
@@ -136,16 +136,16 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
         clock = LoopClock()
         await clock.sleep(begin)
         while True:
-            async with gate.slot() as slot:
+            async with gate.take_slot() as slot:
                 sent.append(clock.now())
                 if clock.now() == 0:
                     await clock.sleep(5)
-                    slot.failed()
+                    slot.report_failure()
                 elif 5 <= clock.now() < 25:
-                    slot.failed()
+                    slot.report_failure()
                 else:
                     await clock.sleep(10)
-                    slot.answered()
+                    slot.report_answer()
                     return "ok"
 
     async def all_calls() -> list[str]:
@@ -160,13 +160,13 @@ def test_calls_in_flight_when_an_outage_begins_do_not_end_it_by_their_answers():
 
 def test_fast_failures_among_slow_answers_are_no_outage():
     async def call(gate: Gate, number: int) -> bool:
-        async with gate.slot() as slot:
+        async with gate.take_slot() as slot:
             if number % 5 == 0:
                 await asyncio.sleep(0.1)
-                slot.failed()
+                slot.report_failure()
             else:
                 await asyncio.sleep(10)
-                slot.answered()
+                slot.report_answer()
             return gate.down
 
     async def all_calls() -> list[bool]:
@@ -182,12 +182,12 @@ def test_a_lone_caller_who_is_refused_again_and_again_waits_with_probes_as_well(
 
     async def call(gate: Gate) -> None:
         while True:
-            async with gate.slot() as slot:
+            async with gate.take_slot() as slot:
                 sent.append(LoopClock().now())
                 if LoopClock().now() >= 20:
-                    slot.answered()
+                    slot.report_answer()
                     return
-                slot.refused(None)
+                slot.report_refusal(None)
             if not gate.down:
                 await asyncio.sleep(1)
 
@@ -199,13 +199,13 @@ def test_a_lone_caller_who_is_refused_again_and_again_waits_with_probes_as_well(
 def test_a_refusal_that_asks_for_an_hour_is_heeded_for_a_minute():
     async def call() -> float:
         gate = Gate("p")
-        async with gate.slot() as slot:
-            slot.answered()
+        async with gate.take_slot() as slot:
+            slot.report_answer()
         for _ in range(2):
-            async with gate.slot() as slot:
-                slot.refused(3_600.0)
-        async with gate.slot() as slot:
-            slot.answered()
+            async with gate.take_slot() as slot:
+                slot.report_refusal(3_600.0)
+        async with gate.take_slot() as slot:
+            slot.report_answer()
         return LoopClock().now()
 
     assert run_virtually(call()) == LIMITS.retry_after_max_seconds
@@ -216,12 +216,12 @@ def test_a_probe_on_its_way_is_waited_for_beyond_the_patience():
 
     async def call(gate: Gate) -> str:
         while True:
-            async with gate.slot() as slot:
+            async with gate.take_slot() as slot:
                 if LoopClock().now() < 20:
-                    slot.failed()
+                    slot.report_failure()
                 else:
                     await asyncio.sleep(60)
-                    slot.answered()
+                    slot.report_answer()
                     return "ok"
 
     async def all_calls() -> list[str]:
@@ -237,8 +237,8 @@ async def test_a_provider_that_stays_down_is_given_up():
 
     async def call() -> None:
         while True:
-            async with gate.slot() as slot:
-                slot.failed(reached=False)
+            async with gate.take_slot() as slot:
+                slot.report_failure(reached=False)
 
     with pytest.raises(ProviderError) as raised:
         await run(clock, call(), seconds=60)
@@ -251,10 +251,10 @@ async def test_a_caller_who_leaves_does_not_take_a_place_with_him():
     entered = asyncio.Event()
 
     async def hold(seconds: float) -> None:
-        async with gate.slot() as slot:
+        async with gate.take_slot() as slot:
             entered.set()
             await asyncio.sleep(seconds)
-            slot.answered()
+            slot.report_answer()
 
     first = asyncio.create_task(hold(0.05))
     await entered.wait()

@@ -44,13 +44,13 @@ def test_c15_a_model_that_cannot_be_used_is_refused_with_the_next_step(
 
 
 def test_one_named_tier_plays_all(settings_of: Any) -> None:
-    chosen = Models(settings_of())._targets({"fast": "ollama:small"}, thinking=False)
+    chosen = Models(settings_of())._choose_targets({"fast": "ollama:small"}, thinking=False)
     assert {target.id for target in chosen.values()} == {"ollama:small"}
     assert set(chosen) == {"lead", "worker", "fast", "judge"}
 
 
 def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
-    chosen = Models(settings_of(OWN))._targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
+    chosen = Models(settings_of(OWN))._choose_targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
     assert {tier: target.model for tier, target in chosen.items()} == {
         "lead": "small",
         "worker": "big",
@@ -63,7 +63,7 @@ def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
 
 
 def test_the_key_of_the_settings_is_used(settings_of: Any) -> None:
-    chosen = Models(settings_of(OPENAI_API_KEY="canary-1"))._targets({"worker": "openai:gpt-4.1"}, thinking=False)
+    chosen = Models(settings_of(OPENAI_API_KEY="canary-1"))._choose_targets({"worker": "openai:gpt-4.1"}, thinking=False)
     assert chosen["worker"].key == "canary-1"
 
 
@@ -76,9 +76,9 @@ def test_connections_are_made_once(settings_of: Any) -> None:
 
 def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> None:
     models = Models(settings_of(OWN, OTHER_KEY="canary-2"))
-    chosen = [models._targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
+    chosen = [models._choose_targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
     assert chosen[0].base_url == chosen[1].base_url
-    gates = [models._connection(target).gate for target in chosen]
+    gates = [models._open_connection(target).gate for target in chosen]
     assert gates[0] is not gates[1]
     assert "canary-2" not in repr(models._gates)
 
@@ -86,7 +86,7 @@ def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> N
 def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) -> None:
     models = Models(settings_of(OWN))
     gates = [
-        models._connection(models._targets({"worker": name}, thinking=False)["worker"]).gate
+        models._open_connection(models._choose_targets({"worker": name}, thinking=False)["worker"]).gate
         for name in ("lan:big", "lan:small")
     ]
     assert gates[0] is gates[1]
@@ -126,10 +126,10 @@ def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settin
     text = OWN + PRICE + '[models.prices."openai-compatible:small"]\ninput = 3\noutput = 4\n'
     models = Models(settings_of(text, OTHER_KEY="canary-2"))
     for wish, price in (("lan:big", 1.0), ("lan2:small", 3.0), ("openai-compatible:small@http://a.example/v1", 3.0)):
-        target = models._targets({"worker": wish}, thinking=False)["worker"]
+        target = models._choose_targets({"worker": wish}, thinking=False)["worker"]
         assert target.price is not None
         assert target.price.input_per_million == price
-    other = models._targets({"worker": "lan2:big"}, thinking=False)["worker"]
+    other = models._choose_targets({"worker": "lan2:big"}, thinking=False)["worker"]
     assert other.price is None, "a price belongs to one endpoint"
 
 

@@ -87,19 +87,19 @@ class ModelConnection:
         await self._wire.aclose()
 
     async def _send(self, request: ModelRequest) -> Completion:
-        async with self.gate.slot() as slot:
+        async with self.gate.take_slot() as slot:
             try:
                 async with asyncio.timeout(self._call_seconds):
                     completion = await self._wire.complete(request)
             except TimeoutError as error:
-                slot.failed()
+                slot.report_failure()
                 why = f"did not finish within {self._call_seconds:g} s"
                 raise _make_error(self.target, "provider_timeout", why, retryable=True) from error
             except (TransportError, CorroboraError) as error:
                 failure = error if isinstance(error, CorroboraError) else explain_failure(error, self.target)
                 _report_failure(slot, failure)
                 raise failure from error
-            slot.answered()
+            slot.report_answer()
         return completion
 
     def _adapt(self, request: ModelRequest, error: ProviderError) -> bool:
@@ -128,11 +128,11 @@ def _count_bytes(text: str) -> int:
 def _report_failure(slot: Slot, failure: CorroboraError) -> None:
     """Tell the gate what a failure means for the calls to come."""
     if not isinstance(failure, ProviderError) or not (failure.retryable or failure.status in _BUSY):
-        slot.answered()
+        slot.report_answer()
     elif failure.status in _BUSY:
-        slot.refused(failure.retry_after_seconds)
+        slot.report_refusal(failure.retry_after_seconds)
     else:
-        slot.failed(reached=failure.code != "provider_unreachable")
+        slot.report_failure(reached=failure.code != "provider_unreachable")
 
 
 def explain_failure(error: TransportError, target: Target) -> CorroboraError:

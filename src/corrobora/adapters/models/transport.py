@@ -96,7 +96,7 @@ class HttpEndpoint:
             length = f"content-length: {len(body)}\r\n" if body else ""
             head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}{length}\r\n"
             connection.writer.write(head.encode("latin-1") + body)
-            async with _limit(_WRITE_SECONDS):
+            async with _bound_step(_WRITE_SECONDS):
                 await connection.writer.drain()
             answer = await _read_head(connection, self._idle_seconds)
             yield answer
@@ -144,7 +144,7 @@ def _make_tls() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def _limit(seconds: float) -> AsyncGenerator[None]:
+async def _bound_step(seconds: float) -> AsyncGenerator[None]:
     """Bound one step of an exchange, and turn what breaks it into a `TransportError`."""
     try:
         async with asyncio.timeout(seconds):
@@ -164,7 +164,7 @@ async def _read_head(connection: _Connection, idle_seconds: float) -> HttpAnswer
     status, version = 100, ""
     headers: dict[str, str] = {}
     while 100 <= status < 200:  # noqa: PLR2004 - HTTP
-        async with _limit(idle_seconds):
+        async with _bound_step(idle_seconds):
             head = (await connection.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head[:-4].split("\r\n")
             version, code, *_ = first.split(" ", 2)
@@ -275,7 +275,7 @@ class HttpAnswer:
             transport.pause_reading()
             await asyncio.sleep(_PAUSE_SECONDS)
             transport.resume_reading()
-        async with _limit(self._idle_seconds):
+        async with _bound_step(self._idle_seconds):
             return await reader.read(_BLOCK)
 
 

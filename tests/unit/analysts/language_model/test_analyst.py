@@ -289,18 +289,18 @@ async def test_an_answer_of_forty_megabytes_is_not_read_to_its_end():
 
 async def test_a_server_without_native_output_is_asked_for_a_tool_and_then_in_words():
     from corrobora.testing.http import HttpServer, Request, Response
-    from corrobora.testing.protocols import read, write
+    from corrobora.testing.protocols import read_request, write_answer
 
     modes: list[str] = []
 
     async def respond(request: Request) -> Response:
         body = json.loads(request.body)
-        asked = read("chat", body)
+        asked = read_request("chat", body)
         modes.append("native" if asked.schema else "tool" if asked.tool else "prompted")
         if modes[-1] != "prompted":
             error = {"message": f"{'response_format' if asked.schema else 'tools'} is not supported", "type": "invalid"}
             return Response(400, json.dumps({"error": error}).encode())
-        return Response(body=write(asked, Said(CRITIQUE, input_tokens=1, output_tokens=1), 1))
+        return Response(body=write_answer(asked, Said(CRITIQUE, input_tokens=1, output_tokens=1), 1))
 
     server = HttpServer(respond)
     async with server, asking(server) as analyst:  # type: ignore[arg-type] - it has a url as well
