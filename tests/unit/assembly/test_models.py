@@ -63,7 +63,9 @@ def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
 
 
 def test_the_key_of_the_settings_is_used(settings_of: Any) -> None:
-    chosen = Models(settings_of(OPENAI_API_KEY="canary-1"))._choose_targets({"worker": "openai:gpt-4.1"}, thinking=False)
+    chosen = Models(settings_of(OPENAI_API_KEY="canary-1"))._choose_targets(
+        {"worker": "openai:gpt-4.1"}, thinking=False
+    )
     assert chosen["worker"].key == "canary-1"
 
 

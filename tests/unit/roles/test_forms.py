@@ -35,6 +35,7 @@ def test_every_role_has_a_form_a_conversion_a_full_example_and_a_prompt_of_its_o
     for role in roles:
         assert role.convert is not None
         assert role.example is not None
+        assert role.wire is not None
         assert isinstance(role.example(), role.takes)
         assert TypeAdapter(role.wire).json_schema()["type"] == "object"
 

@@ -204,7 +204,7 @@ def _read_rejection(body: bytes) -> tuple[str, str]:
     except (ValueError, RecursionError):
         return "", body.decode("utf-8", "replace")
     inner = cast("dict[str, object]", whole).get("error") if isinstance(whole, dict) else None
-    value = inner or whole
+    value: object = inner or whole  # pyright: ignore[reportUnknownVariableType] - foreign JSON
     if not isinstance(value, dict):
         return "", str(value)
     error = cast("Mapping[str, object]", value)

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import jinja2.meta
 import pytest
@@ -162,7 +163,7 @@ FROZEN = {
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=NAMES)
 def test_a_journaled_answer_is_found_again_after_the_code_has_moved(role, given):
     """Who changes a prompt or a form on purpose changes its line here: earlier runs then ask that role anew."""
-    model = SimpleNamespace(name="provider:model")
+    model: Any = SimpleNamespace(name="provider:model")
     analyst = LanguageModelAnalyst({"worker": model})
     assert analyst.identity(role) == f"provider:model|{FROZEN[role.prompt]}"
 
