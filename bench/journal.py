@@ -65,7 +65,7 @@ class Bench:
             await asyncio.sleep(random.uniform(0.0, 2.0) * self.mean_seconds)
             await journal.put(Entry(key, _answer(), '{"model":"m","input_tokens":900,"output_tokens":300}'))
             if number < _EVENTS // (_BRANCHES * _LEAVES):
-                journal.tell(Event(EventType.MICRO_REPORT, key, path, number, {"text": "x" * 200}))
+                journal.emit(Event(EventType.MICRO_REPORT, key, path, number, {"text": "x" * 200}))
 
     async def watch(self) -> None:
         """Measure how late the loop wakes a task."""
@@ -92,7 +92,7 @@ async def measure(url: str, count: int) -> dict[str, float]:
         stop = asyncio.Event()
         worker = asyncio.create_task(queue.run_worker(bench.execute, concurrency=count, stop=stop))
         watcher = asyncio.create_task(bench.watch())
-        await queue.wait(made)
+        await queue.wait_for_runs(made)
         seconds, cpu = time.perf_counter() - wall, time.process_time() - cpu
         watcher.cancel()
         stop.set()

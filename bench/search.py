@@ -88,7 +88,7 @@ async def build(database: Database, name: str, size: int, yardstick: fts5.Yardst
         yardstick.add(documents)
         seconds = time.perf_counter() - begin
         print(f"{end:,} of {size:,} passages stored, {seconds:.0f} s", file=sys.stderr, flush=True)
-    await database.run("vacuum analyze")
+    await database.execute("vacuum analyze")
 
 
 async def main(sizes: list[int]) -> None:

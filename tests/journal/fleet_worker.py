@@ -39,11 +39,11 @@ class Work:
 
     async def execute(self, run: RunId, epoch: int) -> None:
         journal = await RunJournal.open(self.database, self.writer, run, epoch)
-        journal.tell(Event(EventType.RUN_STARTED, "started", "root", None, {}))
+        journal.emit(Event(EventType.RUN_STARTED, "started", "root", None, {}))
         async with asyncio.TaskGroup() as group:
             for branch in range(BRANCHES):
                 group.create_task(self.branch(journal, f"root/{branch}"))
-        journal.tell(Event(EventType.RUN_FINISHED, "finished", "root", None, {}))
+        journal.emit(Event(EventType.RUN_FINISHED, "finished", "root", None, {}))
         await journal.flush()
         await self.runs.finish(run, epoch, RunStatus.DONE, outcome="complete")
         self.note("F", run, "-")
@@ -58,7 +58,7 @@ class Work:
             key = f"{path}/call/{number}"
             entry = journal.get(key) or await self.call(journal, key)
             assert json.loads(entry.out)["key"] == key, "an answer went to another call"
-            journal.tell(Event(EventType.THOUGHT, key, path, number, {"text": "x" * 200}))
+            journal.emit(Event(EventType.THOUGHT, key, path, number, {"text": "x" * 200}))
 
     async def call(self, journal: RunJournal, key: str) -> Entry:
         journal.begin(key)

@@ -18,7 +18,7 @@ async def main(url: str, ledger: str, rate: float, burst: int) -> None:
 
         async def take() -> None:
             while True:
-                await limiter.slot()
+                await limiter.acquire()
                 os.write(handle, f"S {os.getpid()} {time.monotonic():.6f} p -\n".encode())
 
         async with asyncio.TaskGroup() as group:

@@ -78,7 +78,7 @@ def end_of_log(url: str) -> tuple[str, int]:
 
 def kill(home: Path) -> None:
     """End the server and all its processes at once, as a power cut does."""
-    pid = embedded.status(home).pid
+    pid = embedded.server_status(home).pid
     assert pid is not None
     os.killpg(os.getpgid(pid), signal.SIGKILL)
     while is_running(pid):

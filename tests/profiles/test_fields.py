@@ -16,7 +16,7 @@ from tests.profiles import corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
-from corrobora.assembly.outside import analysts
+from corrobora.assembly.outside import open_analysts
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
@@ -106,11 +106,11 @@ def thinking(profile: Profile) -> bool:
     asked: list[bool] = []
 
     class Models:
-        def analyst(self, _models: Any, *, thinking: bool) -> None:
+        def get_analyst(self, _models: Any, *, thinking: bool) -> None:
             asked.append(thinking)
 
     settings = load_settings(env={}, user_file=Path("/nonexistent"))
-    analysts(settings, Request(QUESTION), profile, Models())  # type: ignore[arg-type]
+    open_analysts(settings, Request(QUESTION), profile, Models())  # type: ignore[arg-type]
     return asked[0]
 
 

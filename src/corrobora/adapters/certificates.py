@@ -9,7 +9,7 @@ import httpx2
 
 
 @cache
-def trusted() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """Return the context for every connection: certificates are checked, the environment is not asked.
 
     Made once: reading the machine's certificates takes tens of milliseconds and a megabyte.

@@ -14,22 +14,22 @@ from corrobora.domain.brief import Brief
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.codec import decode, encode
-from corrobora.engine.dialogue import PHRASE, Dialogue, hear
+from corrobora.engine.dialogue import AUTHORIZATION_PHRASE, Dialogue, reply_to_user
 from corrobora.ports import Analyst
 from corrobora.profiles import Profile
 from corrobora.roles.clarify import Asking, Scoping, clarify
-from corrobora.storage.dialogues import StoredDialogue, run_of
+from corrobora.storage.dialogues import StoredDialogue, dialogue_run_id
 
-Keep = Callable[[StoredDialogue], Awaitable[StoredDialogue]]
+SaveDialogue = Callable[[StoredDialogue], Awaitable[StoredDialogue]]
 
 
-def asked_in(stored: StoredDialogue) -> str:
+def first_message(stored: StoredDialogue) -> str:
     """Return what the person said first in a stored dialogue."""
     turns = decode(Dialogue, stored.said, key=stored.id).turns if stored.said else ()
     return next((turn.removeprefix("user: ") for turn in turns if turn.startswith("user: ")), stored.pending)
 
 
-class Submit(Protocol):
+class SubmitRun(Protocol):
     """Stores a run, as `Workspace.submit` does."""
 
     async def __call__(self, request: Request, *, run: RunId, deferred: bool) -> RunId:
@@ -37,7 +37,7 @@ class Submit(Protocol):
         ...
 
 
-class Manager:
+class DialogueManager:
     """One dialogue. `say` what the human said; `run` is set once they authorized what was agreed.
 
     `stored` is a new dialogue or one to go on with; with `keep` it is stored before and after each answer.
@@ -53,12 +53,12 @@ class Manager:
 
     def __init__(
         self,
-        submit: Submit,
+        submit: SubmitRun,
         stored: StoredDialogue,
         profile: Profile,
         analysts: Sequence[Analyst],
         *,
-        keep: Keep | None = None,
+        keep: SaveDialogue | None = None,
     ) -> None:
         self._submit = submit
         self._analysts = tuple(analysts)
@@ -68,7 +68,9 @@ class Manager:
             self.dialogue = decode(Dialogue, stored.said, key=stored.id)
         else:
             brief = Brief("", suggested_plan=stored.request.plan_file)
-            self.dialogue = Dialogue(brief, max_sub_questions=profile.max_leaves, phrase=profile.phrase or PHRASE)
+            self.dialogue = Dialogue(
+                brief, max_sub_questions=profile.max_leaves, phrase=profile.phrase or AUTHORIZATION_PHRASE
+            )
         self.run: RunId | None = self._stored.run
 
     @property
@@ -96,23 +98,23 @@ class Manager:
         """
         if self.run is not None:
             return f"The research has started as run {self.run}."
-        await self._kept(self.dialogue, pending=text)
-        heard = await hear(self.dialogue, text, self._clarify)
+        await self._save_turn(self.dialogue, pending=text)
+        heard = await reply_to_user(self.dialogue, text, self._clarify_question)
         run: RunId | None = None
         if heard.authorized:
             asked = heard.scoping.queries if heard.scoping is not None else ()
             question = " ".join(query.question for query in asked)
             request = replace(self._stored.request, question=question, scope=heard.scope, authorized="human")
-            run = await self._submit(request, run=run_of(self.id), deferred=False)
-        await self._kept(heard, run=run)
+            run = await self._submit(request, run=dialogue_run_id(self.id), deferred=False)
+        await self._save_turn(heard, run=run)
         self.dialogue, self.run = heard, run
         return heard.reply
 
-    async def _kept(self, dialogue: Dialogue, *, pending: str = "", run: RunId | None = None) -> None:
+    async def _save_turn(self, dialogue: Dialogue, *, pending: str = "", run: RunId | None = None) -> None:
         now = replace(self._stored, said=encode(Dialogue, dialogue), pending=pending, run=run)
         self._stored = await self._keep(now) if self._keep is not None else now
 
-    async def _clarify(self, asking: Asking) -> Scoping:
+    async def _clarify_question(self, asking: Asking) -> Scoping:
         for analyst in self._analysts[:-1]:
             try:
                 return (await analyst.play(clarify, asking)).value

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from corrobora.adapters.facts.qdrant import QdrantFacts
 
 
-def fact_store(settings: Settings) -> QdrantFacts | None:
+def open_fact_store(settings: Settings) -> QdrantFacts | None:
     """Return the store of facts outside the database, None if none is named. Raises `UserError` without the extra."""
     if settings.qdrant_url is None:
         return None
@@ -28,4 +28,4 @@ def fact_store(settings: Settings) -> QdrantFacts | None:
     from corrobora.adapters.facts.qdrant import QdrantFacts  # noqa: PLC0415 - heavy, and an option
 
     secret = settings.key("qdrant")
-    return QdrantFacts.at(settings.qdrant_url, secret.reveal() if secret.set else "")
+    return QdrantFacts.from_url(settings.qdrant_url, secret.reveal() if secret.set else "")

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corrobora.adapters.readers.child import ParserChild
-from corrobora.domain.parsed import Parsed
-from corrobora.engine.ingest import Ingest, Skipped
-from corrobora.engine.ingest import Progress as FileProgress
+from corrobora.adapters.readers.child import ParserProcess
+from corrobora.domain.parsed import ParsedDocument
+from corrobora.engine.ingest import Ingest, SkippedFile
+from corrobora.engine.ingest import IngestProgress as FileProgress
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.database import Database
 
@@ -20,36 +20,36 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestSummary:
     """What became of every file: counts, and each that was not stored with the reason."""
 
     added: int
     unchanged: int
     removed: int
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     truncated: tuple[str, ...] = ()
 
 
-async def ingest(
+async def ingest_files(
     database: Database, name: str, paths: Sequence[Path], progress: Progress, *, label: str = ""
-) -> Ingested:
+) -> IngestSummary:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
 
     Raises:
         UserError: a path does not exist, or nothing in it can be read.
     """
 
-    def told(step: FileProgress) -> None:
+    def report_progress(step: FileProgress) -> None:
         progress(step.done, step.total, step.path)
 
-    async with ParserChild() as child:
+    async with ParserProcess() as child:
 
-        async def parse(data: bytes, file: str) -> Parsed:
-            return await child.parse(data, name=file)
+        async def parse_file(data: bytes, file: str) -> ParsedDocument:
+            return await child.parse_document(data, name=file)
 
-        work = Ingest(Catalog(database), parse, on_progress=told)
-        reports = [await work.add(name, path, label=label) for path in paths]
-    return Ingested(
+        work = Ingest(Catalog(database), parse_file, on_progress=report_progress)
+        reports = [await work.add_path(name, path, label=label) for path in paths]
+    return IngestSummary(
         sum(len(report.stored) for report in reports),
         sum(len(report.unchanged) for report in reports),
         sum(len(report.removed) for report in reports),

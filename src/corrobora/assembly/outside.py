@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corrobora.adapters.readers.library import LibraryReader, LibrarySearch
-from corrobora.assembly.models import Models
-from corrobora.assembly.web import LimiterOf, Web, web_readers, web_searches
+from corrobora.assembly.models import ModelPool
+from corrobora.assembly.web import OpenLimiter, WebAccess, open_web_readers, open_web_searches
 from corrobora.domain.limits import Allowance
 from corrobora.domain.run import Request
 from corrobora.ports import Analyst, Clock, Embedder, Library, Reader, SearchProvider
@@ -17,10 +17,10 @@ from corrobora.profiles import Profile, allowance_of
 from corrobora.roles.extractive.analyst import ExtractiveAnalyst
 from corrobora.settings import Settings
 
-ACCEPTED = "accept_unknown_price"  # in a request's metadata: the user accepts models without a known price
+ACCEPT_UNKNOWN_PRICE = "accept_unknown_price"  # in a request's metadata: the user accepts models without a known price
 
 
-def analysts(settings: Settings, request: Request, profile: Profile, models: Models) -> tuple[Analyst, ...]:
+def open_analysts(settings: Settings, request: Request, profile: Profile, models: ModelPool) -> tuple[Analyst, ...]:
     """The chain of analysts: the models that were named, then the extractive analyst, which always answers.
 
     Raises:
@@ -29,13 +29,13 @@ def analysts(settings: Settings, request: Request, profile: Profile, models: Mod
     last = ExtractiveAnalyst()
     wishes = {**settings.models, **dict(request.models)}
     asked = dict(request.metadata)
-    if asked.get("max_usd") and not (settings.accept_unknown_price or asked.get(ACCEPTED)):
+    if asked.get("max_usd") and not (settings.accept_unknown_price or asked.get(ACCEPT_UNKNOWN_PRICE)):
         models.check_prices(wishes, thinking=profile.lead_thinking)
-    model = models.analyst(wishes, thinking=profile.lead_thinking)
+    model = models.get_analyst(wishes, thinking=profile.lead_thinking)
     return (last,) if model is None else (model, last)
 
 
-def allowance(request: Request, profile: Profile) -> Allowance:
+def run_allowance(request: Request, profile: Profile) -> Allowance:
     """What a run may use: the time of its profile, and the tokens, dollars and searches of its request."""
     limits = dict(request.metadata)
     tokens, dollars, searched = (limits.get(name) for name in ("max_tokens", "max_usd", "max_searches"))
@@ -47,27 +47,27 @@ def allowance(request: Request, profile: Profile) -> Allowance:
     )
 
 
-def searches(
-    settings: Settings, request: Request, library: Library, limiter: LimiterOf, clock: Clock
+def open_searches(
+    settings: Settings, request: Request, library: Library, limiter: OpenLimiter, clock: Clock
 ) -> Mapping[str, SearchProvider]:
     """The search providers of a run, by name: the libraries as one, and the web where providers are named."""
-    found: dict[str, SearchProvider] = dict(web_searches(settings, request, limiter, clock=clock))
+    found: dict[str, SearchProvider] = dict(open_web_searches(settings, request, limiter, clock=clock))
     if request.libraries or not found:
         found = {"library": LibrarySearch(library), **found}
     return found
 
 
-def readers(  # noqa: PLR0913 - the parts of the readers
-    settings: Settings, request: Request, web: Web, library: Library, space: str, *, limiter: LimiterOf
+def open_readers(  # noqa: PLR0913 - the parts of the readers
+    settings: Settings, request: Request, web: WebAccess, library: Library, space: str, *, limiter: OpenLimiter
 ) -> tuple[Reader, ...]:
     """The readers of a run: the library's, and safe ones for pages where the web is allowed."""
-    return (LibraryReader(library), *web_readers(settings, request, web, library, space, limiter=limiter))
+    return (LibraryReader(library), *open_web_readers(settings, request, web, library, space, limiter=limiter))
 
 
-def embedder(settings: Settings) -> Embedder | None:
+def open_embedder(settings: Settings) -> Embedder | None:
     """The embedder that the settings name, or None: vectors are an option."""
     if not settings.embedder_model and not settings.embedder_url:
         return None
-    from corrobora.assembly.vectors import configured_embedder  # noqa: PLC0415 - onnxruntime only where it is used
+    from corrobora.assembly.vectors import load_embedder  # noqa: PLC0415 - onnxruntime only where it is used
 
-    return configured_embedder(settings)
+    return load_embedder(settings)

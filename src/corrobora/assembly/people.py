@@ -14,16 +14,16 @@ from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Plan
 from corrobora.storage.runs import Runs
 
-PLAN = "plan"
-RETRY = "retry"  # failures of an ended run are tried again
-UNTIL = "until"  # the stage after which the run pauses
+PLAN_TOPIC = "plan"
+RETRY_TOPIC = "retry"  # failures of an ended run are tried again
+UNTIL_TOPIC = "until"  # the stage after which the run pauses
 YES = "yes"
-_PAUSE = re.compile(r"after round (\d+) of (\S+)\.(?:\s|$)")
+_PAUSE_REASON = re.compile(r"after round (\d+) of (\S+)\.(?:\s|$)")
 
 
-def paused_at(reason: str) -> str | None:
+def pause_topic(reason: str) -> str | None:
     """Return the topic of the answer that a paused run waits for, from the reason it gave; None if it gave none."""
-    found = _PAUSE.search(reason)
+    found = _PAUSE_REASON.search(reason)
     return f"{found[2]}/{found[1]}" if found else None
 
 
@@ -36,7 +36,7 @@ class StoredHuman:
 
     async def authorize(self, plan: Plan) -> bool:  # noqa: ARG002 - the plan was told as an event and kept as a file
         """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
-        said = (await self._runs.answers(self._run)).get(PLAN)
+        said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
         if said is None:
             raise NeedsHuman(
                 "plan_not_authorized",
@@ -47,7 +47,7 @@ class StoredHuman:
 
     async def between_rounds(self, path: str, number: int) -> str:
         """Return the hint for the next round. Raises `NeedsHuman` until there is one (S3, interrupt)."""
-        said = (await self._runs.answers(self._run)).get(f"{path}/{number}")
+        said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
         if said is None:
             raise NeedsHuman(
                 "paused",
@@ -64,7 +64,7 @@ class SystemClock:
         """Monotonic seconds."""
         return time.monotonic()
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """ISO 8601 time in UTC."""
         return datetime.now(UTC).isoformat(timespec="seconds")
 

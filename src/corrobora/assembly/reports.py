@@ -28,12 +28,12 @@ class ThreadReports:
         """Write a file of the run, if it is one of S4's reports."""
         if not name.startswith((_MICRO, _WHOLE)):
             return
-        self._folder.write(name, content)
+        self._folder.write_file(name, content)
         self._written.add(name)
         if name.startswith(_WHOLE):
-            self._clear(name.removeprefix(_WHOLE).removesuffix(".md"))
+            self._remove_stale_rounds(name.removeprefix(_WHOLE).removesuffix(".md"))
 
-    def _clear(self, thread: str) -> None:
+    def _remove_stale_rounds(self, thread: str) -> None:
         start = f"{_MICRO}{thread}-round-"
         for file in self._folder.base.iterdir():
             number = file.name.removeprefix(start).removesuffix(".md")

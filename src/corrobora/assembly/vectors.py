@@ -12,7 +12,7 @@ from corrobora.ports import Embedder
 from corrobora.settings import Settings
 
 
-def configured_embedder(settings: Settings) -> Embedder:
+def load_embedder(settings: Settings) -> Embedder:
     """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`). Raises `UserError`."""
     if settings.embedder_url:
         from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415

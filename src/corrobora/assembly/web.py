@@ -10,30 +10,30 @@ import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from corrobora.adapters.readers.child import ParserChild
+from corrobora.adapters.readers.child import ParserProcess
 from corrobora.adapters.readers.firecrawl import FirecrawlReader
 from corrobora.adapters.readers.web import WebReader
-from corrobora.adapters.search.api import Keyed
+from corrobora.adapters.search.api import KeyedProvider
 from corrobora.adapters.search.exa import Exa
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.network import Resolve, system_resolve
-from corrobora.adapters.web.urls import BadUrl, canonical
-from corrobora.adapters.web.visit import Visitor
+from corrobora.adapters.web.addresses import AllowList
+from corrobora.adapters.web.network import Resolver, resolve_host
+from corrobora.adapters.web.urls import BadUrl, normalize_url
+from corrobora.adapters.web.visit import PageFetcher
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.run import Request
-from corrobora.policies.selection import SITE
+from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.settings import Settings
 
-LimiterOf = Callable[[str], Limiter]
-RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
-_PROVIDERS = {each.name: each for each in (Tavily, Exa, Firecrawl)}
-FIRECRAWL = Firecrawl.name
+OpenLimiter = Callable[[str], Limiter]
+PROVIDER_RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
+_SEARCH_PROVIDERS = {each.name: each for each in (Tavily, Exa, Firecrawl)}
+FIRECRAWL_NAME = Firecrawl.name
 _MAX_PORT = 65_535
-P = TypeVar("P", bound=Keyed)
+P = TypeVar("P", bound=KeyedProvider)
 
 
 def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
     Raises:
         UserError: an unknown name, or a provider asked for together with offline (safety C15, C17).
     """
-    known = ", ".join(_PROVIDERS)
+    known = ", ".join(_SEARCH_PROVIDERS)
     if settings.offline:
         if request.providers:
             raise UserError(
@@ -53,15 +53,15 @@ def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
         return ()
     names = tuple(dict.fromkeys(request.providers or settings.providers))
     for name in names:
-        if name not in _PROVIDERS:
+        if name not in _SEARCH_PROVIDERS:
             raise UserError(
                 "provider_unknown", f"There is no search provider {name[:40]!r}.", next_step=f"Name one of: {known}."
             )
     return names
 
 
-def web_searches(
-    settings: Settings, request: Request, limiter: LimiterOf | None = None, *, clock: Clock
+def open_web_searches(
+    settings: Settings, request: Request, limiter: OpenLimiter | None = None, *, clock: Clock
 ) -> Mapping[str, SearchProvider]:
     """Return the web search providers of a run by name, in order.
 
@@ -75,10 +75,10 @@ def web_searches(
         UserError: as `provider_names`; or the key of a provider is not set, before any call is made.
     """
     names = provider_names(settings, request)
-    return {name: _opened(_PROVIDERS[name], settings, clock, limiter) for name in names}
+    return {name: _open_provider(_SEARCH_PROVIDERS[name], settings, clock, limiter) for name in names}
 
 
-def _opened(kind: type[P], settings: Settings, clock: Clock, limiter: LimiterOf | None) -> P:
+def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: OpenLimiter | None) -> P:
     """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
     return kind(
         settings.key(kind.name).reveal(),
@@ -96,7 +96,7 @@ def check_sources(settings: Settings, request: Request) -> None:
     """
     for source in request.sources:
         try:
-            canonical(source)
+            normalize_url(source)
         except BadUrl as error:
             raise UserError(
                 "source_address",
@@ -109,7 +109,7 @@ def check_sources(settings: Settings, request: Request) -> None:
                 f"The run is offline, but {source[:80]} is on the web.",
                 next_step="Leave out one.",
             )
-        if source.endswith(SITE) and settings.reader != FIRECRAWL:
+        if source.endswith(SITE_SUFFIX) and settings.reader != FIRECRAWL_NAME:
             raise UserError(
                 "source_site",
                 f"The whole site {source[:80]} is asked for, and nothing here can crawl.",
@@ -117,21 +117,21 @@ def check_sources(settings: Settings, request: Request) -> None:
             )
 
 
-class Web:
+class WebAccess:
     """What the page reads of one process share: the pacing of hosts, the memory of robots, the parser's process.
 
     Open one per workspace and close it at the end.
     """
 
     def __init__(
-        self, settings: Settings, clock: Clock, *, resolve: Resolve = system_resolve, limits: Limits = LIMITS
+        self, settings: Settings, clock: Clock, *, resolve: Resolver = resolve_host, limits: Limits = LIMITS
     ) -> None:
         self.clock = clock
         self._limits = limits
-        self._visitor = Visitor(clock, allow=allowed(settings), resolve=resolve, limits=limits)
-        self._child = ParserChild()
+        self._visitor = PageFetcher(clock, allow=parse_endpoints(settings), resolve=resolve, limits=limits)
+        self._child = ParserProcess()
 
-    def reader(self, library: Library, space: str) -> Reader:
+    def open_reader(self, library: Library, space: str) -> Reader:
         """Return the page reader of one run."""
         return WebReader(self._visitor, self._child, library, space, clock=self.clock, limits=self._limits)
 
@@ -140,8 +140,14 @@ class Web:
         await self._child.close()
 
 
-def web_readers(  # noqa: PLR0913 - the parts of the readers
-    settings: Settings, request: Request, web: Web, library: Library, space: str, *, limiter: LimiterOf | None = None
+def open_web_readers(  # noqa: PLR0913 - the parts of the readers
+    settings: Settings,
+    request: Request,
+    web: WebAccess,
+    library: Library,
+    space: str,
+    *,
+    limiter: OpenLimiter | None = None,
 ) -> Sequence[Reader]:
     """Return the readers of pages of a run, in order: none where nothing may come from the web.
 
@@ -153,13 +159,13 @@ def web_readers(  # noqa: PLR0913 - the parts of the readers
     """
     if settings.offline or not (provider_names(settings, request) or request.sources):
         return ()
-    direct = web.reader(library, space)
-    if settings.reader != FIRECRAWL:
+    direct = web.open_reader(library, space)
+    if settings.reader != FIRECRAWL_NAME:
         return (direct,)
-    return (FirecrawlReader(_opened(Firecrawl, settings, web.clock, limiter), library, space), direct)
+    return (FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
 
 
-def allowed(settings: Settings) -> Allow:
+def parse_endpoints(settings: Settings) -> AllowList:
     """Return what the operator adds to the open web. Raises `UserError` for an entry that is no ADDRESS:PORT."""
     endpoints: set[tuple[str, int]] = set()
     for text in settings.allowed_endpoints:
@@ -177,4 +183,4 @@ def allowed(settings: Settings) -> Allow:
                 next_step="Write it as 127.0.0.1:8098 or [::1]:8098.",
             )
         endpoints.add((str(address), number))
-    return Allow(endpoints=frozenset(endpoints))
+    return AllowList(endpoints=frozenset(endpoints))

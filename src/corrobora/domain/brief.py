@@ -11,7 +11,7 @@ from enum import StrEnum
 from corrobora.domain.evidence import FactId, Grade
 
 
-class Standing(StrEnum):
+class SubQuestionStatus(StrEnum):
     """How far a sub-question is answered. EXHAUSTED carries the tag `#RETRY_EXHAUSTED` (S2 FR-4)."""
 
     OPEN = "OPEN"
@@ -26,7 +26,7 @@ class SubQuestion:
 
     id: str  # "sq-1"; unique in the run
     text: str
-    standing: Standing = Standing.OPEN
+    standing: SubQuestionStatus = SubQuestionStatus.OPEN
     grade: Grade | None = None
     finding: str = ""
     evidence: tuple[FactId, ...] = ()

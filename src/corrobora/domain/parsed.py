@@ -21,7 +21,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     """Readable text of one document. Quotes are literal in `text`; `note` says what was left out, if anything."""
 
     title: str
@@ -35,7 +35,7 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class IngestItem:
     """One document to be stored. `path` and `digest` name the file it was read from, if any."""
 
     source: Source

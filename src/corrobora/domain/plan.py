@@ -85,24 +85,24 @@ class Plan:
     notes: tuple[str, ...] = ()  # what code changed in a proposed plan, and why
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk_nodes(node: Node) -> Iterator[Node]:
     """Yield the node and all below it, parents first."""
     yield node
     for child in node.children:
-        yield from walk(child)
+        yield from walk_nodes(child)
 
 
-def leaves(node: Node) -> tuple[Node, ...]:
+def collect_leaves(node: Node) -> tuple[Node, ...]:
     """Return the leaves below the node, left to right."""
-    return tuple(each for each in walk(node) if each.is_leaf)
+    return tuple(each for each in walk_nodes(node) if each.is_leaf)
 
 
 def executor_depth(plan: Plan) -> int:
     """Count executor levels on the longest branch: inner nodes are executors (S0, "Definition of feasible")."""
 
-    def depth(node: Node) -> int:
-        return 0 if node.is_leaf else 1 + max(depth(child) for child in node.children)
+    def count_levels(node: Node) -> int:
+        return 0 if node.is_leaf else 1 + max(count_levels(child) for child in node.children)
 
     if plan.gathers_plans:
-        return max((depth(child) for child in plan.root.children), default=0)
-    return depth(plan.root)
+        return max((count_levels(child) for child in plan.root.children), default=0)
+    return count_levels(plan.root)

@@ -14,14 +14,14 @@ from corrobora.domain.brief import Coverage
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
-from corrobora.policies.convergence import reason
-from corrobora.policies.disambiguation import candidates
-from corrobora.policies.plateau import saturation_of
+from corrobora.policies.convergence import name_completion_reason
+from corrobora.policies.disambiguation import assess_candidates
+from corrobora.policies.plateau import classify_saturation
 
 _YAML_WORDS = frozenset("yes no on off true false null y n".split())  # that YAML takes for something else
 
 
-def slug(name: str, *, limit: int = 48) -> str:
+def make_slug(name: str, *, limit: int = 48) -> str:
     """A file name from any text: lower case, hyphens for spaces (S4), a hash where more was lost (safety P07, G12)."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
@@ -29,7 +29,7 @@ def slug(name: str, *, limit: int = 48) -> str:
     return f"{plain[:limit].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-def thread_name(title: str, path: str) -> str:
+def name_thread(title: str, path: str) -> str:
     """The name of a thread in its files: its title (S4); of one thread among several, with its place.
 
     Two threads of one title, or one thread in two iterations of a gate, never write the same file.
@@ -39,10 +39,10 @@ def thread_name(title: str, path: str) -> str:
         ('tide-mills', 'tide-mills-2.3')
     """
     place = path.removeprefix("root").strip("/").replace("/", "-").replace("~", ".")
-    return f"{slug(title)}-{place}" if place else slug(title)
+    return f"{make_slug(title)}-{place}" if place else make_slug(title)
 
 
-def scalar(text: str) -> str:
+def quote_yaml(text: str) -> str:
     """A name as the value of a front matter: as it is where every reader of YAML takes it for a text, else quoted.
 
     Example:
@@ -54,25 +54,25 @@ def scalar(text: str) -> str:
     return flat if plain else json.dumps(flat, ensure_ascii=False)
 
 
-def cell(text: str, limit: int = 300) -> str:
+def format_cell(text: str, limit: int = 300) -> str:
     """Text for a cell of a Markdown table."""
     flat = " ".join(text.split()).replace("|", "\\|")
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
     """A Markdown table; a dash where there are no rows."""
     lines = [f"| {' | '.join(header)} |", f"|{'|'.join('---' for _ in header)}|"]
-    lines += [f"| {' | '.join(cell(str(value), limit) for value in row)} |" for row in rows]
+    lines += [f"| {' | '.join(format_cell(str(value), limit) for value in row)} |" for row in rows]
     if not rows:
         lines.append(f"| {' | '.join('-' for _ in header)} |")
     return "\n".join(lines)
 
 
-def micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
+def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
     """Name and text of the micro-report of the last round, in S4's front matter and tables."""
     last = thread.rounds[-1]
-    level = saturation_of(last.new_facts)
+    level = classify_saturation(last.new_facts)
     opened = [r for r in last.readings if not r.again]  # a second look opens nothing
     told = {f.id for done in thread.rounds[:-1] for r in done.readings for f in r.facts}
     told -= {f.id for r in opened for f in r.facts}
@@ -86,7 +86,7 @@ def micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
     unverified = facts and all(f.grade is Grade.UNVERIFIED for f in facts)
     flag = " All facts of this round are UNVERIFIED: none answers a sub-question." if unverified else ""
     text = f"""---
-thread: {scalar(thread.title)}
+thread: {quote_yaml(thread.title)}
 round: {last.number}
 strategy_phase: {last.phase}
 timestamp: {timestamp}
@@ -98,30 +98,30 @@ saturation: {level}
 
 ## Round Summary
 
-{_summary(thread, len(consulted), len(failed))}{flag}{_drifts(last)}
+{_render_summary(thread, len(consulted), len(failed))}{flag}{_render_drifts(last)}
 
 ## Facts Extracted
 
-{_facts(facts)}
+{_render_facts(facts)}
 
 ## Subject Registry Updates
 
-{_subjects(thread)}
+{_render_subjects(thread)}
 
 ## Disambiguation Updates
 
-{_disambiguation(thread)}
+{_render_disambiguation(thread)}
 
 ## Contradictions Found
 
-{_contradictions(contradictions, against, by_id)}
+{_render_contradictions(contradictions, against, by_id)}
 
-{_assessment(thread, level)}
+{_render_assessment(thread, level)}
 """
-    return f"micro-report-{thread_name(thread.title, thread.path)}-round-{last.number}.md", text
+    return f"micro-report-{name_thread(thread.title, thread.path)}-round-{last.number}.md", text
 
 
-def _assessment(thread: ThreadState, level: Saturation) -> str:
+def _render_assessment(thread: ThreadState, level: Saturation) -> str:
     """How saturated the round was, and what the next one is told."""
     last = thread.rounds[-1]
     remaining = [q.text for q in thread.sub_questions if q.standing != "ANSWERED"]
@@ -137,28 +137,31 @@ def _assessment(thread: ThreadState, level: Saturation) -> str:
 
 ## Next Round Guidance
 
-- Strategy phase recommendation: {_recommendation(thread)}
-- Reason: {_why(thread, level)}
-- Suggested focus: "{cell(decision.proposal.next_topic if decision else "", 200)}"
+- Strategy phase recommendation: {_recommend_phase(thread)}
+- Reason: {_explain_phase(thread, level)}
+- Suggested focus: "{format_cell(decision.proposal.next_topic if decision else "", 200)}"
 - Remaining gaps: {"; ".join(remaining) or "none"}"""
 
 
-def _summary(thread: ThreadState, consulted: int, failed: int) -> str:
+def _render_summary(thread: ThreadState, consulted: int, failed: int) -> str:
     last = thread.rounds[-1]
     queries = ", ".join(f'"{q.text}"' for q in last.intent.queries) or "nothing"
     failures = f" {len(last.failures)} searches failed: {'; '.join(last.failures)}." if last.failures else ""
     return (
-        f"Searched {queries} ({cell(last.intent.goal, 200)}). {len(last.hits)} results, {consulted} sources consulted, "
+        f"Searched {queries} ({format_cell(last.intent.goal, 200)}). {len(last.hits)} results, {consulted} sources consulted, "
         f"{failed} not read. {last.new_facts} new and {last.confirming_facts} confirming facts.{failures}"
     )
 
 
-def _facts(facts: Sequence[Fact]) -> str:
-    rows = [(n, f.claim, f.title, f.url, f.grade, f'"{cell(f.quote, 160)}" {f.marker}') for n, f in enumerate(facts, 1)]
-    return table(("#", "Fact", "Source", "URL", "Confidence", "Notes"), rows)
+def _render_facts(facts: Sequence[Fact]) -> str:
+    rows = [
+        (n, f.claim, f.title, f.url, f.grade, f'"{format_cell(f.quote, 160)}" {f.marker}')
+        for n, f in enumerate(facts, 1)
+    ]
+    return format_table(("#", "Fact", "Source", "URL", "Confidence", "Notes"), rows)
 
 
-def _subjects(thread: ThreadState) -> str:
+def _render_subjects(thread: ThreadState) -> str:
     last = thread.rounds[-1]
     before = dict(last.prior)
     rows = [
@@ -170,21 +173,21 @@ def _subjects(thread: ThreadState) -> str:
         )
         for s in thread.subjects
     ]
-    return table(("Subject", "Prior Status", "New Status", "Evidence"), rows)
+    return format_table(("Subject", "Prior Status", "New Status", "Evidence"), rows)
 
 
-def _disambiguation(thread: ThreadState) -> str:
-    lines = [f"- {each.name}: {each.status} because {cell(each.why)}" for each in candidates(thread)]
+def _render_disambiguation(thread: ThreadState) -> str:
+    lines = [f"- {each.name}: {each.status} because {format_cell(each.why)}" for each in assess_candidates(thread)]
     return "\n".join(lines) or "- none given"
 
 
-def _drifts(last: Round) -> str:
+def _render_drifts(last: Round) -> str:
     """The log of what was skipped because it lies outside what is asked (S4, Phase 4)."""
     skipped = [f"{r.hit.url} ({r.note})" for r in last.readings if r.outcome is ReadOutcome.DRIFTED]
     return f" Skipped for drift: {'; '.join(skipped)}." if skipped else ""
 
 
-def _contradictions(
+def _render_contradictions(
     found: Sequence[Contradiction], against: Sequence[KnownConflict], facts: Mapping[FactId, Fact]
 ) -> str:
     rows = [
@@ -202,17 +205,17 @@ def _contradictions(
         for each in against
         if (f := facts.get(each.fact)) is not None
     ]
-    return table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
+    return format_table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
 
 
-def _recommendation(thread: ThreadState) -> str:
+def _recommend_phase(thread: ThreadState) -> str:
     last = thread.rounds[-1]
     if not thread.open:
         return f"STOP ({thread.stop})"
     return f"STAY in {last.phase}" if thread.phase.name == last.phase else f"ADVANCE to {thread.phase.name}"
 
 
-def _why(thread: ThreadState, level: Saturation) -> str:
+def _explain_phase(thread: ThreadState, level: Saturation) -> str:
     if thread.escape is not None:
         return f"plateau: next escape is {thread.escape}"
     if not thread.open:
@@ -223,19 +226,19 @@ def _why(thread: ThreadState, level: Saturation) -> str:
     return f"saturation {level}"
 
 
-def completion_report(found: Findings, budget: int) -> tuple[str, str]:
+def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
     """Name and text of the thread completion report, in S4's layout."""
-    ended = reason(found.stop) if found.stop is not None else "NOT_BEGUN"
+    ended = name_completion_reason(found.stop) if found.stop is not None else "NOT_BEGUN"
     phases = list(dict.fromkeys(r.phase for r in found.rounds))
     questions = [
         (q.id, q.text, q.standing, q.grade or Grade.UNVERIFIED, q.finding or "no sufficient evidence")
         for q in found.sub_questions
     ]
     subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
-    conflicts = _open_conflicts(found)
-    gaps = [(g.text, _gap_reason(found), _attempted(g, found), _next_step(found)) for g in found.gaps]
+    conflicts = _list_open_conflicts(found)
+    gaps = [(g.text, _explain_gap(found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
     history = [
-        (r.number, r.new_facts, r.confirming_facts, saturation_of(r.new_facts), r.phase, r.escape or "N/A")
+        (r.number, r.new_facts, r.confirming_facts, classify_saturation(r.new_facts), r.phase, r.escape or "N/A")
         for r in found.rounds
     ]
     text = f"""## Thread Completion Report: {found.title}
@@ -247,32 +250,32 @@ def completion_report(found: Findings, budget: int) -> tuple[str, str]:
 
 ### Sub-Question Status
 
-{table(("ID", "Question", "Status", "Confidence", "Key Finding"), questions)}
+{format_table(("ID", "Question", "Status", "Confidence", "Key Finding"), questions)}
 
 ### Subject Coverage
 
-{table(("Subject", "Rounds Dedicated", "Status", "Key Finding"), subjects)}
+{format_table(("Subject", "Rounds Dedicated", "Status", "Key Finding"), subjects)}
 
 ### All Sources Consulted
 
-{table(("#", "URL", "Source Title", "Rounds Used In", "Value"), _sources(found))}
+{format_table(("#", "URL", "Source Title", "Rounds Used In", "Value"), _list_sources(found))}
 
 ### Open Contradictions
 
-{table(("Claim", "Source A", "Source B", "Status", "Impact"), conflicts)}
+{format_table(("Claim", "Source A", "Source B", "Status", "Impact"), conflicts)}
 
 ### Gaps Remaining
 
-{table(("Gap", "Why Not Found", "Rounds Attempted", "Recommended Next Step"), gaps)}
+{format_table(("Gap", "Why Not Found", "Rounds Attempted", "Recommended Next Step"), gaps)}
 
 ### Plateau History
 
-{table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
+{format_table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
 """
-    return f"thread-completion-{thread_name(found.title, found.path)}.md", text
+    return f"thread-completion-{name_thread(found.title, found.path)}.md", text
 
 
-def _open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
+def _list_open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
     """Rows of open contradictions: between sources, and with the known facts of the brief."""
     facts = {f.id: f for f in found.facts}
     conflicts = [
@@ -302,7 +305,7 @@ def _open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
     return conflicts
 
 
-def _gap_reason(found: Findings) -> str:
+def _explain_gap(found: Findings) -> str:
     failures = sum(len(r.failures) for r in found.rounds)
     unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
     if failures:
@@ -310,20 +313,20 @@ def _gap_reason(found: Findings) -> str:
     return f"not stated in what was read; {unread} results were not read" if unread else "not stated in what was read"
 
 
-def _attempted(gap: Gap, found: Findings) -> int:
+def _count_attempts(gap: Gap, found: Findings) -> int:
     """Rounds that looked for a gap: those that aimed at its question or subject; all, if it belongs to none."""
     if not gap.target:
         return len(found.rounds)
     return sum(gap.target in (*done.intent.targets, *done.intent.subjects) for done in found.rounds)
 
 
-def _next_step(found: Findings) -> str:
+def _suggest_next_step(found: Findings) -> str:
     return (
         "add sources that name it, or raise the round budget" if found.stop is not StopReason.PLATEAU else "add sources"
     )
 
 
-def _sources(found: Findings) -> list[tuple[object, ...]]:
+def _list_sources(found: Findings) -> list[tuple[object, ...]]:
     rounds: dict[str, list[int]] = {}
     titles: dict[str, str] = {}
     facts: dict[str, int] = {}
@@ -334,10 +337,10 @@ def _sources(found: Findings) -> list[tuple[object, ...]]:
                 titles[reading.hit.url] = reading.title
                 facts[reading.hit.url] = facts.get(reading.hit.url, 0) + len(reading.facts)
     return [
-        (n, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _value(facts[url]))
+        (n, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _rate_source(facts[url]))
         for n, (url, used) in enumerate(rounds.items(), 1)
     ]
 
 
-def _value(facts: int) -> str:
+def _rate_source(facts: int) -> str:
     return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth

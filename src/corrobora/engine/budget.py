@@ -17,7 +17,7 @@ from corrobora.ports import Clock
 
 _scope: ContextVar[float] = ContextVar("scope_ends", default=math.inf)
 _writing: ContextVar[bool] = ContextVar("writing", default=False)
-_ledgers: ContextVar[tuple[Ledger, ...]] = ContextVar("ledgers", default=())
+_ledgers: ContextVar[tuple[UsageLedger, ...]] = ContextVar("ledgers", default=())
 
 WRITE_MARGIN_SECONDS = 1.0  # kept at the very end for rendering and writing files
 ROUND_SHARE = 0.5  # of what a round has left: the most that one call may take of it
@@ -34,14 +34,14 @@ class ScopeOver(TimeoutError):
 
 
 @dataclass(slots=True)
-class Ledger:
+class UsageLedger:
     """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too."""
 
     usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(slots=True)
-class Window:
+class TimeScope:
     """One scope of time; `cut` says whether *its* limit fired (the pattern of nested limits)."""
 
     cut: bool = False
@@ -86,9 +86,9 @@ class Budget:
         summarizing) may take a quarter of the reserve. After calls that took too long it is halved for each of them, up
         to three, until one is answered: a model that hangs must not eat the run piece by piece.
         """
-        return self._patience() / 2 ** min(self._too_slow, MAX_HALVINGS)
+        return self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS)
 
-    def _patience(self) -> float:
+    def _base_patience(self) -> float:
         if _writing.get():
             return max(self.scope_left, 0.0)
         if not math.isinf(_scope.get()):
@@ -96,50 +96,50 @@ class Budget:
         reserve = self.allowance.reserve_seconds
         return max(ROUND_SHARE * (self.until_deadline - reserve), DECISION_SHARE * reserve)
 
-    def too_slow(self) -> None:
+    def record_timeout(self) -> None:
         """Note that an analyst did not answer within its patience."""
         self._too_slow += 1
 
-    def in_time(self) -> None:
+    def record_answer(self) -> None:
         """Note that an analyst answered: the next one gets its full patience."""
         self._too_slow = 0
 
-    def add(self, usage: Usage) -> None:
+    def add_usage(self, usage: Usage) -> None:
         """Book what a call cost."""
         self._usage += usage
-        self.book(usage)
+        self.book_usage(usage)
 
     @contextmanager
-    def booked(self) -> Generator[Ledger]:
+    def track_usage(self) -> Generator[UsageLedger]:
         """Book what is called inside to a ledger of its own as well: a sub-agent's bill (S1, requirement 10)."""
-        ledger = Ledger()
+        ledger = UsageLedger()
         token = _ledgers.set((*_ledgers.get(), ledger))
         try:
             yield ledger
         finally:
             _ledgers.reset(token)
 
-    def book(self, usage: Usage) -> None:
+    def book_usage(self, usage: Usage) -> None:
         """Add to the ledgers that are open here."""
         for ledger in _ledgers.get():
             ledger.usage += usage
 
-    def searched(self) -> None:
+    def count_search(self) -> None:
         """Book one search."""
         self._searches += 1
 
-    def meter(self) -> Meter:
+    def read_meter(self) -> Meter:
         """Read the meter now."""
         return Meter(self.allowance, self.elapsed, self._usage, self._searches)
 
-    def check(self) -> None:
+    def check_scope(self) -> None:
         """Refuse to start a call in a scope that is over. Raises `ScopeOver`, which that scope swallows."""
         ends = _scope.get()
         if ends <= self._clock.now() and not _writing.get():
             raise ScopeOver(ends)
 
     @asynccontextmanager
-    async def until_reserve(self, seconds: float | None = None) -> AsyncGenerator[Window]:
+    async def until_reserve(self, seconds: float | None = None) -> AsyncGenerator[TimeScope]:
         """Run a body until only the reserve is left (or `seconds` are over); swallow only this scope's timeout.
 
         A stop rule between rounds does not protect the reserve; this scope does (DESIGN 2).
@@ -147,23 +147,23 @@ class Budget:
         left = self.until_deadline - self.allowance.reserve_seconds
         if seconds is not None:
             left = min(left, seconds)
-        async with self._limited(left) as window:
+        async with self._limit_scope(left) as window:
             yield window
 
     @asynccontextmanager
-    async def reserve(self) -> AsyncGenerator[Window]:
+    async def use_reserve(self) -> AsyncGenerator[TimeScope]:
         """Open the writing time: calls inside end before the deadline, so that a fall-back can still write."""
         token = _scope.set(self._clock.now() + self.until_deadline - WRITE_MARGIN_SECONDS)
         writing = _writing.set(True)
         try:
-            yield Window()
+            yield TimeScope()
         finally:
             _writing.reset(writing)
             _scope.reset(token)
 
     @asynccontextmanager
-    async def _limited(self, left: float) -> AsyncGenerator[Window]:
-        window = Window()
+    async def _limit_scope(self, left: float) -> AsyncGenerator[TimeScope]:
+        window = TimeScope()
         left = 0.0 if self.finishing else left
         ends = min(_scope.get(), self._clock.now() + left)
         token = _scope.set(ends)
@@ -181,7 +181,7 @@ class Budget:
             self._open.discard(limit)
             _scope.reset(token)
 
-    def finish(self) -> None:
+    def finish_research(self) -> None:
         """End all research now and go on to writing: what was gathered is kept (the first Ctrl-C)."""
         self.finishing = True
         for limit in self._open:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from corrobora.domain.evidence import Passage
-from corrobora.engine.codec import decode, digest
+from corrobora.engine.codec import decode, hash_parts
 from corrobora.ports import Journal
 from corrobora.roles.extract import Extraction
 
 
 @dataclass(slots=True, eq=False)
-class Claim:
+class PassageClaim:
     """One extraction, under way or done. `answer` stays None where its owner was cut."""
 
     done: asyncio.Event = field(default_factory=asyncio.Event)
@@ -29,14 +29,14 @@ class Claim:
         self.done.set()
 
 
-class Claims:
+class PassageClaims:
     """All claims of a run, by task and passage. A different task spec is a different task."""
 
     def __init__(self) -> None:
-        self._by_passage: dict[tuple[str, str], Claim] = {}
+        self._by_passage: dict[tuple[str, str], PassageClaim] = {}
 
     @classmethod
-    def restored(cls, journal: Journal) -> Claims:
+    def from_journal(cls, journal: Journal) -> PassageClaims:
         """Rebuild the claims of earlier attempts; one that was never answered does not count."""
         claims = cls()
         for key in journal.keys("extract/"):
@@ -44,21 +44,23 @@ class Claims:
             if entry is None:
                 continue
             _, task, _, passages, _ = key.split("/", 4)
-            claim = Claim()
+            claim = PassageClaim()
             claim.settle(decode(Extraction, entry.out, key=key))
-            claims._hold(task, passages.split("+"), claim)
+            claims._register_claim(task, passages.split("+"), claim)
         return claims
 
-    def split(self, task: str, passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], tuple[Claim, ...]]:
+    def split_claimed(
+        self, task: str, passages: Sequence[Passage]
+    ) -> tuple[tuple[Passage, ...], tuple[PassageClaim, ...]]:
         """Split passages into the free ones and the claims that cover the others."""
         free = tuple(p for p in passages if (task, p.id) not in self._by_passage)
         held = dict.fromkeys(self._by_passage[task, p.id] for p in passages if (task, p.id) in self._by_passage)
         return free, tuple(held)
 
-    def take(self, task: str, passages: Sequence[Passage]) -> Claim:
+    def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
         """Claim free passages."""
-        claim = Claim()
-        self._hold(task, [p.id for p in passages], claim)
+        claim = PassageClaim()
+        self._register_claim(task, [p.id for p in passages], claim)
         return claim
 
     def release(self, task: str, passages: Sequence[Passage]) -> None:
@@ -66,16 +68,16 @@ class Claims:
         for passage in passages:
             self._by_passage.pop((task, passage.id), None)
 
-    def covering(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
+    def find_extractions(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
         """Return the extractions of these passages, in the order of the passages, each once."""
         claims = dict.fromkeys(c for p in passages if (c := self._by_passage.get((task, p.id))) is not None)
         return tuple(claim.answer for claim in claims if claim.answer is not None)
 
-    def _hold(self, task: str, passages: Iterable[str], claim: Claim) -> None:
+    def _register_claim(self, task: str, passages: Iterable[str], claim: PassageClaim) -> None:
         for passage in passages:
             self._by_passage[task, passage] = claim
 
 
-def task_name(spec: str) -> str:
+def name_task(spec: str) -> str:
     """Name a task after its spec: `any` without one."""
-    return digest(spec) if spec else "any"
+    return hash_parts(spec) if spec else "any"

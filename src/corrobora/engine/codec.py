@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Meta:
+class CallMeta:
     """What is known of a journaled call beside its answer: cost, who played it, and the working time it ended at."""
 
     elapsed: float = 0.0
@@ -34,14 +34,14 @@ class Meta:
 
 
 @functools.cache
-def adapter(kind: type[T]) -> TypeAdapter[T]:
+def get_type_adapter(kind: type[T]) -> TypeAdapter[T]:
     """Return the validator of a type, built once."""
     return TypeAdapter(kind)
 
 
 def encode(kind: type[T], value: T) -> str:
     """Return `value` as JSON text with a stable order of fields."""
-    return adapter(kind).dump_json(value).decode()
+    return get_type_adapter(kind).dump_json(value).decode()
 
 
 def decode(kind: type[T], text: str, *, key: str) -> T:
@@ -51,7 +51,7 @@ def decode(kind: type[T], text: str, *, key: str) -> T:
         JournalError: `journal_damaged`, if the text is not a value of this type.
     """
     try:
-        return adapter(kind).validate_json(text)
+        return get_type_adapter(kind).validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         raise JournalError(
@@ -61,12 +61,12 @@ def decode(kind: type[T], text: str, *, key: str) -> T:
         ) from error
 
 
-def digest(*parts: str) -> str:
+def hash_parts(*parts: str) -> str:
     """Return 16 hex digits that name the parts; part of a journal key."""
     joined = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(joined).hexdigest()[:16]
 
 
-def meta_of(entry: Entry) -> Meta:
+def decode_meta(entry: Entry) -> CallMeta:
     """Return the meta of an entry. Raises `JournalError` if it is damaged."""
-    return decode(Meta, entry.meta, key=entry.key)
+    return decode(CallMeta, entry.meta, key=entry.key)

@@ -15,8 +15,8 @@ from corrobora.domain.run import Request
 from corrobora.engine.codec import decode, encode
 from corrobora.roles.clarify import Asking, Scoping
 
-PHRASE = "Authorized to execute"
-TURNS_SHOWN = 40  # of the latest turns, to the role
+AUTHORIZATION_PHRASE = "Authorized to execute"
+MAX_TURNS_SHOWN = 40  # of the latest turns, to the role
 
 Clarify = Callable[[Asking], Awaitable[Scoping]]
 
@@ -34,7 +34,7 @@ class Dialogue:
     scoping: Scoping | None = None
     authorized: bool = False
     max_sub_questions: int = 7
-    phrase: str = PHRASE
+    phrase: str = AUTHORIZATION_PHRASE
 
     @property
     def agreed(self) -> bool:
@@ -54,7 +54,7 @@ class Dialogue:
         return encode(Scoping, self.scoping)
 
 
-async def hear(dialogue: Dialogue, said: str, clarify: Clarify) -> Dialogue:
+async def reply_to_user(dialogue: Dialogue, said: str, clarify: Clarify) -> Dialogue:
     """Take what the human said and answer it (S0, manager, steps 1 and 2).
 
     The exact phrase authorizes what was agreed and nothing else; before an agreement it is refused, without asking
@@ -63,30 +63,30 @@ async def hear(dialogue: Dialogue, said: str, clarify: Clarify) -> Dialogue:
     text = said.strip()
     if text == dialogue.phrase:
         if dialogue.agreed:
-            return _told(replace(dialogue, authorized=True), text, "Thank you. The research starts.")
-        return _told(dialogue, text, _refusal(dialogue))
-    chosen = _offered(dialogue, text)
+            return _add_turns(replace(dialogue, authorized=True), text, "Thank you. The research starts.")
+        return _add_turns(dialogue, text, _word_refusal(dialogue))
+    chosen = _pick_offered(dialogue, text)
     brief = dialogue.brief
     if chosen or not brief.question:
         brief = replace(brief, question=chosen or text)
     turns = (*dialogue.turns, f"user: {chosen or text}")
-    earlier = () if len(turns) == 1 else turns[-TURNS_SHOWN:]
+    earlier = () if len(turns) == 1 else turns[-MAX_TURNS_SHOWN:]
     asking = Asking(f"dialogue/{len(turns)}", brief, earlier, dialogue.max_sub_questions)
     scoping = await clarify(asking)
     heard = replace(dialogue, brief=brief, turns=turns, scoping=scoping, authorized=False)
-    return replace(heard, turns=(*turns, f"manager: {_answer(heard)}"))
+    return replace(heard, turns=(*turns, f"manager: {_word_judgement(heard)}"))
 
 
-def agreed_scope(request: Request) -> Scoping | None:
+def read_agreed_scope(request: Request) -> Scoping | None:
     """Return the queries that were agreed on in a dialogue, None if there was none."""
     return decode(Scoping, request.scope, key="scope") if request.scope else None
 
 
-def _told(dialogue: Dialogue, said: str, reply: str) -> Dialogue:
+def _add_turns(dialogue: Dialogue, said: str, reply: str) -> Dialogue:
     return replace(dialogue, turns=(*dialogue.turns, f"user: {said}", f"manager: {reply}"))
 
 
-def _offered(dialogue: Dialogue, said: str) -> str:
+def _pick_offered(dialogue: Dialogue, said: str) -> str:
     """Return the narrower question whose number was said, "" if none was."""
     offered = dialogue.scoping.narrower if dialogue.scoping is not None and not dialogue.agreed else ()
     number = said.removesuffix(".")
@@ -95,19 +95,19 @@ def _offered(dialogue: Dialogue, said: str) -> str:
     return ""
 
 
-def _refusal(dialogue: Dialogue) -> str:
+def _word_refusal(dialogue: Dialogue) -> str:
     if dialogue.scoping is None:
         return "I would gladly start, but I do not know the question yet. What would you like to find out?"
-    return f"I understand that you want to begin, but I must not start yet. {_answer(dialogue)}"
+    return f"I understand that you want to begin, but I must not start yet. {_word_judgement(dialogue)}"
 
 
-def _answer(dialogue: Dialogue) -> str:
+def _word_judgement(dialogue: Dialogue) -> str:
     """Put the manager's judgement into words: the agreed queries, or reasons and narrower questions."""
     scoping = dialogue.scoping
     if scoping is None:
         return ""
     if dialogue.agreed:
-        return _agreement(scoping, dialogue.phrase)
+        return _word_agreement(scoping, dialogue.phrase)
     reasons = " ".join(scoping.reasons) or "It is not clear yet what would answer the question."
     lines = [f"I cannot take this question as it stands. {reasons}"]
     if scoping.narrower:
@@ -117,7 +117,7 @@ def _answer(dialogue: Dialogue) -> str:
     return "\n".join(lines)
 
 
-def _agreement(scoping: Scoping, phrase: str) -> str:
+def _word_agreement(scoping: Scoping, phrase: str) -> str:
     many = len(scoping.queries)
     split = f"I would split this into {many} queries; each can be researched."
     head = "This can be researched." if many == 1 else split

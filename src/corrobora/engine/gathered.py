@@ -12,7 +12,7 @@ from corrobora.domain.thread import Intent
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchResults:
     """What one round's searches gave: hits in the order of the queries, and the failures."""
 
     hits: tuple[Hit, ...]
@@ -20,12 +20,12 @@ class Searched:
     providers: tuple[str, ...] = ()  # that were asked, in order
 
 
-class Gathered:
+class RoundBuffer:
     """The scratch of one round: what was gathered before it ended or was cut."""
 
     def __init__(self) -> None:
         self.intent: Intent | None = None
-        self.searched: Searched = Searched(())
+        self.searched: SearchResults = SearchResults(())
         self.readings: list[Reading] = []
         self.cut = False
 
@@ -35,8 +35,8 @@ class Gathered:
         names = [f"read:{reading.hit.url}#{reading.hit.passage}" for reading in self.readings]
         return names + (["searched"] if self.searched.hits or self.searched.failures else [])
 
-    def keep(self, names: frozenset[str]) -> None:
+    def keep_recorded(self, names: frozenset[str]) -> None:
         """Keep only what a cut round had gathered."""
         self.readings = [r for r in self.readings if f"read:{r.hit.url}#{r.hit.passage}" in names]
         if "searched" not in names:
-            self.searched = Searched(())
+            self.searched = SearchResults(())

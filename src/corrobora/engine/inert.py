@@ -12,7 +12,7 @@ _ACTIVE = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\])[(:])"
 _ESCAPED = re.compile(r"\\(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\]\\)[(:])")
 
 
-def inert(markdown: str) -> str:
+def escape_markdown(markdown: str) -> str:
     r"""Escape what would be HTML, an image or a link; a viewer shows the same characters and acts on none of them.
 
     Example:
@@ -22,6 +22,6 @@ def inert(markdown: str) -> str:
     return _ACTIVE.sub(r"\1\\\2", markdown)
 
 
-def spoken(markdown: str) -> str:
+def unescape_markdown(markdown: str) -> str:
     """Return the characters that a viewer would show for what `inert` escaped."""
     return _ESCAPED.sub(r"\1", markdown)

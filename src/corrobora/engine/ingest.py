@@ -20,7 +20,7 @@ from typing import Protocol, cast
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Item, Parsed
+from corrobora.domain.parsed import IngestItem, ParsedDocument
 
 MANIFEST = "manifest.jsonl"
 MAX_FILES = 200_000
@@ -35,7 +35,7 @@ _SECRETS = (
 )
 
 
-class Shelf(Protocol):
+class DocumentCatalog(Protocol):
     """Where documents are stored: the catalog of the library."""
 
     async def open(self, name: str, *, root: str = "") -> int:
@@ -46,7 +46,7 @@ class Shelf(Protocol):
         """Return path to digest of the files in search."""
         ...
 
-    async def store(self, space: int, items: Sequence[Item]) -> object:
+    async def store(self, space: int, items: Sequence[IngestItem]) -> object:
         """Store documents, replacing those of the same path."""
         ...
 
@@ -59,12 +59,12 @@ class Shelf(Protocol):
         ...
 
 
-Parse = Callable[[bytes, str], Awaitable[Parsed]]
+Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]
 """Reads the bytes of a named file; raises `ReadError`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file that was not stored, with its outcome and the reason in words."""
 
     path: str
@@ -73,7 +73,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class IngestProgress:
     """How far an ingest is; told after every file."""
 
     path: str
@@ -88,16 +88,16 @@ class IngestReport:
     stored: list[str] = field(default_factory=list[str])
     unchanged: list[str] = field(default_factory=list[str])
     removed: list[str] = field(default_factory=list[str])
-    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     truncated: list[str] = field(default_factory=list[str])
 
-    def skip(self, path: str, outcome: ReadOutcome, reason: str) -> None:
+    def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
         """List a file that was not stored."""
-        self.skipped.append(Skipped(path, outcome, reason))
+        self.skipped.append(SkippedFile(path, outcome, reason))
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _ListedFile:
     path: Path
     shown: str  # relative to the root, printable
     key: str  # under which the catalog knows it
@@ -109,10 +109,10 @@ class Ingest:
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: DocumentCatalog,
         parse: Parse,
         *,
-        on_progress: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[IngestProgress], None] = lambda _: None,
         max_files: int = MAX_FILES,
     ) -> None:
         self._shelf = shelf
@@ -120,7 +120,7 @@ class Ingest:
         self._on_progress = on_progress
         self._max_files = max_files
 
-    async def add(self, space: str, root: Path, *, label: str = "") -> IngestReport:
+    async def add_path(self, space: str, root: Path, *, label: str = "") -> IngestReport:
         """Store what is new or changed under `root` (a folder or one file) and remove what vanished from it.
 
         `label` replaces the absolute path in the keys of the files: for documents that move with the program.
@@ -129,9 +129,9 @@ class Ingest:
             UserError: `root` does not exist, or holds no readable file and nothing of it was stored before.
         """
         report = IngestReport()
-        base = _absolute(root)
-        prefix = label or printable(str(base))
-        files = await asyncio.to_thread(_listed, base, prefix, report, self._max_files)
+        base = _resolve_root(root)
+        prefix = label or escape_unprintable(str(base))
+        files = await asyncio.to_thread(_list_files, base, prefix, report, self._max_files)
         number = await self._shelf.open(space, root="" if label else str(base))
         known = await self._shelf.files(number)
         await self._store_all(number, files, known, report)
@@ -141,8 +141,8 @@ class Ingest:
             await self._shelf.retire(number, gone)
             report.removed += gone
         await self._shelf.upkeep(number, deleted=bool(gone))
-        report.removed[:] = [_relative(each, prefix) for each in report.removed]
-        report.skipped[:] = [replace(each, path=_relative(each.path, prefix)) for each in report.skipped]
+        report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
+        report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
         if not (report.stored or report.unchanged or report.removed):
             named = (
                 f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3]
@@ -156,12 +156,12 @@ class Ingest:
         return report
 
     async def _store_all(
-        self, space: int, files: Sequence[_File], known: Mapping[str, str], report: IngestReport
+        self, space: int, files: Sequence[_ListedFile], known: Mapping[str, str], report: IngestReport
     ) -> None:
-        batch: list[Item] = []
+        batch: list[IngestItem] = []
         size = 0
         for done, file in enumerate(files, start=1):
-            item = await self._item(file, known, report)
+            item = await self._read_item(file, known, report)
             if item is not None:
                 batch.append(item)
                 size += len(item.text)
@@ -169,11 +169,11 @@ class Ingest:
             if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
                 await self._shelf.store(space, batch)
                 batch, size = [], 0
-            self._on_progress(Progress(file.shown, done, len(files)))
+            self._on_progress(IngestProgress(file.shown, done, len(files)))
         if batch:
             await self._shelf.store(space, batch)
 
-    async def _item(self, file: _File, known: Mapping[str, str], report: IngestReport) -> Item | None:
+    async def _read_item(self, file: _ListedFile, known: Mapping[str, str], report: IngestReport) -> IngestItem | None:
         """Read one file; None if it is unchanged or cannot be read, which the report then says."""
         try:
             data = await asyncio.to_thread(read_bytes, file.path)
@@ -183,37 +183,37 @@ class Ingest:
                 return None
             parsed = await self._parse(data, file.shown)
         except ReadError as error:
-            report.skip(file.key, ReadOutcome(error.outcome), error.message)
+            report.skip_file(file.key, ReadOutcome(error.outcome), error.message)
             return None
         if parsed.truncated:
             report.truncated.append(file.shown)
-        return Item(_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
+        return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
 
 
-def _absolute(root: Path) -> Path:
+def _resolve_root(root: Path) -> Path:
     base = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow a link that must be refused
     if not os.path.lexists(base):
         raise UserError("library_no_path", f"There is no file or folder {root}.", next_step="Check the path.")
     return base
 
 
-def _source(file: _File, parsed: Parsed) -> Source:
+def _build_source(file: _ListedFile, parsed: ParsedDocument) -> Source:
     """Join what the manifest says with what the document says of itself; the manifest wins."""
 
-    def told(name: str, fallback: str = "") -> str:
+    def manifest_text(name: str, fallback: str = "") -> str:
         value = file.about.get(name)
         return value if isinstance(value, str) and value else fallback
 
-    title = told("title", parsed.title or Path(file.shown).stem.replace("_", " ").replace("-", " "))
-    series = told("doc")
+    title = manifest_text("title", parsed.title or Path(file.shown).stem.replace("_", " ").replace("-", " "))
+    series = manifest_text("doc")
     return Source(
         id=SourceId(""),
         title=f"{series}: {title}" if series and series.lower() not in title.lower() else title,
-        url=told("url", file.shown),
+        url=manifest_text("url", file.shown),
         snapshot="",
-        version=told("version", parsed.version),
-        published=told("published", parsed.published),
-        publisher=told("publisher", parsed.publisher),
+        version=manifest_text("version", parsed.version),
+        published=manifest_text("published", parsed.published),
+        publisher=manifest_text("publisher", parsed.publisher),
         primary=file.about.get("primary") is True,
     )
 
@@ -248,31 +248,31 @@ def looks_secret(name: str) -> bool:
     return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
 
 
-def _listed(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_File]:
+def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_ListedFile]:
     """List the files to be read, in a fixed order; the others go to the report."""
-    about = _manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
-    files: list[_File] = []
-    for path, problem in _walk(base):
-        shown = printable(path.relative_to(base).as_posix()) if path != base else printable(path.name)
+    about = _read_manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
+    files: list[_ListedFile] = []
+    for path, problem in _walk_folder(base):
+        shown = escape_unprintable(path.relative_to(base).as_posix()) if path != base else escape_unprintable(path.name)
         key = f"{prefix}/{shown}" if path != base else prefix
         if shown == MANIFEST and path != base:
             continue
         if problem is not None:
-            report.skip(key, *problem)
+            report.skip_file(key, *problem)
         elif looks_secret(path.name):
-            report.skip(key, ReadOutcome.SKIPPED, "Its name is one under which secrets are kept.")
+            report.skip_file(key, ReadOutcome.SKIPPED, "Its name is one under which secrets are kept.")
         elif len(files) >= max_files:
-            report.skip(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
+            report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
             break
         else:
-            files.append(_File(path, shown, key, about.get(shown, {})))
+            files.append(_ListedFile(path, shown, key, about.get(shown, {})))
     return files
 
 
-def _walk(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
+def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
     """Yield regular files, and with a reason what is not read; hidden folders are passed over."""
     if not base.is_dir() or base.is_symlink():
-        yield base, _problem(base.is_symlink(), base.is_file())
+        yield base, _find_problem(base.is_symlink(), base.is_file())
         return
     stack = [(base, 0)]
     while stack:
@@ -292,23 +292,23 @@ def _walk(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
                 if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
                     inner.append((Path(entry.path), depth + 1))
             else:
-                yield Path(entry.path), _problem(entry.is_symlink(), entry.is_file(follow_symlinks=False))
+                yield Path(entry.path), _find_problem(entry.is_symlink(), entry.is_file(follow_symlinks=False))
         stack += inner[::-1]
 
 
-def _problem(link: bool, regular: bool) -> tuple[ReadOutcome, str] | None:  # noqa: FBT001 - two facts of one entry
+def _find_problem(link: bool, regular: bool) -> tuple[ReadOutcome, str] | None:  # noqa: FBT001 - two facts of one entry
     if link:
         return ReadOutcome.REFUSED, "It is a symbolic link."
     return None if regular else (ReadOutcome.REFUSED, "It is no regular file (device, socket or pipe).")
 
 
-def printable(name: str) -> str:
+def escape_unprintable(name: str) -> str:
     """Show a name of any bytes: what is not UTF-8 or not printable is escaped."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
-def _manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object]]:
+def _read_manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object]]:
     """Read the optional manifest: one JSON object a line, by `path`; a broken line is reported, the others are used."""
     path = base / MANIFEST
     if not path.exists():
@@ -317,7 +317,7 @@ def _manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object
     try:
         lines = read_bytes(path).decode("utf-8", "replace").split("\n")
     except ReadError as error:
-        report.skip(MANIFEST, ReadOutcome(error.outcome), error.message)
+        report.skip_file(MANIFEST, ReadOutcome(error.outcome), error.message)
         return {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -330,9 +330,9 @@ def _manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object
             known = cast("dict[str, object]", row)
             found[str(known["path"])] = known
         else:
-            report.skip(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is no JSON object with a path.")
+            report.skip_file(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is no JSON object with a path.")
     return found
 
 
-def _relative(key: str, prefix: str) -> str:
+def _strip_prefix(key: str, prefix: str) -> str:
     return key.removeprefix(f"{prefix}/")

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from corrobora.domain.brief import Standing
+from corrobora.domain.brief import SubQuestionStatus
 from corrobora.domain.evidence import Passage
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.conflict import ALIKE, Aspect, difference, likeness, statement
-from corrobora.policies.markup import plain
+from corrobora.policies.conflict import SAME_SUBJECT_SHARE, Aspect, compare_topics, find_difference, parse_statement
+from corrobora.policies.markup import strip_markup
 from corrobora.roles.extract import Extraction
 
 LOW_CONFIDENCE = 0.5
 LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
 
 
-def triggered(
+def has_insight_trigger(
     extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
 ) -> bool:
     """Say whether one of S0's four triggers holds, so that follow-ups, gaps and linked sources count.
@@ -37,20 +37,20 @@ def triggered(
 def contradicts_itself(extraction: Extraction) -> bool:
     """True if two quotes of one source differ about the same thing, in more than wording (S0, third trigger)."""
     quotes = extraction.quotes
-    said = [statement(plain(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
+    said = [parse_statement(strip_markup(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
     return any(
-        likeness(one, other) >= ALIKE
-        and (found := difference(one, other)) is not None
+        compare_topics(one, other) >= SAME_SUBJECT_SHARE
+        and (found := find_difference(one, other)) is not None
         and found.aspect is not Aspect.WORDING
         for one, other in combinations(said, 2)
     )
 
 
-def filled(template: str, thread: ThreadState) -> str:
+def fill_prompt(template: str, thread: ThreadState) -> str:
     """Fill the blanks of a phase's reading prompt (S4, WebFetch prompt templates)."""
     if not template:
         return ""
-    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not Standing.ANSWERED)
+    criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
     claims = "; ".join(q.finding for q in thread.sub_questions if q.finding)
     topic = thread.objective or thread.brief.question
     for blank, value in (
@@ -62,14 +62,14 @@ def filled(template: str, thread: ThreadState) -> str:
     return template
 
 
-def rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
+def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     """Compose the minimal rubric of an extraction from the objective and prior findings (S0, question delivery).
 
     It names the scope, the sections of this source to consider, and the target confidence.
     """
     sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
-    missing = [q.text for q in thread.sub_questions if q.standing is not Standing.ANSWERED]
+    missing = [q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
     lines = [
         f"Scope: {thread.objective or thread.brief.question}",
         f"Look for: {'; '.join(missing) or 'confirmation of what is known'}",

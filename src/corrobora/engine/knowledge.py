@@ -11,21 +11,21 @@ from dataclasses import replace
 
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import ReadError
-from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, locate
+from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, locate_quote
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Round, ThreadState
-from corrobora.engine.codec import Meta, decode, encode
-from corrobora.engine.methodology import threads
+from corrobora.engine.codec import CallMeta, decode, encode
+from corrobora.engine.methodology import iter_threads
 from corrobora.engine.session import Session
-from corrobora.policies.support import overlap_share
+from corrobora.policies.support import token_overlap
 
-RECALLED = 20  # stored facts that are looked at
-SPEAKS_TO = 0.6  # share of a sub-question's content words that a stored fact must hold
-RELATED = 0.4  # the same for an insight: it only says where to look
-INSIGHTS = 3  # of each kind that a thread starts with
+MAX_RECALLED = 20  # stored facts that are looked at
+MIN_FACT_OVERLAP = 0.6  # share of a sub-question's content words that a stored fact must hold
+MIN_INSIGHT_OVERLAP = 0.4  # the same for an insight: it only says where to look
+MAX_INSIGHTS = 3  # of each kind that a thread starts with
 
 
-async def recalled(thread: ThreadState, run: Session) -> ThreadState:
+async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
     """Give a thread what is stored on its sub-questions; journaled, so that a resumed run starts equal.
 
     Facts count as found; questions that sources raised become suggested queries, sources they named are read first.
@@ -33,9 +33,11 @@ async def recalled(thread: ThreadState, run: Session) -> ThreadState:
     if not (run.profile.recall_facts or run.profile.share_facts):
         return thread
     key = f"{thread.path}/recall"
-    facts = decode(tuple[Fact, ...], await run.once(key, lambda: _recall(thread, run), paid=False), key=key)
+    facts = decode(tuple[Fact, ...], await run.call_once(key, lambda: _recall_facts(thread, run), paid=False), key=key)
     key = f"{key}/insights"
-    told = decode(tuple[Insight, ...], await run.once(key, lambda: _noted(thread, run), paid=False), key=key)
+    told = decode(
+        tuple[Insight, ...], await run.call_once(key, lambda: _recall_insights(thread, run), paid=False), key=key
+    )
     queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
     broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (S1)
     return replace(
@@ -47,23 +49,25 @@ async def recalled(thread: ThreadState, run: Session) -> ThreadState:
     )
 
 
-async def shared(thread: ThreadState, run: Session) -> None:
+async def share_thread_facts(thread: ThreadState, run: Session) -> None:
     """Store what a finished thread found at once, for siblings that begin later."""
     if run.profile.share_facts:
-        await _keep(thread.facts, insights_of(thread.rounds), run)
+        await _store_knowledge(thread.facts, collect_insights(thread.rounds), run)
 
 
-async def remembered(found: Findings, run: Session) -> None:
+async def remember_findings(found: Findings, run: Session) -> None:
     """Store what a run found, for later runs."""
-    await _keep(found.facts, [each for leaf in threads(found) for each in insights_of(leaf.rounds)], run)
+    await _store_knowledge(
+        found.facts, [each for leaf in iter_threads(found) for each in collect_insights(leaf.rounds)], run
+    )
 
 
-def insights_of(rounds: Sequence[Round]) -> tuple[Insight, ...]:
+def collect_insights(rounds: Sequence[Round]) -> tuple[Insight, ...]:
     """What the sources of some rounds told beside what was asked, each with its source, each once."""
-    return tuple(dict.fromkeys(_insights(rounds)))
+    return tuple(dict.fromkeys(_iter_insights(rounds)))
 
 
-def _insights(rounds: Sequence[Round]) -> Iterator[Insight]:
+def _iter_insights(rounds: Sequence[Round]) -> Iterator[Insight]:
     for reading in (reading for done in rounds for reading in done.readings):
         if reading.source is None:
             continue
@@ -79,51 +83,51 @@ def _insights(rounds: Sequence[Round]) -> Iterator[Insight]:
             )
 
 
-async def _keep(facts: Sequence[Fact], insights: Sequence[Insight], run: Session) -> None:
+async def _store_knowledge(facts: Sequence[Fact], insights: Sequence[Insight], run: Session) -> None:
     if facts:
         await run.facts.remember(facts, run=run.run)
     if insights:
-        await run.facts.note(insights, run=run.run)
+        await run.facts.remember_insights(insights, run=run.run)
 
 
-async def _recall(thread: ThreadState, run: Session) -> tuple[str, Meta]:
+async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     found: dict[str, Fact] = {}
-    for question in _asked(thread):
-        for fact in await run.facts.recall(question.text, limit=RECALLED):
-            if overlap_share(question.text, f"{fact.title} {fact.heading} {fact.quote}") < SPEAKS_TO:
+    for question in _list_questions(thread):
+        for fact in await run.facts.recall(question.text, limit=MAX_RECALLED):
+            if token_overlap(question.text, f"{fact.title} {fact.heading} {fact.quote}") < MIN_FACT_OVERLAP:
                 continue
-            if fact.id not in found and not await _stands(fact, run):
+            if fact.id not in found and not await _quote_stands(fact, run):
                 continue
             answers = (*found.get(fact.id, replace(fact, answers=())).answers, *([question.id] if question.id else []))
             found[fact.id] = replace(fact, answers=answers)
-    return encode(tuple[Fact, ...], tuple(found.values())), Meta()
+    return encode(tuple[Fact, ...], tuple(found.values())), CallMeta()
 
 
-async def _noted(thread: ThreadState, run: Session) -> tuple[str, Meta]:
+async def _recall_insights(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:
     """Questions that sources raised about what is asked, and sources they named that this run can read."""
     found: dict[InsightKind, dict[str, Insight]] = {InsightKind.FOLLOW_UP: {}, InsightKind.LINKED: {}}
-    for question in _asked(thread):
-        for each in await run.facts.noted(question.text, limit=RECALLED):
-            related = overlap_share(question.text, f"{each.text} {each.why} {each.title}") >= RELATED
-            usable = each.kind is not InsightKind.LINKED or _readable(each, run)
-            if related and usable and each.kind in found and len(found[each.kind]) < INSIGHTS:
+    for question in _list_questions(thread):
+        for each in await run.facts.recall_insights(question.text, limit=MAX_RECALLED):
+            related = token_overlap(question.text, f"{each.text} {each.why} {each.title}") >= MIN_INSIGHT_OVERLAP
+            usable = each.kind is not InsightKind.LINKED or _can_read(each, run)
+            if related and usable and each.kind in found and len(found[each.kind]) < MAX_INSIGHTS:
                 found[each.kind].setdefault(each.text, each)
     told = tuple(each for kind in found.values() for each in kind.values())
-    return encode(tuple[Insight, ...], told), Meta()
+    return encode(tuple[Insight, ...], told), CallMeta()
 
 
-def _asked(thread: ThreadState) -> Sequence[SubQuestion]:
+def _list_questions(thread: ThreadState) -> Sequence[SubQuestion]:
     return thread.sub_questions or (SubQuestion("", thread.objective),)
 
 
-def _readable(insight: Insight, run: Session) -> bool:
+def _can_read(insight: Insight, run: Session) -> bool:
     hit = Hit(insight.text, insight.title, "", 0.0, "linked", "")
     return any(reader.accepts(hit) for reader in run.outside.readers)
 
 
-async def _stands(fact: Fact, run: Session) -> bool:
+async def _quote_stands(fact: Fact, run: Session) -> bool:
     try:
         _, text = await run.library.document(fact.source)
     except ReadError:
         return False
-    return locate(fact.quote, text) is not None
+    return locate_quote(fact.quote, text) is not None

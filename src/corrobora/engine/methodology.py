@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import Findings, Methodology
 from corrobora.domain.thread import Round, StopReason
-from corrobora.engine.accounting import accounts
-from corrobora.engine.codec import Meta, meta_of
+from corrobora.engine.accounting import count_results
+from corrobora.engine.codec import CallMeta, decode_meta
 from corrobora.engine.session import Session
-from corrobora.engine.verify import Checked
+from corrobora.engine.verify import CheckedDraft
 from corrobora.policies.retry import RETRY_EXHAUSTED
 
 _LIMITS = {
@@ -24,25 +24,25 @@ _LIMITS = {
 }
 
 
-def threads(found: Findings) -> Iterator[Findings]:
+def iter_threads(found: Findings) -> Iterator[Findings]:
     """Yield the findings of all threads below, in the order of the plan; those of iterations left out come last."""
     if not found.children:
         yield found
     for child in (*found.children, *found.left_out):
-        yield from threads(child)
+        yield from iter_threads(child)
 
 
-def methodology(found: Findings, checked: Checked, cited: int, run: Session) -> Methodology:
+def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:
     """Count what the run did."""
-    leaves = list(threads(found))
+    leaves = list(iter_threads(found))
     rounds = [r for leaf in leaves for r in leaf.rounds]
-    found_and_read = accounts(rounds, run)
-    meter = run.budget.meter()
+    found_and_read = count_results(rounds, run)
+    meter = run.budget.read_meter()
     exhausted = [
         f"{q.text} {RETRY_EXHAUSTED} ({q.attempts} attempts)" for q in found.sub_questions if q.standing == "EXHAUSTED"
     ]
-    exhausted += dict.fromkeys(_given_up(rounds))
-    usage, players, searches = _spent(run)
+    exhausted += dict.fromkeys(_iter_abandoned_urls(rounds))
+    usage, players, searches = _sum_usage(run)
     return Methodology(
         profile=run.profile.name,
         analyst=players,
@@ -57,24 +57,28 @@ def methodology(found: Findings, checked: Checked, cited: int, run: Session) -> 
         stops=tuple((leaf.title, str(leaf.stop or ("failed" if leaf.failed else "done"))) for leaf in leaves),
         exhausted=tuple(exhausted),
         uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
-        limits_hit=_limits(leaves, rounds),
+        limits_hit=_describe_limits(leaves, rounds),
         removed_markers=checked.removed_markers + checked.removed_urls,
         removed_sentences=checked.removed_sentences,
         dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
-        uncertain_calls=len(run.journal.uncertain()),
+        uncertain_calls=len(run.journal.uncertain_keys()),
         usage=usage,
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
         notes=tuple(
             dict.fromkeys(
-                (*_fallbacks(run), *_secrets(checked), *(note for leaf in leaves for note in leaf.notes if note))
+                (
+                    *_describe_fallbacks(run),
+                    *_describe_secrets(checked),
+                    *(note for leaf in leaves for note in leaf.notes if note),
+                )
             )
         ),
     )
 
 
-def _given_up(rounds: list[Round]) -> Iterator[str]:
+def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
     """Addresses that were given up after their last attempt (S2 FR-4)."""
     for r in rounds:
         for reading in r.readings:
@@ -82,7 +86,7 @@ def _given_up(rounds: list[Round]) -> Iterator[str]:
                 yield f"{reading.hit.url} {RETRY_EXHAUSTED} ({reading.attempts} attempts)"
 
 
-def _limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
+def _describe_limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
     """Say which limits ended a thread; a cap on rounds limits only where something was left to look for."""
     hit = [
         f"{leaf.title}: {_LIMITS[leaf.stop]}"
@@ -94,40 +98,41 @@ def _limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hit))
 
 
-def _spent(run: Session) -> tuple[Usage, str, int]:
+def _sum_usage(run: Session) -> tuple[Usage, str, int]:
     """Usage, who answered how often, and the searches made, from the journal: earlier attempts count."""
     usage = Usage()
     players: Counter[str] = Counter()
     searches = 0
-    for meta in _metas(run):
+    for meta in _iter_metas(run):
         searches += meta.searches
         if meta.usage is not None:
             usage += meta.usage
             players[meta.model or meta.analyst] += 1
     named = [
-        f"{name} ({count} calls)" if name != "extractive" else _extractive(count) for name, count in players.items()
+        f"{name} ({count} calls)" if name != "extractive" else _describe_extractive(count)
+        for name, count in players.items()
     ]
-    return usage, ", ".join(named) or _extractive(0), searches
+    return usage, ", ".join(named) or _describe_extractive(0), searches
 
 
-def _metas(run: Session) -> Iterator[Meta]:
+def _iter_metas(run: Session) -> Iterator[CallMeta]:
     for key in run.journal.keys():  # noqa: SIM118 - a port, not a dict
         entry = run.journal.get(key)
         if entry is not None:
-            yield meta_of(entry)
+            yield decode_meta(entry)
 
 
-def _extractive(count: int) -> str:
+def _describe_extractive(count: int) -> str:
     return f"extractive analyst, no language model ({count} calls)"
 
 
-def _fallbacks(run: Session) -> list[str]:
-    fallen = Counter((meta.role, meta.fallback) for meta in _metas(run) if meta.fallback)
+def _describe_fallbacks(run: Session) -> list[str]:
+    fallen = Counter((meta.role, meta.fallback) for meta in _iter_metas(run) if meta.fallback)
     return [
         f"{count} x {role} was played by the next analyst in the chain ({why})" for (role, why), count in fallen.items()
     ]
 
 
-def _secrets(checked: Checked) -> list[str]:
+def _describe_secrets(checked: CheckedDraft) -> list[str]:
     gone = checked.removed_secrets
     return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []

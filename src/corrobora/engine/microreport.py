@@ -9,15 +9,15 @@ from dataclasses import asdict
 
 from corrobora.domain.events import EventType
 from corrobora.domain.thread import ThreadState
-from corrobora.engine.artifacts import micro_report
-from corrobora.engine.roundfiles import finding, findings_name, research_state, state_name
-from corrobora.engine.selfcheck import self_checked
+from corrobora.engine.artifacts import render_micro_report
+from corrobora.engine.roundfiles import build_research_state, build_round_finding, name_findings_file, name_state_file
+from corrobora.engine.selfcheck import check_invariants
 from corrobora.engine.session import Session
-from corrobora.policies.loop_decision import loop_decision
-from corrobora.policies.plateau import plateau_level, saturation, url_overlap
+from corrobora.policies.loop_decision import write_loop_decision
+from corrobora.policies.plateau import measure_saturation, plateau_level, url_overlap
 
 
-async def tell_round(thread: ThreadState, run: Session) -> None:
+async def report_round(thread: ThreadState, run: Session) -> None:
     """Write the round's files, check the round, tell it: decision, conflicts, escapes, exhausted questions.
 
     Raises:
@@ -28,19 +28,21 @@ async def tell_round(thread: ThreadState, run: Session) -> None:
         return
     wanted, written = run.profile.artifacts, ""
     if "micro_reports" in wanted:
-        written, text = micro_report(thread, run.outside.clock.wall())
-        await run.artifacts({written: text})
+        written, text = render_micro_report(thread, run.outside.clock.utc_time())
+        await run.write_artifacts({written: text})
     if "rounds" in wanted:
-        await run.artifact_json(findings_name(thread.path), [finding(done) for done in thread.rounds])
-        state = research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
-        await run.artifact_json(state_name(thread.path), state)
-    self_checked(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
-    _tell_what_happened(thread, run)
+        await run.write_json_artifact(
+            name_findings_file(thread.path), [build_round_finding(done) for done in thread.rounds]
+        )
+        state = build_research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
+        await run.write_json_artifact(name_state_file(thread.path), state)
+    check_invariants(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
+    _emit_round_events(thread, run)
     data = {
         "phase": last.phase,
         "new_facts": last.new_facts,
         "confirming": last.confirming_facts,
-        "saturation": saturation(thread),
+        "saturation": measure_saturation(thread),
         "gaps": [gap.text for gap in thread.gaps],
         "stop": thread.stop,
         "cut": last.cut,
@@ -51,29 +53,29 @@ async def tell_round(thread: ThreadState, run: Session) -> None:
     }
     if written:
         data["micro_report"] = written
-    run.tell(EventType.ROUND_FINISHED, thread.last_path, data, number=last.number)
+    run.emit(EventType.ROUND_FINISHED, thread.last_path, data, number=last.number)
     done = {"text": f"Round {last.number} is complete.", "new_facts": last.new_facts, "sources": len(last.hits)}
-    run.tell(EventType.COMPLETE, thread.last_path, done, number=last.number)
+    run.emit(EventType.COMPLETE, thread.last_path, done, number=last.number)
 
 
-def _tell_what_happened(thread: ThreadState, run: Session) -> None:
+def _emit_round_events(thread: ThreadState, run: Session) -> None:
     last = thread.rounds[-1]
     path, number = thread.last_path, last.number
     for conflict in thread.contradictions:
         data = {"claim": conflict.claim, "difference": conflict.difference, "relation": conflict.relation}
-        run.tell(EventType.CONTRADICTION, thread.path, data, number=number, part=f"{conflict.a}~{conflict.b}")
+        run.emit(EventType.CONTRADICTION, thread.path, data, number=number, part=f"{conflict.a}~{conflict.b}")
     for each in thread.known_conflicts:
         data = {"claim": each.known, "difference": each.difference, "relation": "contradicts", "status": "OPEN"}
-        run.tell(EventType.CONTRADICTION, thread.path, data, number=number, part=f"known~{each.fact}~{each.known}")
+        run.emit(EventType.CONTRADICTION, thread.path, data, number=number, part=f"known~{each.fact}~{each.known}")
     for question in thread.sub_questions:
         if question.standing == "EXHAUSTED":
             data = {"question": question.text, "tag": "#RETRY_EXHAUSTED", "attempts": question.attempts}
-            run.tell(EventType.EXHAUSTED, thread.path, data, number=number, part=question.id)
+            run.emit(EventType.EXHAUSTED, thread.path, data, number=number, part=question.id)
     if thread.escape is not None:
-        run.tell(EventType.ESCAPE, path, {"escape": thread.escape}, number=number)
+        run.emit(EventType.ESCAPE, path, {"escape": thread.escape}, number=number)
     level = max(plateau_level(thread), thread.plateau_level)
     if level:
         overlap = round(url_overlap(thread), 3)
-        run.tell(EventType.PLATEAU, path, {"level": level, "url_overlap": overlap}, number=number)
+        run.emit(EventType.PLATEAU, path, {"level": level, "url_overlap": overlap}, number=number)
     if last.decision is not None:
-        run.tell(EventType.DECISION, path, loop_decision(last.decision), number=number)
+        run.emit(EventType.DECISION, path, write_loop_decision(last.decision), number=number)

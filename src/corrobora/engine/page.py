@@ -16,29 +16,29 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import Citation, Report
-from corrobora.engine.render import clean
+from corrobora.engine.render import strip_control
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _SOURCES = "\n## Sources\n"
-_HINT = 240  # characters of the quote that a number shows under the pointer
-_FOUND = 8  # words that lead a browser to the place in the original
+_TOOLTIP_CHARS = 240  # characters of the quote that a number shows under the pointer
+_FRAGMENT_WORDS = 8  # words that lead a browser to the place in the original
 _TAGS = set("h1 h2 h3 h4 h5 h6 p a ul ol li em strong code pre blockquote table thead tbody tr th td hr br".split())
 _ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"data-label"}, "h2": {"id"}, "p": {"class"}}
 _SCHEMES = {"http", "https", "mailto"}
 
 
-def html(report: Report) -> str:
+def render_html(report: Report) -> str:
     """Render one self-contained page: no script, no remote load, HTML of sources escaped (safety 2.5, G9)."""
     import nh3  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
-    text, has_sources = _without_sources(report.markdown, report.citations)
+    text, has_sources = _strip_sources(report.markdown, report.citations)
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     tokens = parser.parse(text)
-    contents = _marked(tokens, {each.number: each for each in report.citations})
+    contents = _annotate_tokens(tokens, {each.number: each for each in report.citations})
     body = nh3.clean(
         parser.renderer.render(tokens, parser.options, {}),
         tags=_TAGS,
@@ -48,7 +48,7 @@ def html(report: Report) -> str:
     )
     if has_sources:
         contents.append(("sources", "Sources"))
-        body += '<h2 id="sources">Sources</h2>\n' + "".join(map(_source, report.citations))
+        body += '<h2 id="sources">Sources</h2>\n' + "".join(map(_render_source, report.citations))
     style = (resources.files("corrobora.engine") / "page.css").read_text(encoding="utf-8").strip()
     digest = "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src '{digest}'; img-src 'none'; base-uri 'none'; form-action 'none'"
@@ -56,19 +56,19 @@ def html(report: Report) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(clean(report.title), quote=False)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"<main>\n{_with_contents(body, contents)}</main>\n</body>\n</html>\n"
+        f"<title>{escape(strip_control(report.title), quote=False)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<main>\n{_insert_contents(body, contents)}</main>\n</body>\n</html>\n"
     )
 
 
-def _without_sources(markdown: str, cited: Sequence[Citation]) -> tuple[str, bool]:
+def _strip_sources(markdown: str, cited: Sequence[Citation]) -> tuple[str, bool]:
     """Cut off the list of sources, which the page lays out from the citations themselves."""
     body, found, rest = markdown.rpartition(_SOURCES)
     listed = all(not line or line.startswith((">", "[")) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 
-def _marked(tokens: Sequence[Token], cited: Mapping[int, Citation]) -> list[tuple[str, str]]:
+def _annotate_tokens(tokens: Sequence[Token], cited: Mapping[int, Citation]) -> list[tuple[str, str]]:
     """Give headings an address, cells their column's name, numbers their link; return the contents."""
     contents: list[tuple[str, str]] = []
     labels: list[str] = []
@@ -91,13 +91,13 @@ def _marked(tokens: Sequence[Token], cited: Mapping[int, Citation]) -> list[tupl
                 token.attrSet("data-label", labels[column] if column < len(labels) else "")
                 column += 1
             case "inline":
-                token.children = list(_linked(token.children or [], cited))
+                token.children = list(_link_citations(token.children or [], cited))
             case _:
                 pass
     return contents
 
 
-def _linked(children: Sequence[Token], cited: Mapping[int, Citation]) -> Iterator[Token]:
+def _link_citations(children: Sequence[Token], cited: Mapping[int, Citation]) -> Iterator[Token]:
     """Make each `[n]` that a source stands behind a link to it; text inside of links and code stays as it is."""
     inside = 0
     for child in children:
@@ -110,28 +110,28 @@ def _linked(children: Sequence[Token], cited: Mapping[int, Citation]) -> Iterato
             if (source := cited.get(int(match.group(1)))) is not None:
                 before = child.content[at : match.start()]
                 before = f"{before[:-1]}\u00a0" if before.endswith(" ") else before  # a number opens no line
-                yield from (_text(before), *_link(match.group(), source))
+                yield from (_make_text_token(before), *_make_link_tokens(match.group(), source))
                 at = match.end()
-        yield _text(child.content[at:])
+        yield _make_text_token(child.content[at:])
 
 
-def _text(content: str) -> Token:
+def _make_text_token(content: str) -> Token:
     from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
 
     return Token("text", "", 0, content=content)
 
 
-def _link(shown: str, source: Citation) -> Iterator[Token]:
+def _make_link_tokens(shown: str, source: Citation) -> Iterator[Token]:
     from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
 
-    said = " ".join(clean(source.quotes[0]).split()) if source.quotes else ""
-    hint = f"{source.title}: “{said if len(said) <= _HINT else said[: _HINT - 1].rstrip() + '…'}”"
+    said = " ".join(strip_control(source.quotes[0]).split()) if source.quotes else ""
+    hint = f"{source.title}: “{said if len(said) <= _TOOLTIP_CHARS else said[: _TOOLTIP_CHARS - 1].rstrip() + '…'}”"
     yield Token("link_open", "a", 1, attrs={"href": f"#s{source.number}", "class": "n", "title": hint})
-    yield _text(shown)
+    yield _make_text_token(shown)
     yield Token("link_close", "a", -1)
 
 
-def _with_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
+def _insert_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
     """Put the contents before the first part; a page of one or two parts needs none."""
     if len(contents) < 3:  # noqa: PLR2004 - fewer parts are seen at a glance
         return body
@@ -143,20 +143,20 @@ def _with_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
     return f"{before}{nav}{mark}{after}"
 
 
-def _source(cited: Citation) -> str:
+def _render_source(cited: Citation) -> str:
     """One source: what it is, where it lies, the quotes, and how to find the stored text again."""
     told = [each for each in (cited.version, cited.published, cited.heading) if each]
     meta = f'<p class="meta">{escape(" · ".join(told))}</p>\n' if told else ""
-    quotes = "".join(f"<p>{escape(' '.join(clean(each).split()), quote=False)}</p>\n" for each in cited.quotes)
+    quotes = "".join(f"<p>{escape(' '.join(strip_control(each).split()), quote=False)}</p>\n" for each in cited.quotes)
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (
         f'<section id="s{cited.number}">\n<h3>[{cited.number}] {escape(cited.title, quote=False)}</h3>\n{meta}'
-        f'<p>{_address(cited)}</p>\n<blockquote>\n{quotes}</blockquote>\n<p class="meta"><code>{mark}</code></p>\n'
+        f'<p>{_render_address(cited)}</p>\n<blockquote>\n{quotes}</blockquote>\n<p class="meta"><code>{mark}</code></p>\n'
         "</section>\n"
     )
 
 
-def _address(cited: Citation) -> str:
+def _render_address(cited: Citation) -> str:
     """The address as a link to the passage where it leads to the web, as text where it is a file."""
     shown = escape(cited.url, quote=False)
     try:
@@ -165,6 +165,6 @@ def _address(cited: Citation) -> str:
         return shown
     if parts.scheme not in ("http", "https") or not parts.netloc:
         return shown
-    words = " ".join(cited.quotes[0].split()[:_FOUND]) if cited.quotes else ""
+    words = " ".join(cited.quotes[0].split()[:_FRAGMENT_WORDS]) if cited.quotes else ""
     place = f"{'' if parts.fragment else '#'}:~:text={quote(words, safe='').replace('-', '%2D')}" if words else ""
     return f'<a href="{escape(cited.url + place)}" rel="noopener noreferrer nofollow">{shown}</a>'

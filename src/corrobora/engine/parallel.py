@@ -13,10 +13,10 @@ from corrobora.domain.errors import JournalError, NeedsHuman, Stale
 
 T = TypeVar("T")
 
-_FIRST = (Stale, JournalError, NeedsHuman)  # what concerns the whole run, the most urgent first
+_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman)  # what concerns the whole run, the most urgent first
 
 
-async def together(work: Sequence[Awaitable[T]]) -> list[T]:
+async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:
     """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
 
     Raises the failure itself and not a group of it, so that a caller meets the same errors as if the parts ran in turn:
@@ -24,12 +24,12 @@ async def together(work: Sequence[Awaitable[T]]) -> list[T]:
     """
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_run(each)) for each in work]
+            tasks = [group.create_task(_await_work(each)) for each in work]
     except BaseExceptionGroup as several:
         causes: Sequence[BaseException] = several.exceptions  # parts that use this function hand up no groups
-        raise next((e for kind in _FIRST for e in causes if isinstance(e, kind)), causes[0]) from None
+        raise next((e for kind in _RUN_WIDE_ERRORS for e in causes if isinstance(e, kind)), causes[0]) from None
     return [task.result() for task in tasks]
 
 
-async def _run(work: Awaitable[T]) -> T:
+async def _await_work(work: Awaitable[T]) -> T:
     return await work

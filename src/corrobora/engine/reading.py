@@ -24,23 +24,23 @@ from corrobora.domain.evidence import (
 )
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Round, ThreadState
-from corrobora.engine.claims import task_name
-from corrobora.engine.codec import Meta, decode, digest, encode
-from corrobora.engine.insights import filled, rubric, triggered
+from corrobora.engine.claims import name_task
+from corrobora.engine.codec import CallMeta, decode, encode, hash_parts
+from corrobora.engine.insights import build_rubric, fill_prompt, has_insight_trigger
 from corrobora.engine.session import Session
-from corrobora.engine.views import terms
-from corrobora.policies.drift import drift
-from corrobora.policies.known import against_known
-from corrobora.policies.mentions import names
+from corrobora.engine.views import collect_terms
+from corrobora.policies.drift import detect_drift
+from corrobora.policies.known import find_known_conflicts
+from corrobora.policies.mentions import find_names
 from corrobora.policies.retry import RETRY_EXHAUSTED
 from corrobora.roles.extract import Excerpt, Extraction, Quote, extract
 
-_MAY_PASS = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
+_TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
 QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (safety M18)
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """What fetching one hit gave, as journaled: the stored source and the passages worth reading."""
 
     outcome: ReadOutcome
@@ -50,7 +50,7 @@ class Fetched:
     attempts: int = 1
 
 
-async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
+async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
     Where no analyst is paid, stored documents are taken up in their order, whichever is fetched first: what is found
@@ -60,10 +60,10 @@ async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncI
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     for hit in hits:
-        ordered = run.keyless and hit.source is not None
-        turn = Turn(tuple(turns) if ordered else ())
+        ordered = run.extractive_only and hit.source is not None
+        turn = ReadingTurn(tuple(turns) if ordered else ())
         turns += [turn.own] if ordered else []
-        tasks.append(asyncio.create_task(read_one(hit, thread, run, turn)))
+        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -74,149 +74,157 @@ async def read(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncI
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ReadingTurn:
     """The place of a hit among those that share their passages: who claims first reads them."""
 
     before: tuple[asyncio.Event, ...] = ()
     own: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def come(self) -> None:
+    async def wait_turn(self) -> None:
         """Wait until all before have claimed or ended. Whoever comes next runs only after this task waits again."""
         for each in self.before:
             await each.wait()
         self.own.set()
 
 
-async def read_one(hit: Hit, thread: ThreadState, run: Session, turn: Turn | None = None) -> Reading:
+async def read_hit(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn | None = None) -> Reading:
     """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes."""
-    turn = turn or Turn()
+    turn = turn or ReadingTurn()
     try:
-        return await _read(hit, thread, run, turn)
+        return await _read_in_turn(hit, thread, run, turn)
     finally:
         turn.own.set()
 
 
-async def _read(hit: Hit, thread: ThreadState, run: Session, turn: Turn) -> Reading:
-    fetched = await _fetched(hit, thread, run)
+async def _read_in_turn(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn) -> Reading:
+    fetched = await _fetch_with_retries(hit, thread, run)
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
         unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
-        return _told(unread, thread, run)
-    document = run.opened.pop(read_key(hit), None) or await _stored(fetched.source, fetched.passages, run)
+        return _emit_reading(unread, thread, run)
+    document = run.opened.pop(make_read_key(hit), None) or await _load_document(fetched.source, fetched.passages, run)
     source, text, passages = document.source, document.text, document.passages
     if thread.course.drift:
         title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
-        followed = (*names(hit.query), hit.linked_from, *terms(thread))  # what led here counts as on subject
-        off = drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
+        followed = (
+            *find_names(hit.query),
+            hit.linked_from,
+            *collect_terms(thread),
+        )  # what led here counts as on subject
+        off = detect_drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
         if off is not None:
             note = f"{off.axis}: {off.reason}"
             ids = tuple(p.id for p in passages)
             drifted = Reading(
                 hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=source.title, drift_checked=True
             )
-            run.tell(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
-            return _told(drifted, thread, run)
-    await turn.come()
-    reading = await _extracted(hit, document, thread, run)
-    return _told(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
+            run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
+            return _emit_reading(drifted, thread, run)
+    await turn.wait_turn()
+    reading = await _extract_facts(hit, document, thread, run)
+    return _emit_reading(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
 
 
-async def second_look(thread: ThreadState, run: Session) -> list[Reading]:
+async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
     """Look again at what was read before, with the words learned since: only where no analyst is paid.
 
     What a document calls a thing is often learned from another one; a model is never sent a page twice, but the
     extractive analyst may read its own notes again for nothing.
     """
     last = thread.last
-    if not run.keyless or last is None or not _learned_words(last):
+    if not run.extractive_only or last is None or not _has_new_terms(last):
         return []
     found: list[Reading] = []
     for reading in (r for done in thread.rounds for r in done.readings):
         if reading.outcome is not ReadOutcome.READ or reading.again or reading.source is None:
             continue
-        document = await _stored(reading.source, reading.passages, run)
+        document = await _load_document(reading.source, reading.passages, run)
         source = document.source
-        excerpt = _excerpt(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
+        excerpt = _extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
-        facts, _ = _facts(extraction.quotes, document, thread)
+        facts, _ = _quotes_to_facts(extraction.quotes, document, thread)
         found.append(Reading(reading.hit, ReadOutcome.READ, source.id, facts=facts, title=source.title, again=True))
     return found
 
 
-async def _stored(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
+async def _load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
     stored, text = await run.library.document(source)
     return Document(stored, text, tuple(await run.library.passages(passages)))
 
 
-def _learned_words(done: Round) -> bool:
+def _has_new_terms(done: Round) -> bool:
     told = done.decision.proposal.terms if done.decision else ()
     return bool(told) or any(reading.terms for reading in done.readings)
 
 
-def read_key(hit: Hit) -> str:
+def make_read_key(hit: Hit) -> str:
     """The journal key of the first attempt at a hit: one for the whole run."""
-    return f"read#{digest(hit.url, hit.passage or '')}"
+    return f"read#{hash_parts(hit.url, hit.passage or '')}"
 
 
-async def _fetched(hit: Hit, thread: ThreadState, run: Session) -> Fetched:
+async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> FetchResult:
     """Fetch a hit; after a failure that may pass try again, by another reader if there is one (S2 FR-4)."""
-    key = read_key(hit)
-    fetched = decode(Fetched, await run.once(key, lambda: _fetch(hit, 1, run), paid=False), key=key)
+    key = make_read_key(hit)
+    fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
     for number in range(2, thread.course.attempts + 1):
-        if fetched.outcome not in _MAY_PASS:
+        if fetched.outcome not in _TRANSIENT:
             break
         data = {"url": hit.url, "attempt_number": number, "why": fetched.note}
-        run.tell(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
+        run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
         next_key = f"{key}!{number}"
-        out = await run.once(next_key, functools.partial(_fetch, hit, number, run), paid=False)
-        fetched = decode(Fetched, out, key=next_key)
-    if run.retry_failures and fetched.outcome in _MAY_PASS:
+        out = await run.call_once(next_key, functools.partial(_fetch_once, hit, number, run), paid=False)
+        fetched = decode(FetchResult, out, key=next_key)
+    if run.retry_failures and fetched.outcome in _TRANSIENT:
         again = f"{key}!again"
-        fetched = decode(Fetched, await run.once(again, lambda: _fetch(hit, 1, run), paid=False), key=again)
-    given_up = fetched.outcome in _MAY_PASS and thread.course.exhaust and fetched.attempts >= thread.course.attempts
+        fetched = decode(
+            FetchResult, await run.call_once(again, lambda: _fetch_once(hit, 1, run), paid=False), key=again
+        )
+    given_up = fetched.outcome in _TRANSIENT and thread.course.exhaust and fetched.attempts >= thread.course.attempts
     return replace(fetched, note=f"{fetched.note} {RETRY_EXHAUSTED}".strip()) if given_up else fetched
 
 
-async def _fetch(hit: Hit, number: int, run: Session) -> tuple[str, Meta]:
+async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
     """Fetch a hit for the so-manieth time; each attempt takes the next reader that accepts it."""
     fitting = [reader for reader in run.outside.readers if reader.accepts(hit)]
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
     if reader is None:
-        fetched = Fetched(ReadOutcome.UNSUPPORTED, note="no reader accepts it")
+        fetched = FetchResult(ReadOutcome.UNSUPPORTED, note="no reader accepts it")
     else:
         try:
             document = await reader.read(hit)
-            run.opened[read_key(hit)] = document  # else it would be loaded again at once
-            fetched = Fetched(ReadOutcome.READ, document.source.id, tuple(p.id for p in document.passages))
+            run.opened[make_read_key(hit)] = document  # else it would be loaded again at once
+            fetched = FetchResult(ReadOutcome.READ, document.source.id, tuple(p.id for p in document.passages))
             if not document.passages:
                 fetched = replace(fetched, outcome=ReadOutcome.EMPTY)
         except ReadError as error:
-            fetched = Fetched(ReadOutcome(error.outcome), note=error.message)
+            fetched = FetchResult(ReadOutcome(error.outcome), note=error.message)
         except ProviderError as error:
-            fetched = Fetched(ReadOutcome.FAILED, note=error.message)
-    return encode(Fetched, replace(fetched, attempts=number)), Meta()
+            fetched = FetchResult(ReadOutcome.FAILED, note=error.message)
+    return encode(FetchResult, replace(fetched, attempts=number)), CallMeta()
 
 
-async def _extracted(hit: Hit, document: Document, thread: ThreadState, run: Session) -> Reading:
+async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run: Session) -> Reading:
     """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot."""
     spec = "\n".join(spec.verbatim for spec in thread.specs)
-    task = task_name(spec)
+    task = name_task(spec)
     passages = document.passages
     while True:
-        free, held = run.claims.split(task, passages)
+        free, held = run.claims.split_claimed(task, passages)
         if free:
-            await _send(free, document, spec, thread, run)
+            await _send_passages(free, document, spec, thread, run)
         for claim in held:
             await claim.done.wait()
-        if not run.claims.split(task, passages)[0]:
+        if not run.claims.split_claimed(task, passages)[0]:
             break
-    found = run.claims.covering(task, passages)
+    found = run.claims.find_extractions(task, passages)
     ids = {p.id for p in passages}
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
-    facts, dropped = _facts(quotes, document, thread)
+    facts, dropped = _quotes_to_facts(quotes, document, thread)
     intense = any(s.discovery_intense for s in thread.specs)
-    against = against_known(thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known))
-    telling = [e for e in found if triggered(e, passages, discovery_intense=intense, disputed=bool(against))]
+    against = find_known_conflicts(
+        thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
+    )
+    telling = [e for e in found if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
         hit,
         ReadOutcome.READ,
@@ -234,20 +242,22 @@ async def _extracted(hit: Hit, document: Document, thread: ThreadState, run: Ses
     )
 
 
-async def _send(free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session) -> None:
+async def _send_passages(
+    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
+) -> None:
     """Claim and send passages; if this is cut, give them back, so that nobody waits for an answer that never comes."""
-    task = task_name(spec)
-    claim = run.claims.take(task, free)
+    task = name_task(spec)
+    claim = run.claims.claim_passages(task, free)
     answer: Extraction | None = None
     try:
-        answer = await run.call(extract, _excerpt(free, document, spec, thread, run))
+        answer = await run.call(extract, _extract_input(free, document, spec, thread, run))
     finally:
         if answer is None:
             run.claims.release(task, free)
         claim.settle(answer)
 
 
-def serving(thread: ThreadState, run: Session) -> ThreadState:
+def merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
     """Whose needs a reading serves: all leaves', where there are several, because no passage is sent a second time.
 
     What one leaf leaves out may be what another one looks for; and the prompt must not depend on which came first.
@@ -259,10 +269,12 @@ def serving(thread: ThreadState, run: Session) -> ThreadState:
     return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
 
 
-def _excerpt(free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session) -> Excerpt:
-    source, served = document.source, serving(thread, run)
+def _extract_input(
+    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
+) -> Excerpt:
+    source, served = document.source, merge_leaf_needs(thread, run)
     return Excerpt(
-        path=f"extract/{task_name(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
+        path=f"extract/{name_task(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
         title=source.title,
         version=source.version,
         published=source.published,
@@ -270,16 +282,16 @@ def _excerpt(free: Sequence[Passage], document: Document, spec: str, thread: Thr
         question=run.brief.question,
         sub_questions=run.questions or thread.sub_questions,
         subjects=run.brief.subjects or thread.subjects,
-        guidance=filled(thread.phase.reading_prompt, served),
+        guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else rubric(served, free),
+        rubric="" if spec else build_rubric(served, free),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=run.brief.known_facts,
-        terms=terms(thread),
+        terms=collect_terms(thread),
     )
 
 
-def _facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> tuple[tuple[Fact, ...], int]:
+def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> tuple[tuple[Fact, ...], int]:
     """Turn quotes into facts: literal, long enough, and at one place of the source. Returns the number dropped.
 
     A quote that answers only what other threads ask is theirs and is left out without being counted.
@@ -291,7 +303,7 @@ def _facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> 
     for quote in quotes:
         if quote.answers and mine and not mine & set(quote.answers):
             continue
-        fact = Fact.quoted(
+        fact = Fact.from_quote(
             document,
             passages[PassageId(quote.passage)],
             quote.quote,
@@ -300,19 +312,19 @@ def _facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> 
             answers=tuple(a for a in quote.answers if not mine or a in mine),
             subjects=quote.subjects,
         )
-        if fact is None or not _strong(fact.quote, document.text):
+        if fact is None or not _is_strong_quote(fact.quote, document.text):
             dropped += 1
             continue
         facts.setdefault(fact.id, fact)
     return tuple(facts.values()), dropped
 
 
-def _strong(quote: str, text: str) -> bool:
+def _is_strong_quote(quote: str, text: str) -> bool:
     """Say whether a quote is long enough and points to one place (safety M18)."""
     return LIMITS.quote_min_chars <= len(quote) <= LIMITS.quote_max_chars and text.count(quote) <= QUOTE_MAX_PLACES
 
 
-def _told(reading: Reading, thread: ThreadState, run: Session) -> Reading:
+def _emit_reading(reading: Reading, thread: ThreadState, run: Session) -> Reading:
     data = {
         "url": reading.hit.url,
         "title": reading.title,
@@ -322,8 +334,8 @@ def _told(reading: Reading, thread: ThreadState, run: Session) -> Reading:
         "source": reading.source,
     }
     number = thread.number + 1
-    run.tell(EventType.READ, thread.round_path, data, number=number, part=f"{reading.hit.url}#{reading.hit.passage}")
+    run.emit(EventType.READ, thread.round_path, data, number=number, part=f"{reading.hit.url}#{reading.hit.passage}")
     for fact in reading.facts:
         told = {"fact": fact.id, "quote": fact.quote[:300], "title": fact.title, "answers": fact.answers}
-        run.tell(EventType.FACT, thread.path, told, number=number, part=fact.id)
+        run.emit(EventType.FACT, thread.path, told, number=number, part=fact.id)
     return reading

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
 from corrobora.domain.thread import StopReason
-from corrobora.engine.artifacts import cell, table
-from corrobora.engine.inert import inert
+from corrobora.engine.artifacts import format_cell, format_table
+from corrobora.engine.inert import escape_markdown
 from corrobora.engine.verify import MARKER
 from corrobora.policies import phrases
-from corrobora.policies.conflict import told_apart
+from corrobora.policies.conflict import find_differing_sentences
 
 _BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-OUTCOMES = {
+OUTCOME_TEXTS = {
     Outcome.COMPLETE: "complete",
     Outcome.PARTIAL: "partial",
     Outcome.NO_EVIDENCE: "no sufficient evidence was found",
@@ -31,40 +31,40 @@ OUTCOMES = {
     Outcome.CANCELLED: "cancelled",
 }
 
-Mark = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
+CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 
 
-def clean(text: str) -> str:
+def strip_control(text: str) -> str:
     """Drop control and direction characters that could change how a line is shown."""
     return _BIDI.sub("", text)
 
 
-def numbered(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
+def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
     """Replace markers by `[n]`, numbered by first appearance; `extra` facts are numbered after the body."""
     known = {fact.marker for fact in facts}
     numbers: dict[str, int] = {}
 
-    def number(match: re.Match[str]) -> str:
+    def assign_number(match: re.Match[str]) -> str:
         marker = match.group()
         if marker not in known:
             return ""
         return f"[{numbers.setdefault(marker, len(numbers) + 1)}]"
 
-    text = renumbered(MARKER.sub(number, body))
+    text = renumber_sections(MARKER.sub(assign_number, body))
     for fact in extra:
         if fact.marker in known:
             numbers.setdefault(fact.marker, len(numbers) + 1)
     return text, numbers
 
 
-def renumbered(text: str) -> str:
+def renumber_sections(text: str) -> str:
     """Number the `## N.` headings anew and fold rules that stand together: checks may have removed a section."""
     count = iter(range(1, text.count("\n## ") + text.startswith("## ") + 1))
     text = re.sub(r"(?m)^## \d+\. ", lambda _: f"## {next(count)}. ", text)
     return re.sub(r"(?m)^---\n(?:\s*---\n)+", "---\n", text)
 
 
-def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[str, str]) -> tuple[Citation, ...]:
+def build_citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[str, str]) -> tuple[Citation, ...]:
     """Build the numbered references with the quotes that carry them."""
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
@@ -75,48 +75,48 @@ def citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[st
             number=number,
             source=held[0].source,
             passage=held[0].passage,
-            title=clean(held[0].title),
-            url=clean(held[0].url),
+            title=strip_control(held[0].title),
+            url=strip_control(held[0].url),
             snapshot=snapshots.get(held[0].source, ""),
-            quotes=_widest([fact.quote for fact in held]),
+            quotes=_drop_contained([fact.quote for fact in held]),
             version=held[0].version,
             published=held[0].published,
-            heading=clean(held[0].heading),
+            heading=strip_control(held[0].heading),
         )
         for marker, number in sorted(numbers.items(), key=lambda item: item[1])
         if (held := by_marker.get(marker))
     )
 
 
-def _widest(quotes: Sequence[str]) -> tuple[str, ...]:
+def _drop_contained(quotes: Sequence[str]) -> tuple[str, ...]:
     """Each quote once, and none that stands whole inside of another."""
     once = tuple(dict.fromkeys(quotes))
     return tuple(each for each in once if not any(each != other and each in other for other in once))
 
 
-def markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
+def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
     """Lay out the delivered Markdown: the draft's body, then the sections that code writes."""
     facts = {fact.id: fact for fact in report.findings.facts}
 
-    def mark(fact: Fact) -> str:
+    def format_mark(fact: Fact) -> str:
         return f"[{numbers[fact.marker]}]" if fact.marker in numbers else ""
 
-    title, rest = f"# {clean(report.title)}", body.lstrip()
+    title, rest = f"# {strip_control(report.title)}", body.lstrip()
     if rest.startswith("# "):
         title, _, rest = rest.partition("\n")
     parts = [
         title,
-        f"*{_status(report)}*",
+        f"*{_render_status(report)}*",
         rest.strip(),
-        conflicts_section(report.findings.contradictions, facts, mark, rest),
-        gaps_section(report.findings, report.methodology.uncovered, report.question),
-        methodology_section(report),
-        sources_section(report.citations),
+        render_conflicts(report.findings.contradictions, facts, format_mark, rest),
+        render_gaps(report.findings, report.methodology.uncovered, report.question),
+        render_methodology(report),
+        render_sources(report.citations),
     ]
-    return inert("\n\n".join(part for part in parts if part).strip()) + "\n"  # whatever a quote holds (G9)
+    return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"  # whatever a quote holds (G9)
 
 
-def _status(report: Report) -> str:
+def _render_status(report: Report) -> str:
     done = report.methodology
     cited = [check for check in report.checks if check.support is not Support.UNCITED]
     good = sum(check.support in (Support.SUPPORTED, Support.PARTLY) for check in cited)
@@ -124,17 +124,19 @@ def _status(report: Report) -> str:
     removed = ", the others removed" if good < len(cited) and done.removed_sentences else ""
     carried = f"{good} of {len(cited)} cited sentences carried by their quotes{removed}"
     return (
-        f"Status: {OUTCOMES[report.outcome]}{f' ({report.reason})' if report.reason else ''}. "
+        f"Status: {OUTCOME_TEXTS[report.outcome]}{f' ({report.reason})' if report.reason else ''}. "
         f"{done.sources_cited} sources cited of {done.sources_read} read; {carried}. Written by: {done.analyst}.{score}"
     )
 
 
-def _side(fact: Fact, said: str, mark: Mark) -> str:
+def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
     where = fact.version or fact.published or fact.title
-    return f"{where}: “{cell(said, 600)}” {mark(fact)}".rstrip()
+    return f"{where}: “{format_cell(said, 600)}” {mark(fact)}".rstrip()
 
 
-def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: Mark, body: str = "") -> str:
+def render_conflicts(
+    found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: CitationFormat, body: str = ""
+) -> str:
     """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
 
     Of each quote the sentence is shown that differs; two sentences that stand in several quotes are shown once.
@@ -144,12 +146,12 @@ def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fac
     """
     rows_of_body = [line for line in body.split("\n") if line.startswith("|")]
 
-    def told(pair: Contradiction) -> bool:
+    def is_shown_in_body(pair: Contradiction) -> bool:
         settled = pair.resolved or pair.relation is Relation.SUPERSEDES
         marks = [mark(facts[pair.a]), mark(facts[pair.b])]
         return settled and all(marks) and any(all(each in row for each in marks) for row in rows_of_body)
 
-    pairs = [c for c in found if c.a in facts and c.b in facts and not told(c)]
+    pairs = [c for c in found if c.a in facts and c.b in facts and not is_shown_in_body(c)]
     if not pairs:
         return ""
     weights = list(Severity)
@@ -157,16 +159,16 @@ def conflicts_section(found: Sequence[Contradiction], facts: Mapping[FactId, Fac
     named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
     rows: dict[tuple[str, ...], tuple[str, ...]] = {}
     for c in pairs:
-        said = told_apart(facts[c.a].quote, facts[c.b].quote, c.difference)
-        sides = [_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
+        said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference)
+        sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
         status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
         rows.setdefault((c.difference, *said), (c.difference or c.claim, *sides, status))  # other quotes of the same
-    return "## Contradictions and changes\n\n" + table(
+    return "## Contradictions and changes\n\n" + format_table(
         ("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=700
     )
 
 
-def gaps_section(found: Findings, failed: Sequence[str], question: str = "") -> str:
+def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
     """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6).
 
     A gap that says itself what was not read is printed as it is, without the `question` that the report is titled by.
@@ -174,23 +176,23 @@ def gaps_section(found: Findings, failed: Sequence[str], question: str = "") -> 
     gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
         return ""
-    lines = [f"- {cell(_gap(text, question), 400)}" for text in gaps]
-    lines += [f"- {phrases.FAILED}: {cell(text, 400)}" for text in failed]
+    lines = [f"- {format_cell(_render_gap(text, question), 400)}" for text in gaps]
+    lines += [f"- {phrases.FAILED}: {format_cell(text, 400)}" for text in failed]
     return "## Gaps\n\n" + "\n".join(lines)
 
 
-def _gap(text: str, question: str) -> str:
-    said = phrases.written_by_code(text)
+def _render_gap(text: str, question: str) -> str:
+    said = phrases.is_written_by_code(text)
     known = bool(question) and text.endswith(f": {question}")
     return f"{text.removesuffix(f': {question}')}." if said and known else text if said else f"{phrases.GAP}: {text}"
 
 
-def methodology_section(report: Report) -> str:
+def render_methodology(report: Report) -> str:
     """The Methodology section, from counts alone (S2 FR-5, DESIGN 10.6)."""
     done = report.methodology
     limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
     outcomes = ", ".join(f"{name} {count}" for name, count in done.outcomes) or "nothing was requested"
-    ended = Counter((cell(name, 80), why) for name, why in done.stops)  # a gate may work on a part again
+    ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may work on a part again
     stops = "; ".join(f"{name}: {why}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items())
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
     searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
@@ -202,81 +204,81 @@ def methodology_section(report: Report) -> str:
         f"- Every requested document by outcome: {outcomes}.",
         f"- Stopped because: {stops or 'nothing ran'}.",
         f"- Checks: {removed}.",
-        f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_money(done)}.",
+        f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_format_money(done)}.",
     ]
     lines += [f"- Abandoned after repeated failures: {text}" for text in done.exhausted]
     lines += [f"- Limit hit: {text}." for text in done.limits_hit]
     if done.uncertain_calls:
         lines.append(f"- {done.uncertain_calls} calls were in flight when a process died; they may have been billed.")
-    lines += [f"- Note: {cell(note, 300)}" for note in done.notes]
+    lines += [f"- Note: {format_cell(note, 300)}" for note in done.notes]
     return "## Methodology\n\n" + "\n".join(lines)
 
 
-def _money(done: Methodology) -> str:
+def _format_money(done: Methodology) -> str:
     return f"${done.usage.dollars:.4f}" + ("" if done.usage.priced else " plus calls without a known price")
 
 
-def sources_section(cited: Sequence[Citation]) -> str:
+def render_sources(cited: Sequence[Citation]) -> str:
     """The numbered sources, each with its stored snapshot and the quotes: what `corrobora verify` reads."""
     if not cited:
         return ""
     blocks: list[str] = []
     for citation in cited:
         told = ", ".join(part for part in (citation.version, citation.published) if part)
-        head = f"[{citation.number}] **{cell(citation.title, 200)}**"
-        head += f" ({cell(told, 120)})" if told else ""
-        head += f", {cell(citation.heading, 160)}" if citation.heading else ""
+        head = f"[{citation.number}] **{format_cell(citation.title, 200)}**"
+        head += f" ({format_cell(told, 120)})" if told else ""
+        head += f", {format_cell(citation.heading, 160)}" if citation.heading else ""
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
-        quotes = "\n>\n".join(f"> {' '.join(clean(quote).split())}" for quote in citation.quotes)
+        quotes = "\n>\n".join(f"> {' '.join(strip_control(quote).split())}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
 
 
-def outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
     """Say honestly how a run ended: *not found* is told apart from *could not look* (DESIGN 10.5)."""
     if not cited:
-        return _without_evidence(found, failed_searches=failed_searches, searches=searches)
+        return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
     reasons: list[str] = []
     open_questions = [q for q in found.sub_questions if q.standing != "ANSWERED"]
     if open_questions:
         reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
     elif found.gaps:
-        reasons.append(_count(len(found.gaps), "gap remains", "gaps remain"))
-    if any(_left(leaf) for leaf in _leaves(found)):
+        reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
+    if any(_ended_early(leaf) for leaf in _list_threads(found)):
         reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
     if failed_searches:
-        reasons.append(_count(failed_searches, "search failed", "searches failed"))
+        reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
 
 
-def _left(leaf: Findings) -> bool:
+def _ended_early(leaf: Findings) -> bool:
     """True for a thread that a person ended while it still had something to find."""
     answered = bool(leaf.sub_questions) and all(q.standing == "ANSWERED" for q in leaf.sub_questions)
     return leaf.stop is StopReason.CANCELLED and not answered
 
 
-def _leaves(found: Findings) -> list[Findings]:
-    from corrobora.engine.methodology import threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
+def _list_threads(found: Findings) -> list[Findings]:
+    from corrobora.engine.methodology import iter_threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
 
-    return list(threads(found))
+    return list(iter_threads(found))
 
 
-def _count(n: int, one: str, many: str) -> str:
+def _format_count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
-def _without_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    leaves = _leaves(found)
+def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    leaves = _list_threads(found)
     readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
         return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
     if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
         return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
-    if any(_left(leaf) for leaf in leaves):
+    if any(_ended_early(leaf) for leaf in leaves):
         return Outcome.CANCELLED, "the research was ended before anything was found"
     failed = [leaf.failed for leaf in leaves if leaf.failed]
     if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
@@ -284,5 +286,8 @@ def _without_evidence(found: Findings, *, failed_searches: int, searches: int) -
             return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
         return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
     if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)
-        return Outcome.NO_EVIDENCE, f"{_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}"
+        return (
+            Outcome.NO_EVIDENCE,
+            f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
+        )
     return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"

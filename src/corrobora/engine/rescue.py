@@ -12,19 +12,19 @@ from corrobora.domain.evidence import Document, Fact, SourceId
 from corrobora.domain.report import Findings, Report
 from corrobora.domain.thread import Gap, StopReason
 from corrobora.engine.codec import decode
-from corrobora.engine.delivery import deliver
-from corrobora.engine.review import supported
+from corrobora.engine.delivery import deliver_report
+from corrobora.engine.review import check_against_findings
 from corrobora.engine.session import Session
-from corrobora.engine.views import shortened, writing
-from corrobora.policies.coverage import merged_facts
-from corrobora.policies.grading import graded
+from corrobora.engine.views import report_input, shorten_material
+from corrobora.policies.coverage import merge_facts
+from corrobora.policies.grading import grade_facts
 from corrobora.roles.extract import Extraction
 from corrobora.roles.synthesize import synthesize
 
 
-async def rescue(run: Session, why: StopReason) -> Report:
+async def rescue_report(run: Session, why: StopReason) -> Report:
     """Write the partial report from the journal, with the analyst that always answers."""
-    facts = graded(merged_facts((), await _facts(run)))
+    facts = grade_facts(merge_facts((), await _restore_facts(run)))
     answered = {answer for fact in facts for answer in fact.answers}
     open_questions = tuple(q for q in run.questions if q.id not in answered)
     findings = Findings(
@@ -36,12 +36,12 @@ async def rescue(run: Session, why: StopReason) -> Report:
         stop=why,
         notes=("The run was cut at its deadline; this report was written from what was journaled.",),
     )
-    material = shortened(writing(findings, run.brief.question, run.profile))
+    material = shorten_material(report_input(findings, run.brief.question, run.profile))
     draft = (await run.outside.analysts[-1].play(synthesize, replace(material, path="rescue"))).value
-    return await deliver(supported(draft, findings), None, findings, run)
+    return await deliver_report(check_against_findings(draft, findings), None, findings, run)
 
 
-async def _facts(run: Session) -> list[Fact]:
+async def _restore_facts(run: Session) -> list[Fact]:
     """Facts of all journaled extractions; a quote that no longer stands in its snapshot is dropped."""
     found: list[Fact] = []
     for key in run.journal.keys("extract/"):
@@ -59,7 +59,7 @@ async def _facts(run: Session) -> list[Fact]:
         for quote in extraction.quotes:
             passage = passages.get(quote.passage)  # pyright: ignore[reportArgumentType]
             if passage is not None:
-                fact = Fact.quoted(
+                fact = Fact.from_quote(
                     document,
                     passage,
                     quote.quote,

@@ -9,59 +9,59 @@ from dataclasses import asdict, replace
 
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft, Findings, Support, Verdict
-from corrobora.engine.render import conflicts_section, gaps_section
+from corrobora.engine.render import render_conflicts, render_gaps
 from corrobora.engine.session import Session
-from corrobora.engine.verify import MARKER, Checked, checked
-from corrobora.engine.views import WRITTEN_FACTS, best
+from corrobora.engine.verify import MARKER, CheckedDraft, check_draft
+from corrobora.engine.views import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
 
-KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
+MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 
 
-async def reviewed(draft: Draft, findings: Findings, run: Session) -> Draft:
+async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
     """Critique and revise the draft, as the profile asks (S1, requirement 7)."""
     review = run.profile.review
-    facts = best(findings.facts, WRITTEN_FACTS)
+    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
     question = run.brief.question
     low, high = run.profile.words_min, run.profile.words_max
-    if review.critique and _time(run):
+    if review.critique and _has_time(run):
         critic = await run.call(critique, Reviewing("root/critique", question, draft, facts, low, high))
-        run.tell(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
-        if review.revise and critic.problems and _time(run):
+        run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
+        if review.revise and critic.problems and _has_time(run):
             revising = Revising("root/revise", question, draft, critic, facts, low, high)
-            draft = monotone(draft, await run.call(revise, revising), findings)
-            run.tell(EventType.REPORT, "root", {"stage": "revised", "words": len(draft.body.split())}, part="revised")
+            draft = choose_revision(draft, await run.call(revise, revising), findings)
+            run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(draft.body.split())}, part="revised")
     return draft
 
 
-async def judged(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
+async def judge_draft(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
     """Score what will be delivered by five criteria in one call; whether it passes is decided here (S1, 8)."""
     review = run.profile.review
-    if not review.judge or not _time(run):
+    if not review.judge or not _has_time(run):
         return None
-    facts = best(findings.facts, WRITTEN_FACTS)
-    final = checked(draft, findings.facts)
+    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
+    final = check_draft(draft, findings.facts)
     low, high = run.profile.words_min, run.profile.words_max
-    whole = delivered(final.draft, findings)
+    whole = add_code_sections(final.draft, findings)
     verdict = await run.call(judge, Reviewing("root/judge", run.brief.question, whole, facts, low, high))
-    await run.artifact_json("verification.json", verification(final, verdict, review.min_score))
-    run.tell(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
+    await run.write_json_artifact("verification.json", build_verification(final, verdict, review.min_score))
+    run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict
 
 
-def delivered(draft: Draft, findings: Findings) -> Draft:
+def add_code_sections(draft: Draft, findings: Findings) -> Draft:
     """The draft with the sections on contradictions and gaps that code adds: the judge sees what a reader will see."""
     facts = {fact.id: fact for fact in findings.facts}
     sections = (
         draft.body.strip(),
-        conflicts_section(findings.contradictions, facts, lambda fact: fact.marker, draft.body),
-        gaps_section(findings, ()),
+        render_conflicts(findings.contradictions, facts, lambda fact: fact.marker, draft.body),
+        render_gaps(findings, ()),
     )
     return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
 
 
-def verification(final: Checked, verdict: Verdict, threshold: float) -> dict[str, object]:
+def build_verification(final: CheckedDraft, verdict: Verdict, threshold: float) -> dict[str, object]:
     """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (S1, 8 and 9)."""
     return {
         "judge": asdict(verdict),
@@ -69,35 +69,35 @@ def verification(final: Checked, verdict: Verdict, threshold: float) -> dict[str
         "threshold": threshold,
         "passed": verdict.overall >= threshold,
         "flagged": verdict.suspicious,
-        "token_overlap": overlap_score(final),
+        "token_overlap": score_overlap(final),
         "sentences_checked": len(final.checks),
     }
 
 
-def overlap_score(final: Checked) -> float | None:
+def score_overlap(final: CheckedDraft) -> float | None:
     """S1's token-overlap score: the mean over cited sentences; a floor that is shown, never a verdict."""
     scores = [check.overlap for check in final.checks if check.support is not Support.UNCITED]
     return round(sum(scores) / len(scores), 3) if scores else None
 
 
-def monotone(before: Draft, after: Draft, findings: Findings) -> Draft:
+def choose_revision(before: Draft, after: Draft, findings: Findings) -> Draft:
     """Take a revision only if it is no loss: not empty, and most of the citations that held still there (M31)."""
-    kept, new = cited(before, findings), cited(after, findings)
-    if not after.body.strip() or len(new) < KEPT_CITATIONS * len(kept):
+    kept, new = find_cited_markers(before, findings), find_cited_markers(after, findings)
+    if not after.body.strip() or len(new) < MIN_KEPT_CITATIONS * len(kept):
         return before
     return after
 
 
-def cited(draft: Draft, findings: Findings) -> frozenset[str]:
+def find_cited_markers(draft: Draft, findings: Findings) -> frozenset[str]:
     """Distinct markers of a draft that resolve."""
     known = {fact.marker for fact in findings.facts}
     return frozenset(match.group() for match in MARKER.finditer(draft.body)) & known
 
 
-def supported(draft: Draft, findings: Findings) -> Checked:
+def check_against_findings(draft: Draft, findings: Findings) -> CheckedDraft:
     """Check every sentence by code and remove what its quotes do not carry."""
-    return checked(draft, findings.facts)
+    return check_draft(draft, findings.facts)
 
 
-def _time(run: Session) -> bool:
+def _has_time(run: Session) -> bool:
     return run.budget.until_deadline > REVIEW_SECONDS

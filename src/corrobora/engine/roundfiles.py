@@ -11,11 +11,11 @@ from corrobora.domain.events import EventType
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Stage
 from corrobora.domain.thread import Round
-from corrobora.engine.methodology import threads
+from corrobora.engine.methodology import iter_threads
 from corrobora.engine.session import Session
 
 
-def finding(done: Round) -> Mapping[str, object]:
+def build_round_finding(done: Round) -> Mapping[str, object]:
     """Return one round as the seed's Finding (S3, state schema): field names are the seed's, letter by letter."""
     decision = done.decision
     results = {hit.url if hit.passage is None else f"{hit.url}#{hit.passage}": hit for hit in done.hits}
@@ -45,12 +45,12 @@ def finding(done: Round) -> Mapping[str, object]:
     }
 
 
-def research_state(rounds: Sequence[Round], *, iterative_complete: bool, complete: bool) -> Mapping[str, object]:
+def build_research_state(rounds: Sequence[Round], *, iterative_complete: bool, complete: bool) -> Mapping[str, object]:
     """Return the seed's state of a thread (S3, state schemas of phases 1 and 3): names are the seed's, to the letter.
 
     `iterative_complete` once the last round is done, `complete` once the report is written.
     """
-    found = [finding(done) for done in rounds]
+    found = [build_round_finding(done) for done in rounds]
     sources = {hit.url: hit for done in rounds for hit in done.hits}
     return {
         "currentRound": rounds[-1].number if rounds else 1,
@@ -73,31 +73,31 @@ def research_state(rounds: Sequence[Round], *, iterative_complete: bool, complet
     }
 
 
-def findings_name(path: str) -> str:
+def name_findings_file(path: str) -> str:
     """Name of the file of a thread's findings: `rounds.json`; of one leaf among several, with its place."""
-    return f"rounds{_place(path)}.json"
+    return f"rounds{_place_suffix(path)}.json"
 
 
-def state_name(path: str) -> str:
+def name_state_file(path: str) -> str:
     """Name of the file of a thread's state: `research_state.json`; of one leaf among several, with its place."""
-    return f"research_state{_place(path)}.json"
+    return f"research_state{_place_suffix(path)}.json"
 
 
-def _place(path: str) -> str:
+def _place_suffix(path: str) -> str:
     place = path.removeprefix("root").strip("/").replace("/", "-")
     return f"-{place}" if place else ""
 
 
-def synthesizing(findings: Findings, run: Session) -> None:
+def begin_synthesis(findings: Findings, run: Session) -> None:
     """Enter the writing: its badge follows that of the last round (S3: rounds 1 to 3, then 4)."""
-    run.enter(Stage.SYNTHESIZE)
-    rounds = [done for leaf in threads(findings) for done in leaf.rounds]
+    run.enter_stage(Stage.SYNTHESIZE)
+    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
     sources = {hit.url for done in rounds for hit in done.hits}
     text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
-    number = last_badge(findings)
-    run.tell(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
+    number = get_synthesis_badge(findings)
+    run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
 
 
-def last_badge(findings: Findings) -> int:
+def get_synthesis_badge(findings: Findings) -> int:
     """Return the badge of the synthesis: one more than the last round of any thread."""
-    return 1 + max((done.number for leaf in threads(findings) for done in leaf.rounds), default=0)
+    return 1 + max((done.number for leaf in iter_threads(findings) for done in leaf.rounds), default=0)

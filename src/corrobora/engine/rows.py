@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from corrobora.policies.support import numbers
-from corrobora.policies.words import stems
+from corrobora.policies.support import find_numbers
+from corrobora.policies.words import stem_text
 
 _BAR = re.compile(r"(?<!\\)\|")
 _QUOTED = re.compile(r"^(.{0,300}?)“(.{1,4000})”$", re.DOTALL)
@@ -27,48 +27,48 @@ def is_rule(line: str) -> bool:
     return is_row(line) and "-" in line and set(line.strip()) <= set("|-: ")
 
 
-def stated(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what a row states, with the marks that carry it.
 
     A cell with marks stands for itself. A cell of marks alone carries the cells that have none. Cells without a mark in
     a row without such a cell are labels: they state nothing that was cited.
     """
     cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
-    found = [(_plain(mark.sub(" ", cell)), tuple(m.group() for m in mark.finditer(cell))) for cell in cells]
+    found = [(_tidy_spaces(mark.sub(" ", cell)), tuple(m.group() for m in mark.finditer(cell))) for cell in cells]
     bare = " ".join(text for text, marks in found if text and not marks)
-    shared = tuple(each for text, marks in found if marks and not _says(text) for each in marks)
+    shared = tuple(each for text, marks in found if marks and not _has_words(text) for each in marks)
     for text, marks in found:
-        if marks and _says(text):
-            short = len(set(stems(text))) < SHORT_CELL and not numbers(text)
+        if marks and _has_words(text):
+            short = len(set(stem_text(text))) < SHORT_CELL and not find_numbers(text)
             yield (f"{bare} {text}".strip() if short else text), marks
     if shared and bare:
         yield bare, shared
 
 
-def statement(text: str, labels: Sequence[str]) -> str:
+def strip_source_label(text: str, labels: Sequence[str]) -> str:
     """Return what a cell says, without the label of its source in front of it ("Revision 3 (2017): ...").
 
     What looks like a label and holds a number that the cited sources do not have in title or version is no label.
     """
-    known = numbers(" ".join(labels))
+    known = find_numbers(" ".join(labels))
     quoted = _QUOTED.match(text)
-    if quoted is not None and numbers(quoted[1]) <= known:
-        return _whole_words(quoted[2])
+    if quoted is not None and find_numbers(quoted[1]) <= known:
+        return _drop_cut_word(quoted[2])
     head, colon, rest = text.partition(": ")
-    if colon and rest.strip() and len(head) <= _LABEL_CHARS and numbers(head) and numbers(head) <= known:
-        return _whole_words(rest)
-    return _whole_words(text)
+    if colon and rest.strip() and len(head) <= _LABEL_CHARS and find_numbers(head) and find_numbers(head) <= known:
+        return _drop_cut_word(rest)
+    return _drop_cut_word(text)
 
 
-def _whole_words(text: str) -> str:
+def _drop_cut_word(text: str) -> str:
     """Drop the word that was cut where a long quote was shortened."""
     text = text.strip()
     return text[:-1].rpartition(" ")[0] or text if text.endswith("…") else text
 
 
-def _plain(text: str) -> str:
+def _tidy_spaces(text: str) -> str:
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
 
 
-def _says(text: str) -> bool:
+def _has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)

@@ -12,21 +12,21 @@ from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
-from corrobora.engine.gathered import Gathered
-from corrobora.engine.reading import read
-from corrobora.engine.searching import search
+from corrobora.engine.gathered import RoundBuffer
+from corrobora.engine.reading import read_hits
+from corrobora.engine.searching import search_round
 from corrobora.engine.session import Session
-from corrobora.engine.views import needs
-from corrobora.policies.selection import clusters, given
+from corrobora.engine.views import scope_input
+from corrobora.policies.selection import cluster_copies, list_given_hits
 from corrobora.roles.scope import scope
 from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
 
-SCANS = 12  # candidates that are quick-scanned, best first
-SHORTLIST = 10
+MAX_SCANS = 12  # candidates that are quick-scanned, best first
+SHORTLIST_SIZE = 10
 SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
 
 
-def guided(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
+def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
     """The children of a node that are no discovery leaves; the leaves among them read what was shortlisted for them."""
     sources = tuple(dict.fromkeys(link.reference for findings in scouted for link in findings.linked))
     return tuple(
@@ -36,27 +36,27 @@ def guided(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
     )
 
 
-async def sweep(node: Node, run: Session) -> Findings:
+async def sweep_sources(node: Node, run: Session) -> Findings:
     """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
-    thread = ThreadState.open_thread(node, run.brief, _course(node, run))
+    thread = ThreadState.open_thread(node, run.brief, _build_course(node, run))
     if run.budget.finishing:
         return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
-    gathered = Gathered()
+    gathered = RoundBuffer()
     async with run.until_reserve(thread, gathered):
-        gathered.intent = await run.call(scope, needs(thread))
-        gathered.searched = await search(gathered.intent, thread, run)
-        hits = (*given(thread), *gathered.searched.hits)  # what the plan names is triaged with what was found
-        async for reading in read(_affordable(_distinct(hits), node), thread, run):
+        gathered.intent = await run.call(scope, scope_input(thread))
+        gathered.searched = await search_round(gathered.intent, thread, run)
+        hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged with what was found
+        async for reading in read_hits(_limit_scans(_dedupe_hits(hits), node), thread, run):
             gathered.readings.append(reading)
-    candidates = _candidates((*given(thread), *gathered.searched.hits), gathered.readings)
+    candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
     themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
-    shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST))
-    return _findings(node, thread, shortlist, gathered)
+    shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST_SIZE))
+    return _build_sweep_findings(node, thread, shortlist, gathered)
 
 
-def _course(node: Node, run: Session) -> Course:
+def _build_course(node: Node, run: Session) -> Course:
     """The course of a sweep: one round, within the seconds that the planner gave it."""
-    course = replace(run.profile.course, reads_per_round=SCANS, max_rounds=1, drift=False)
+    course = replace(run.profile.course, reads_per_round=MAX_SCANS, max_rounds=1, drift=False)
     seconds = [gate.budget_seconds for gate in node.gates if gate.budget_seconds is not None]
     if not seconds:
         return course
@@ -64,14 +64,14 @@ def _course(node: Node, run: Session) -> Course:
     return replace(course, phases=tuple(replace(phase, minutes=minutes) for phase in course.phases))
 
 
-def _affordable(hits: list[Hit], node: Node) -> list[Hit]:
+def _limit_scans(hits: list[Hit], node: Node) -> list[Hit]:
     """As many quick scans as the planner's tokens pay for, best first: counted beforehand, so never overspent."""
     tokens = [gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None]
-    most = min(SCANS, min(tokens) // SCAN_TOKENS) if tokens else SCANS
+    most = min(MAX_SCANS, min(tokens) // SCAN_TOKENS) if tokens else MAX_SCANS
     return hits[:most]
 
 
-def _distinct(hits: tuple[Hit, ...]) -> list[Hit]:
+def _dedupe_hits(hits: tuple[Hit, ...]) -> list[Hit]:
     """One hit for each source, best first."""
     first: dict[str, Hit] = {}
     for hit in hits:
@@ -79,13 +79,13 @@ def _distinct(hits: tuple[Hit, ...]) -> list[Hit]:
     return list(first.values())
 
 
-def _candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candidate, ...]:
+def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candidate, ...]:
     scans = {reading.hit.url: reading for reading in readings}
     found_by: dict[str, list[str]] = {}
     for hit in hits:
         found_by.setdefault(hit.source or hit.url, []).append(hit.query)
-    distinct = _distinct(hits)
-    groups = clusters(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
+    distinct = _dedupe_hits(hits)
+    groups = cluster_copies(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
     return tuple(
         Candidate(
             reference=hit.source or hit.url,
@@ -101,7 +101,7 @@ def _candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candida
     )
 
 
-def _findings(node: Node, thread: ThreadState, shortlist: Shortlist, gathered: Gathered) -> Findings:
+def _build_sweep_findings(node: Node, thread: ThreadState, shortlist: Shortlist, gathered: RoundBuffer) -> Findings:
     lines = [
         f"{rank}. {s.title} (authority {s.authority:.2f}, recency {s.recency:.2f}, coverage {s.coverage:.2f}, "
         f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"

@@ -13,138 +13,140 @@ from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Intent, ThreadState
-from corrobora.engine.codec import Meta, decode, digest, encode
-from corrobora.engine.gathered import Searched
-from corrobora.engine.parallel import together
-from corrobora.engine.scoping import must_have_scope
+from corrobora.engine.codec import CallMeta, decode, encode, hash_parts
+from corrobora.engine.gathered import SearchResults
+from corrobora.engine.parallel import run_parallel
+from corrobora.engine.scoping import require_scope
 from corrobora.engine.session import Session
-from corrobora.engine.sites import on_sites
-from corrobora.engine.views import terms
-from corrobora.policies.retry import strategy
-from corrobora.policies.rewording import fallback
-from corrobora.policies.schedule import other_providers, providers_for
+from corrobora.engine.sites import search_sites
+from corrobora.engine.views import collect_terms
+from corrobora.policies.retry import choose_strategy
+from corrobora.policies.rewording import make_fallback_query
+from corrobora.policies.schedule import choose_providers, list_other_providers
 from corrobora.ports import Entry
 
-STORED = ("library",)  # providers of stored documents: nothing is paid, and going deeper costs little
+STORED_PROVIDERS = ("library",)  # providers of stored documents: nothing is paid, and going deeper costs little
 PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
 DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provider is sent each search once
 
 
-async def search(intent: Intent, thread: ThreadState, run: Session) -> Searched:
+async def search_round(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
     """Run the queries of one round with the providers of its phase, in turn or in parallel (S2, S3).
 
     Whole sites that the thread was given are searched with the same queries.
     The same query to the same provider is sent once in a run. A failure is recorded, never taken for "nothing".
     """
-    must_have_scope(thread, run)
-    own = await on_sites(intent, thread, run)
+    require_scope(thread, run)
+    own = await search_sites(intent, thread, run)
     available = tuple(run.outside.searches)
     jobs = [
         (query, name)
         for number, query in enumerate(intent.queries)
-        for name in providers_for(thread.phase, number, available)
+        for name in choose_providers(thread.phase, number, available)
     ]
     course = thread.course
     if not course.queries_in_turn:
-        results = await together([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
+        results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
     else:
-        results: list[Searched] = []
+        results: list[SearchResults] = []
         for number, (query, name) in enumerate(jobs):
             before = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
-            key = _key(query, name, course.hits_per_query, _known(name, thread, before))
+            key = _make_search_key(query, name, course.hits_per_query, _list_excluded(name, thread, before))
             if number and course.pause_seconds and run.journal.get(key) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
             results.append(await _search_with_fallbacks(query, name, thread, run, before))
-    return joined([*results, own])
+    return join_results([*results, own])
 
 
-def joined(results: Sequence[Searched]) -> Searched:
+def join_results(results: Sequence[SearchResults]) -> SearchResults:
     """Join what several searches gave, in their order."""
-    return Searched(
+    return SearchResults(
         tuple(hit for result in results for hit in result.hits),
         tuple(failure for result in results for failure in result.failures),
         tuple(dict.fromkeys(name for result in results for name in result.providers)),
     )
 
 
-def _key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:
+def _make_search_key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:
     without = () if known is None else ("documents", *sorted(known))
-    return f"search/{name}#{digest(query.text, query.site, str(limit), *without)}"
+    return f"search/{name}#{hash_parts(query.text, query.site, str(limit), *without)}"
 
 
-def _known(name: str, thread: ThreadState, before: frozenset[SourceId]) -> frozenset[SourceId] | None:
+def _list_excluded(name: str, thread: ThreadState, before: frozenset[SourceId]) -> frozenset[SourceId] | None:
     """The documents that are no results any more; None where results are passages."""
-    return documents_of(thread) | before if thread.course.whole_documents and name in STORED else None
+    return list_found_documents(thread) | before if thread.course.whole_documents and name in STORED_PROVIDERS else None
 
 
 async def _search_with_fallbacks(
     query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId] = frozenset()
-) -> Searched:
+) -> SearchResults:
     """Search; after a failure try another provider, else another wording, as often as the course allows (S2 FR-4)."""
     results = [await _search_one(query, name, thread, run, before)]
-    others = other_providers(thread.phase, (name,), tuple(run.outside.searches))
+    others = list_other_providers(thread.phase, (name,), tuple(run.outside.searches))
     for failed in range(1, thread.course.attempts):
         if not results[-1].failures:
             break
         if failed <= len(others):
             how, asked, provider = "other_provider", query, others[failed - 1]
         else:
-            how = strategy(failed)
-            asked, provider = replace(query, text=fallback(query.text, how, terms(thread))), name
+            how = choose_strategy(failed)
+            asked, provider = replace(query, text=make_fallback_query(query.text, how, collect_terms(thread))), name
         data = {"query": asked.text, "provider": provider, "attempt_number": failed + 1, "strategy": how}
-        part = f"{_key(query, name, 0, None)}!{failed + 1}"
-        run.tell(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=part)
+        part = f"{_make_search_key(query, name, 0, None)}!{failed + 1}"
+        run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=part)
         results.append(await _search_one(asked, provider, thread, run, before))
-    return joined(results)
+    return join_results(results)
 
 
 async def _search_one(
     query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
-) -> Searched:
+) -> SearchResults:
     limit = thread.course.hits_per_query
-    known = _known(name, thread, before)
-    key = _key(query, name, limit, known)
+    known = _list_excluded(name, thread, before)
+    key = _make_search_key(query, name, limit, known)
     failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
     if failed is not None and run.journal.get(key) is None:
-        return Searched((), (failed.out,), (name,))
+        return SearchResults((), (failed.out,), (name,))
     number = thread.number + 1
     try:
-        out = await run.once(key, lambda: _ask(query, name, limit, run, known), paid=name not in STORED)
+        out = await run.call_once(
+            key, lambda: _ask_provider(query, name, limit, run, known), paid=name not in STORED_PROVIDERS
+        )
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
         reason = f"{name}: {error.message}"
         await run.journal.put(Entry(f"{key}!failed", reason))
         data = {"query": query.text, "provider": name, "failed": reason}
-        run.tell(EventType.WARNING, thread.round_path, data, number=number, part=key)
-        return Searched((), (reason,), (name,))
+        run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
+        return SearchResults((), (reason,), (name,))
     data = {"query": query.text, "provider": name, "hits": len(hits)}
-    run.tell(EventType.SEARCH, thread.round_path, data, number=number, part=key)
-    return Searched(hits, (), (name,))
+    run.emit(EventType.SEARCH, thread.round_path, data, number=number, part=key)
+    return SearchResults(hits, (), (name,))
 
 
-async def _ask(
+async def _ask_provider(
     query: Query, name: str, limit: int, run: Session, known: frozenset[SourceId] | None
-) -> tuple[str, Meta]:
-    if run.budget.meter().spent == "searches":
+) -> tuple[str, CallMeta]:
+    if run.budget.read_meter().exhausted_limit == "searches":
         raise ProviderError("search_limit", "The search limit of this run is reached.", provider=name)
-    run.budget.searched()
+    run.budget.count_search()
     short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent)
     provider = run.outside.searches[name]
     deep = limit if known is None else PASSAGES_OF_A_DOCUMENT * (limit + len(known))
     if seems_down(name, run):
         hits = await provider.search(short, limit=deep)
     else:
-        hits = await run.patiently(lambda: provider.search(short, limit=deep))
-    found = tuple(hits) if known is None else whole_documents(hits, known)
-    return encode(tuple[Hit, ...], found[:limit]), Meta(provider=name, searches=1)
+        hits = await run.call_with_retries(lambda: provider.search(short, limit=deep))
+    found = tuple(hits) if known is None else collapse_passages(hits, known)
+    return encode(tuple[Hit, ...], found[:limit]), CallMeta(provider=name, searches=1)
 
 
-def documents_of(thread: ThreadState) -> frozenset[SourceId]:
+def list_found_documents(thread: ThreadState) -> frozenset[SourceId]:
     """The stored documents that earlier rounds of a thread found."""
     return frozenset(hit.source for done in thread.rounds for hit in done.hits if hit.source is not None)
 
 
-def whole_documents(hits: Sequence[Hit], known: frozenset[SourceId]) -> tuple[Hit, ...]:
+def collapse_passages(hits: Sequence[Hit], known: frozenset[SourceId]) -> tuple[Hit, ...]:
     """One result for each stored document that is not known yet, at the place of its best passage."""
     first: dict[SourceId, Hit] = {}
     for hit in hits:

@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from corrobora.domain.brief import Standing
+from corrobora.domain.brief import SubQuestionStatus
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Grade, ReadOutcome
 from corrobora.domain.thread import StopRule, ThreadState
-from corrobora.policies.convergence import criteria_met
-from corrobora.policies.grading import RANK
-from corrobora.policies.plateau import stuck
+from corrobora.policies.convergence import meets_criteria
+from corrobora.policies.grading import GRADE_RANK
+from corrobora.policies.plateau import signal_level
 
 
-def self_checked(thread: ThreadState, rules: Sequence[tuple[str, StopRule]], *, reported: bool) -> ThreadState:
+def check_invariants(thread: ThreadState, rules: Sequence[tuple[str, StopRule]], *, reported: bool) -> ThreadState:
     """Assert S4's self-check after a round; `reported` says that its micro-report was written.
 
     Raises:
         RoleError: `self_check`, naming the points that do not hold.
     """
-    points = (("micro-report written", reported), *_points(thread, frozenset(name for name, _ in rules)))
+    points = (("micro-report written", reported), *_list_invariants(thread, frozenset(name for name, _ in rules)))
     broken = [name for name, holds in points if not holds]
     if broken:
         raise RoleError("self_check", f"The self-check of {thread.last_path} failed: {'; '.join(broken)}.")
     return thread
 
 
-def _points(thread: ThreadState, rules: frozenset[str]) -> Iterator[tuple[str, bool]]:
+def _list_invariants(thread: ThreadState, rules: frozenset[str]) -> Iterator[tuple[str, bool]]:
     last = thread.last
     yield "round history appended", last is not None and last.number == thread.number
     yield "decision recorded", last is not None and last.decision is not None
@@ -40,10 +40,10 @@ def _points(thread: ThreadState, rules: frozenset[str]) -> Iterator[tuple[str, b
     yield "sub-question statuses updated", _statuses_updated(thread)
     yield "subject registry updated", _registry_updated(thread)
     yield "drift detection applied", not thread.course.drift or _drift_applied(thread)
-    yield "at most the allowed results read", last is None or _reads(thread) <= thread.course.reads_per_round
+    yield "at most the allowed results read", last is None or _count_reads(thread) <= thread.course.reads_per_round
     yield "a search follows its scope", last is None or not last.hits or bool(last.intent.goal)
     yield "plateau detection performed", not (thread.open and thread.course.escapes) or _plateau_judged(thread)
-    yield "convergence evaluated", "converged" not in rules or not criteria_met(thread) or not thread.open
+    yield "convergence evaluated", "converged" not in rules or not meets_criteria(thread) or not thread.open
     yield "a stopped thread says why", thread.open or thread.stop is not None
 
 
@@ -55,8 +55,16 @@ def _facts_were_read(thread: ThreadState) -> bool:
 
 def _statuses_updated(thread: ThreadState) -> bool:
     """Only facts of PLAUSIBLE or better answer a sub-question, and they always do."""
-    enough = {answer for fact in thread.facts if RANK[fact.grade] >= RANK[Grade.PLAUSIBLE] for answer in fact.answers}
-    return all((question.standing is Standing.ANSWERED) == (question.id in enough) for question in thread.sub_questions)
+    enough = {
+        answer
+        for fact in thread.facts
+        if GRADE_RANK[fact.grade] >= GRADE_RANK[Grade.PLAUSIBLE]
+        for answer in fact.answers
+    }
+    return all(
+        (question.standing is SubQuestionStatus.ANSWERED) == (question.id in enough)
+        for question in thread.sub_questions
+    )
 
 
 def _registry_updated(thread: ThreadState) -> bool:
@@ -74,9 +82,9 @@ def _drift_applied(thread: ThreadState) -> bool:
 def _plateau_judged(thread: ThreadState) -> bool:
     """The level is that of the signals, as they were before the next escape was taken."""
     used = thread.escapes_used[:-1] if thread.escape is not None else thread.escapes_used
-    return thread.plateau_level == stuck(replace(thread, escapes_used=used))
+    return thread.plateau_level == signal_level(replace(thread, escapes_used=used))
 
 
-def _reads(thread: ThreadState) -> int:
+def _count_reads(thread: ThreadState) -> int:
     last = thread.last
     return 0 if last is None else sum(not reading.again for reading in last.readings)

@@ -21,16 +21,16 @@ from corrobora.domain.errors import CorroboraError, LimitReached, NeedsHuman, Pr
 from corrobora.domain.events import Event, EventType
 from corrobora.domain.evidence import Document, SourceId
 from corrobora.domain.limits import Meter, Usage
-from corrobora.domain.plan import Node, Plan, executor_depth, leaves
+from corrobora.domain.plan import Node, Plan, collect_leaves, executor_depth
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Request, RunId, Stage
-from corrobora.domain.thread import Advance, Intent, StopReason, StopRule, ThreadState
-from corrobora.engine.budget import Budget, Window
-from corrobora.engine.claims import Claims
-from corrobora.engine.codec import Meta, adapter, decode, digest, encode, meta_of
-from corrobora.engine.gathered import Gathered
-from corrobora.engine.parallel import together
-from corrobora.policies.retry import backoff
+from corrobora.domain.thread import AdvanceRule, Intent, StopReason, StopRule, ThreadState
+from corrobora.engine.budget import Budget, TimeScope
+from corrobora.engine.claims import PassageClaims
+from corrobora.engine.codec import CallMeta, decode, decode_meta, encode, get_type_adapter, hash_parts
+from corrobora.engine.gathered import RoundBuffer
+from corrobora.engine.parallel import run_parallel
+from corrobora.policies.retry import compute_backoff
 from corrobora.ports import (
     Analyst,
     Answer,
@@ -60,7 +60,7 @@ class NotReplayed(TimeoutError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class RunPorts:
     """The adapters of one run, as ports."""
 
     analysts: tuple[Analyst, ...]  # in order of preference; the last one always answers
@@ -75,7 +75,7 @@ class Outside:
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
 
 
-Perform = Callable[[], Awaitable[tuple[str, Meta]]]
+Perform = Callable[[], Awaitable[tuple[str, CallMeta]]]
 
 
 @dataclass(slots=True)
@@ -86,14 +86,14 @@ class Session:
     request: Request
     profile: Profile
     stop: tuple[tuple[str, StopRule], ...]
-    advance: Advance
-    outside: Outside
+    advance: AdvanceRule
+    outside: RunPorts
     budget: Budget
     started_at: str = ""  # ISO time of the first attempt
     retry_failures: bool = False  # a run that ended for want of a provider looks again
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
-    claims: Claims = field(default_factory=Claims)
+    claims: PassageClaims = field(default_factory=PassageClaims)
     until: Stage | None = None  # the last stage of this attempt; the run pauses after it (S1, one job a stage)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (S0)
     leaves: int = 1  # of the plan; several share what any of them reads
@@ -114,7 +114,7 @@ class Session:
         return StopReason.CANCELLED if self.budget.finishing else None
 
     @property
-    def keyless(self) -> bool:
+    def extractive_only(self) -> bool:
         """True where only the analyst that always answers plays: nothing is paid, and reading again is free."""
         return len(self.outside.analysts) == 1
 
@@ -141,23 +141,23 @@ class Session:
         """
         text = encode(role.takes, given)
         path: str = getattr(given, "path", "root")
-        key = f"{path}/{role.prompt}#{digest(self.outside.analysts[0].identity(role), text)}"
-        out = await self.once(key, lambda: self._play(role, given), paid=True)
+        key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
+        out = await self.call_once(key, lambda: self._play_role(role, given), paid=True)
         return decode(role.gives, out, key=key)
 
-    async def once(self, key: str, perform: Perform, *, paid: bool) -> str:
+    async def call_once(self, key: str, perform: Perform, *, paid: bool) -> str:
         """Return the journaled answer of `key`, or perform it once, however many wait for it, and commit it."""
         while True:
             entry = self.journal.get(key)
             if entry is not None:
-                self.budget.book(meta_of(entry).usage or Usage())
+                self.budget.book_usage(decode_meta(entry).usage or Usage())
                 return entry.out
             if _replaying.get():
                 raise NotReplayed(key)
-            self.budget.check()
+            self.budget.check_scope()
             task = self._inflight.get(key)
             if task is None:
-                task = asyncio.create_task(self._commit(key, perform, paid=paid))
+                task = asyncio.create_task(self._commit_call(key, perform, paid=paid))
                 self._inflight[key] = task
                 task.add_done_callback(lambda _: self._inflight.pop(key, None))
                 return await task
@@ -165,14 +165,14 @@ class Session:
             if not task.cancelled():  # else its owner was cut: whoever waited performs it
                 return task.result()
 
-    async def _commit(self, key: str, perform: Perform, *, paid: bool) -> str:
+    async def _commit_call(self, key: str, perform: Perform, *, paid: bool) -> str:
         if paid:
             self.journal.begin(key)
         out, meta = await perform()
         timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
-        return (await self.journal.put(Entry(key, out, encode(Meta, timed)))).out
+        return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)))).out
 
-    async def _play(self, role: Role[I, O], given: I) -> tuple[str, Meta]:
+    async def _play_role(self, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
         why = ""
         for number, analyst in enumerate(self.outside.analysts):
             last = number == len(self.outside.analysts) - 1
@@ -182,13 +182,13 @@ class Session:
                 if last:
                     raise
                 if isinstance(error, CorroboraError):
-                    self.budget.add(error.usage)  # a failed call is billed all the same
+                    self.budget.add_usage(error.usage)  # a failed call is billed all the same
                 why = error.code if isinstance(error, CorroboraError) else "too_slow"
-                self.tell(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
+                self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
                 continue
-            self.budget.add(answer.usage)
+            self.budget.add_usage(answer.usage)
             player = answer.analyst or analyst.name
-            meta = Meta(usage=answer.usage, role=role.name, analyst=player, model=answer.model, fallback=why)
+            meta = CallMeta(usage=answer.usage, role=role.name, analyst=player, model=answer.model, fallback=why)
             return encode(role.gives, answer.value), meta
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
 
@@ -196,22 +196,22 @@ class Session:
         """Ask one analyst. All but the last are bounded by patience and by the limits of tokens, money and calls."""
         if last:
             return await analyst.play(role, given)
-        spent = self.budget.meter().spent
+        spent = self.budget.read_meter().exhausted_limit
         if spent in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
         patience = self.budget.patience
         limit = asyncio.timeout(None if math.isinf(patience) else max(patience, 0.05))
         try:
             async with limit:
-                answer = await self.patiently(lambda: analyst.play(role, given))
+                answer = await self.call_with_retries(lambda: analyst.play(role, given))
         except TimeoutError:
             if limit.expired():
-                self.budget.too_slow()
+                self.budget.record_timeout()
             raise
-        self.budget.in_time()
+        self.budget.record_answer()
         return answer
 
-    async def patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
         tried = 0
         waited = 0.0
@@ -221,52 +221,54 @@ class Session:
             except ProviderError as error:
                 tried += 1
                 bound = min(self.budget.scope_left, UNLIMITED_RETRY_SECONDS - waited)
-                jitter = int(digest(str(tried), error.message)[:4], 16) / 0xFFFF
-                pause = backoff(tried, error.retry_after_seconds, bound, jitter=jitter) if error.retryable else None
+                jitter = int(hash_parts(str(tried), error.message)[:4], 16) / 0xFFFF
+                pause = (
+                    compute_backoff(tried, error.retry_after_seconds, bound, jitter=jitter) if error.retryable else None
+                )
                 if pause is None:
                     raise
                 waited += pause
                 await self.outside.clock.sleep(pause)
 
-    async def each(
+    async def run_siblings(
         self, perform: Callable[[Node, Session], Awaitable[Findings]], nodes: Sequence[Node]
     ) -> tuple[Findings, ...]:
         """Work on sibling nodes, in turn or in parallel as the profile says; results in the order of the plan."""
         if self.profile.leaves_in_turn:
             return tuple([await perform(node, self) for node in nodes])
-        return tuple(await together([self._slotted(perform, node) for node in nodes]))
+        return tuple(await run_parallel([self._run_in_slot(perform, node) for node in nodes]))
 
-    async def _slotted(self, perform: Callable[[Node, Session], Awaitable[Findings]], node: Node) -> Findings:
+    async def _run_in_slot(self, perform: Callable[[Node, Session], Awaitable[Findings]], node: Node) -> Findings:
         if not node.is_leaf:  # an inner node must not hold a slot that its own leaves need
             return await perform(node, self)
         async with self._slots:
             return await perform(node, self)
 
-    async def authorize(self, plan: Plan) -> None:
+    async def authorize_plan(self, plan: Plan) -> None:
         """Go on only with a plan that a policy or a person authorized (S0). Raises `NeedsHuman`.
 
         The answer is read from the journal or asked of the person; nothing in a question, page or model output counts.
         """
-        self.questions = _questions(plan, self.brief)
-        self.gathers_plans, self.leaves = plan.gathers_plans, len(leaves(plan.root))
+        self.questions = _collect_questions(plan, self.brief)
+        self.gathers_plans, self.leaves = plan.gathers_plans, len(collect_leaves(plan.root))
         by = self.request.authorized or ("policy" if self.profile.authorize == "auto" else "")
         if not by and self.journal.get("authorized") is None:
             await self.journal.flush()
             if not await self.outside.human.authorize(plan):
                 raise LimitReached("authorization", value=0, limit=1, scope="plan")
             by = "human"
-        await self.once("authorized", lambda: _value(by or "human"), paid=False)
-        self.tell(EventType.PLAN_AUTHORIZED, "root", {"by": by or "human"})
+        await self.call_once("authorized", lambda: _make_answer(by or "human"), paid=False)
+        self.emit(EventType.PLAN_AUTHORIZED, "root", {"by": by or "human"})
 
-    async def meter(self, path: str) -> Meter:
+    async def record_meter(self, path: str) -> Meter:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
         key = f"{path}/meter"
         entry = self.journal.get(key)
-        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.meter())))).out
+        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())))).out
         return decode(Meter, out, key=key)
 
     @asynccontextmanager
-    async def until_reserve(self, thread: ThreadState, gathered: Gathered) -> AsyncGenerator[Window]:
+    async def until_reserve(self, thread: ThreadState, gathered: RoundBuffer) -> AsyncGenerator[TimeScope]:
         """Gather one round until only the writing time is left; a round that was cut is cut again on resume."""
         key = f"{thread.round_path}/cut"
         record = self.journal.get(key)
@@ -276,21 +278,21 @@ class Session:
             async with self.budget.until_reserve(None if minutes is None else 60.0 * minutes) as window:
                 yield window
         except NotReplayed:
-            window = Window(cut=True)
+            window = TimeScope(cut=True)
         finally:
             _replaying.reset(token)
         if record is not None:
-            gathered.keep(frozenset(json.loads(record.out)))
+            gathered.keep_recorded(frozenset(json.loads(record.out)))
         elif window.cut:
             await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
         gathered.cut = window.cut or record is not None
 
-    def begin(self, brief: Brief) -> None:
+    def begin_run(self, brief: Brief) -> None:
         """Start the run: the resolved profile is its first event."""
         self.brief = brief
-        self.tell(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": profile_as_dict(self.profile)})
+        self.emit(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": profile_as_dict(self.profile)})
 
-    def enter(self, stage: Stage) -> None:
+    def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
         order = list(Stage)
         if self.until is not None and order.index(stage) > order.index(self.until):
@@ -299,36 +301,36 @@ class Session:
                 f"The run pauses after the stage {self.until}, as asked.",
                 next_step=f"Go on with: corrobora resume {self.run}",
             )
-        self.tell(EventType.STAGE, "root", {"stage": stage}, part=stage)
+        self.emit(EventType.STAGE, "root", {"stage": stage}, part=stage)
 
-    def think(self, thread: ThreadState, text: str, intent: Intent) -> None:
+    def emit_thought(self, thread: ThreadState, text: str, intent: Intent) -> None:
         """Tell what a round looks for and why, with its queries (S3, thought streaming)."""
         queries = [query.text for query in intent.queries]
         data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
-        self.tell(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
+        self.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
 
-    async def propose(self, plan: Plan) -> None:
+    async def propose_plan(self, plan: Plan) -> None:
         """Tell and keep the plan, before anybody authorizes it."""
-        whole = adapter(Plan).dump_python(plan, mode="json")
-        self.tell(EventType.PLAN_PROPOSED, "root", {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier})
-        await self.artifact_json("plan.json", whole)
+        whole = get_type_adapter(Plan).dump_python(plan, mode="json")
+        self.emit(EventType.PLAN_PROPOSED, "root", {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier})
+        await self.write_json_artifact("plan.json", whole)
         if "subagents" in self.profile.artifacts:  # the lead agent's planning response, at S1's path
-            await self.artifact_json("lead_agent_plan.json", whole)
+            await self.write_json_artifact("lead_agent_plan.json", whole)
 
-    async def between_rounds(self, thread: ThreadState) -> ThreadState:
+    async def steer_between_rounds(self, thread: ThreadState) -> ThreadState:
         """Let a person steer between two rounds, where the profile asks for it (S3, interrupt)."""
         if not self.profile.pause_between_rounds or not thread.open:
             return thread
         key = f"{thread.last_path}/steer"
         if self.journal.get(key) is None:
             await self.journal.flush()
-        hint = await self.once(key, lambda: self._hint(thread), paid=False)
+        hint = await self.call_once(key, lambda: self._ask_hint(thread), paid=False)
         return replace(thread, steer=hint)
 
-    async def _hint(self, thread: ThreadState) -> tuple[str, Meta]:
-        return await self.outside.human.between_rounds(thread.path, thread.number), Meta()
+    async def _ask_hint(self, thread: ThreadState) -> tuple[str, CallMeta]:
+        return await self.outside.human.between_rounds(thread.path, thread.number), CallMeta()
 
-    async def snapshots(self, sources: Sequence[SourceId]) -> dict[str, str]:
+    async def list_snapshots(self, sources: Sequence[SourceId]) -> dict[str, str]:
         """Return the content hashes of stored sources."""
         found: dict[str, str] = {}
         for source in dict.fromkeys(sources):
@@ -336,15 +338,15 @@ class Session:
             found[source] = stored.snapshot
         return found
 
-    async def artifacts(self, texts: Mapping[str, str]) -> None:
+    async def write_artifacts(self, texts: Mapping[str, str]) -> None:
         """Write files of the run, together, by their names."""
         await self.outside.write(texts)
 
-    async def artifact_json(self, name: str, value: object) -> None:
+    async def write_json_artifact(self, name: str, value: object) -> None:
         """Write one JSON file of the run."""
-        await self.artifacts({name: json_text(value)})
+        await self.write_artifacts({name: format_json(value)})
 
-    def tell(
+    def emit(
         self,
         kind: EventType,
         path: str,
@@ -355,16 +357,16 @@ class Session:
     ) -> None:
         """Append an event; told once per run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
-        self.journal.tell(Event(kind, key, path, number, data))
+        self.journal.emit(Event(kind, key, path, number, data))
 
 
-def json_text(value: object) -> str:
+def format_json(value: object) -> str:
     """Return `value` as the text of a JSON file."""
     return to_json(value, indent=2, fallback=str).decode() + "\n"
 
 
 @contextmanager
-def level_below(node: Node, run: Session) -> Generator[None]:
+def enter_level(node: Node, run: Session) -> Generator[None]:
     """Work on the children of an executor: what is spawned inside is one level deeper."""
     token = _level.set(_level.get() + (0 if run.gathers_plans and node.path == "root" else 1))
     try:
@@ -373,24 +375,24 @@ def level_below(node: Node, run: Session) -> Generator[None]:
         _level.reset(token)
 
 
-def too_deep(node: Node, run: Session) -> bool:
+def is_too_deep(node: Node, run: Session) -> bool:
     """True for an executor that would be spawned below the deepest level (S0, definition of feasible)."""
     return not node.is_leaf and _level.get() >= run.profile.max_depth
 
 
-def _questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:
+def _collect_questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:
     """All sub-questions of a plan, each once: a passage is read for all of them."""
     found: dict[str, SubQuestion] = {}
-    for question in (*brief.sub_questions, *(q for leaf in leaves(plan.root) for q in leaf.sub_questions)):
+    for question in (*brief.sub_questions, *(q for leaf in collect_leaves(plan.root) for q in leaf.sub_questions)):
         found.setdefault(question.id, question)
     return tuple(found.values())
 
 
-async def _value(text: str) -> tuple[str, Meta]:
-    return text, Meta()
+async def _make_answer(text: str) -> tuple[str, CallMeta]:
+    return text, CallMeta()
 
 
-def carried_seconds(journal: Journal) -> float:
+def sum_earlier_seconds(journal: Journal) -> float:
     """Working time of earlier attempts, as the journal last saw it."""
     entries = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
-    return max((meta_of(entry).elapsed for entry in entries if entry is not None), default=0.0)
+    return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)

@@ -12,17 +12,17 @@ from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.thread import Intent, ThreadState
-from corrobora.engine.codec import Meta, decode, digest, encode
-from corrobora.engine.gathered import Searched
+from corrobora.engine.codec import CallMeta, decode, encode, hash_parts
+from corrobora.engine.gathered import SearchResults
 from corrobora.engine.session import Session
-from corrobora.policies.selection import GIVEN, SITE, sites
+from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
 from corrobora.ports import Crawler, Entry
 
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
-_DEEP = 200  # passages of the library looked through for those of the sites
+_SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
 
 
-async def on_sites(intent: Intent, thread: ThreadState, run: Session) -> Searched:
+async def search_sites(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
     """Search the sites that a thread was given with the queries of one round (S0, scout: search and crawl).
 
     A site is crawled once in a run, by the first thread that has it. Where no passage of it matches, its pages are
@@ -30,65 +30,67 @@ async def on_sites(intent: Intent, thread: ThreadState, run: Session) -> Searche
     """
     pages: list[Hit] = []
     failures: list[str] = []
-    for url in sites(thread):
-        found = await _crawled(url, thread, run)
+    for url in list_given_sites(thread):
+        found = await _crawl_site(url, thread, run)
         pages += [replace(hit, query=thread.objective) for hit in found.hits]
         failures += found.failures
     if not pages and not failures:
-        return Searched(())
+        return SearchResults(())
     stored = tuple(hit for hit in pages if hit.source is not None)
-    hits = [hit for query in intent.queries for hit in await _within(stored, query, thread, run)] if stored else []
+    hits = (
+        [hit for query in intent.queries for hit in await _search_pages(stored, query, thread, run)] if stored else []
+    )
     unstored = [hit for hit in pages if hit.source is None]
     most = thread.course.hits_per_query
-    return Searched((*unstored, *(hits or stored[:most])), tuple(failures), ("site",))
+    return SearchResults((*unstored, *(hits or stored[:most])), tuple(failures), ("site",))
 
 
-async def _crawled(url: str, thread: ThreadState, run: Session) -> Searched:
+async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResults:
     """The pages of a site, each a stored source; or its first page as a result to be read, and why."""
-    first = Hit(url, url, provider=GIVEN)
+    first = Hit(url, url, provider=GIVEN_PROVIDER)
     crawler = next((reader for reader in run.outside.readers if isinstance(reader, Crawler)), None)
-    key = f"crawl#{digest(url, str(SITE_PAGES))}"
+    key = f"crawl#{hash_parts(url, str(SITE_PAGES))}"
     if crawler is None:
-        return Searched((first,), _told(key, url, "no reader can crawl", thread, run))
+        return SearchResults((first,), _emit_crawl_failure(key, url, "no reader can crawl", thread, run))
     failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
     if failed is not None and run.journal.get(key) is None:
-        return Searched((first,), _told(key, url, failed.out, thread, run))
+        return SearchResults((first,), _emit_crawl_failure(key, url, failed.out, thread, run))
     try:
-        out = await run.once(key, lambda: _crawl(crawler, url, run), paid=True)
+        out = await run.call_once(key, lambda: _call_crawler(crawler, url, run), paid=True)
     except (ProviderError, ReadError) as error:
         await run.journal.put(Entry(f"{key}!failed", error.message))
-        return Searched((first,), _told(key, url, error.message, thread, run))
+        return SearchResults((first,), _emit_crawl_failure(key, url, error.message, thread, run))
     hits = decode(tuple[Hit, ...], out, key=key)
     data = {"query": f"{url}*", "provider": "site", "hits": len(hits)}
-    run.tell(EventType.SEARCH, thread.round_path, data, number=thread.number + 1, part=key)
-    return Searched(hits)
+    run.emit(EventType.SEARCH, thread.round_path, data, number=thread.number + 1, part=key)
+    return SearchResults(hits)
 
 
-async def _crawl(crawler: Crawler, url: str, run: Session) -> tuple[str, Meta]:
-    if run.budget.meter().spent == "searches":
+async def _call_crawler(crawler: Crawler, url: str, run: Session) -> tuple[str, CallMeta]:
+    if run.budget.read_meter().exhausted_limit == "searches":
         raise ProviderError("search_limit", "The search limit of this run is reached.", provider="site")
-    run.budget.searched()
-    hits = await run.patiently(lambda: crawler.crawl(url, limit=SITE_PAGES))
-    return encode(tuple[Hit, ...], tuple(hits)[:SITE_PAGES]), Meta(provider="site", searches=1)
+    run.budget.count_search()
+    hits = await run.call_with_retries(lambda: crawler.crawl(url, limit=SITE_PAGES))
+    return encode(tuple[Hit, ...], tuple(hits)[:SITE_PAGES]), CallMeta(provider="site", searches=1)
 
 
-async def _within(pages: Sequence[Hit], query: Query, thread: ThreadState, run: Session) -> tuple[Hit, ...]:
+async def _search_pages(pages: Sequence[Hit], query: Query, thread: ThreadState, run: Session) -> tuple[Hit, ...]:
     """The passages of some stored pages that a query finds."""
     own = {hit.source for hit in pages}
     most = thread.course.hits_per_query
-    key = f"search/site#{digest(query.text, str(most), *sorted(str(each) for each in own))}"
+    key = f"search/site#{hash_parts(query.text, str(most), *sorted(str(each) for each in own))}"
 
-    async def look() -> tuple[str, Meta]:
-        hits = await run.library.hybrid_search(query.text, limit=_DEEP)
+    async def search_library() -> tuple[str, CallMeta]:
+        hits = await run.library.hybrid_search(query.text, limit=_SEARCH_DEPTH)
         kept = [replace(hit, provider="site", query=query.text) for hit in hits if hit.source in own]
-        return encode(tuple[Hit, ...], tuple(kept)[:most]), Meta(provider="site")
+        return encode(tuple[Hit, ...], tuple(kept)[:most]), CallMeta(provider="site")
 
-    return decode(tuple[Hit, ...], await run.once(key, look, paid=False), key=key)
+    return decode(tuple[Hit, ...], await run.call_once(key, search_library, paid=False), key=key)
 
 
-def _told(key: str, url: str, why: str, thread: ThreadState, run: Session) -> tuple[str, ...]:
+def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: Session) -> tuple[str, ...]:
     """Tell once that a site was not crawled; it is a failure of the round that asked for it first."""
-    reason = f"site: {url}{SITE[1:]} was not crawled, its first page is read alone: {why}"
+    reason = f"site: {url}{SITE_SUFFIX[1:]} was not crawled, its first page is read alone: {why}"
     data = {"query": f"{url}*", "provider": "site", "failed": reason}
-    run.tell(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}!failed")
+    run.emit(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}!failed")
     return (reason,) if thread.number == 0 else ()

@@ -14,60 +14,60 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Round
-from corrobora.engine.artifacts import slug
-from corrobora.engine.codec import Meta, adapter, decode, encode
+from corrobora.engine.artifacts import make_slug
+from corrobora.engine.codec import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.session import Session
 
-WANTED = "subagents"  # the profile's word for these files
+SUBAGENT_FILES = "subagents"  # the profile's word for these files
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class StoredResult:
     """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
 
     findings: Findings
 
 
-async def filed(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
+async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
     """Await a leaf's work, bill it (time, tokens, money) and write its result (S1, requirement 10)."""
     began = run.budget.elapsed
-    with run.budget.booked() as ledger:
+    with run.budget.track_usage() as ledger:
         found = await work
     key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
-    seconds = float(await run.once(key, lambda: _measured(run.budget.elapsed - began), paid=False))
-    return await kept(node, replace(found, usage=ledger.usage, seconds=seconds), run)
+    seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
+    return await write_leaf_result(node, replace(found, usage=ledger.usage, seconds=seconds), run)
 
 
-async def kept(node: Node, found: Findings, run: Session) -> Findings:
+async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findings:
     """Write the result of a leaf, also of one that failed: its task is in it."""
-    if WANTED in run.profile.artifacts:
-        await run.artifact_json(name_of(found), result(node, found))
+    if SUBAGENT_FILES in run.profile.artifacts:
+        await run.write_json_artifact(name_result_file(found), build_leaf_result(node, found))
     return found
 
 
-async def reopened(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
+async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
     """Read the results of leaves back from their files (S1, "sub-agent output to filesystem")."""
-    if WANTED not in run.profile.artifacts or run.outside.read is None:
+    if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
         return tuple(parts)
-    return tuple([await _reopened(part, run) for part in parts])
+    return tuple([await _reload_result(part, run) for part in parts])
 
 
-async def _reopened(part: Findings, run: Session) -> Findings:
+async def _reload_result(part: Findings, run: Session) -> Findings:
     read = run.outside.read
-    text = await read(name_of(part)) if read is not None and not part.children else None
+    text = await read(name_result_file(part)) if read is not None and not part.children else None
     if text is None:
         return part
-    return decode(Filed, text, key=name_of(part)).findings
+    return decode(StoredResult, text, key=name_result_file(part)).findings
 
 
-def name_of(found: Findings) -> str:
+def name_result_file(found: Findings) -> str:
     """Name of a leaf's file: `subagents/ANGLE.json`; without an angle, or in a later iteration, its place is added."""
     if found.angle and "~" not in found.path:
-        return f"subagents/{slug(found.angle)}.json"
-    return f"subagents/{slug(found.angle or found.title)}-{found.path.replace('/', '-').replace('~', '.')}.json"
+        return f"subagents/{make_slug(found.angle)}.json"
+    return f"subagents/{make_slug(found.angle or found.title)}-{found.path.replace('/', '-').replace('~', '.')}.json"
 
 
-def result(node: Node, found: Findings) -> dict[str, object]:
+def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
     """Build the `SubAgentResult`: angle, task, chunks, summary, citations, trajectory, bill (S1 3d, 10)."""
     return {
         "angle": found.angle,
@@ -82,22 +82,22 @@ def result(node: Node, found: Findings) -> dict[str, object]:
         "failed": found.failed,
         "summary": found.summary,
         "citations": list(dict.fromkeys(fact.marker for fact in found.facts)),
-        "chunks": [chunk for r in found.rounds for chunk in _chunks(r.hits)],
-        "search_trajectory": [_round(r) for r in found.rounds],
+        "chunks": [chunk for r in found.rounds for chunk in _name_chunks(r.hits)],
+        "search_trajectory": [_describe_round(r) for r in found.rounds],
         "stop": found.stop,
-        **_bill(found),
-        "findings": adapter(Findings).dump_python(found, mode="json"),
+        **_build_bill(found),
+        "findings": get_type_adapter(Findings).dump_python(found, mode="json"),
     }
 
 
-def _round(done: Round) -> dict[str, object]:
+def _describe_round(done: Round) -> dict[str, object]:
     decision = done.decision
     proposal = decision.proposal if decision else None
     return {
         "round": done.number,
         "phase": done.phase,
         "queries": [query.text for query in done.intent.queries],
-        "chunks_retrieved": _chunks(done.hits),
+        "chunks_retrieved": _name_chunks(done.hits),
         "chunks_read": [p for r in done.readings if r.outcome is ReadOutcome.READ for p in r.passages],
         "evaluation": {
             "reasoning": (proposal.reasoning or proposal.summary) if proposal else "",
@@ -110,16 +110,16 @@ def _round(done: Round) -> dict[str, object]:
     }
 
 
-def _chunks(hits: Sequence[Hit]) -> list[str]:
+def _name_chunks(hits: Sequence[Hit]) -> list[str]:
     return [f"{hit.source}:{hit.passage}" if hit.source and hit.passage else hit.url for hit in hits]
 
 
-def _bill(found: Findings) -> dict[str, object]:
+def _build_bill(found: Findings) -> dict[str, object]:
     read = {p for r in found.rounds for each in r.readings if each.outcome is ReadOutcome.READ for p in each.passages}
     return {
         "seconds": round(found.seconds, 3),
         "tokens": found.usage.input_tokens + found.usage.output_tokens,
-        "chunk_count": len({chunk for r in found.rounds for chunk in _chunks(r.hits)}),
+        "chunk_count": len({chunk for r in found.rounds for chunk in _name_chunks(r.hits)}),
         "chunks_read_count": len(read),
         "search_rounds": len(found.rounds),
         "dollars": found.usage.dollars if found.usage.priced else None,
@@ -127,11 +127,17 @@ def _bill(found: Findings) -> dict[str, object]:
     }
 
 
-def cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:
+def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:
     """Build `cost_estimate.json`: time, tokens, chunks, trajectory and cost of each sub-agent (S1, requirement 10)."""
     agents = [
-        {"angle": leaf.angle, "title": leaf.title, "failed": leaf.failed, **_bill(leaf), "file": name_of(leaf)}
-        | {"search_trajectory": [_round(r) for r in leaf.rounds]}
+        {
+            "angle": leaf.angle,
+            "title": leaf.title,
+            "failed": leaf.failed,
+            **_build_bill(leaf),
+            "file": name_result_file(leaf),
+        }
+        | {"search_trajectory": [_describe_round(r) for r in leaf.rounds]}
         for leaf in leaves
     ]
     rounds = [len(leaf.rounds) for leaf in leaves if not leaf.failed]
@@ -142,5 +148,5 @@ def cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> d
     }
 
 
-async def _measured(seconds: float) -> tuple[str, Meta]:
-    return encode(float, round(seconds, 3)), Meta()
+async def _encode_seconds(seconds: float) -> tuple[str, CallMeta]:
+    return encode(float, round(seconds, 3)), CallMeta()

@@ -8,50 +8,50 @@ from __future__ import annotations
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Intent, Round, StopReason, ThreadState
-from corrobora.engine.gathered import Gathered
-from corrobora.engine.knowledge import recalled, shared
-from corrobora.engine.microreport import tell_round
-from corrobora.engine.reading import read, second_look
-from corrobora.engine.scoping import attempts_of, scoped
-from corrobora.engine.searching import search
+from corrobora.engine.gathered import RoundBuffer
+from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
+from corrobora.engine.microreport import report_round
+from corrobora.engine.reading import read_hits, reread_sources
+from corrobora.engine.scoping import list_attempts, scope_round
+from corrobora.engine.searching import search_round
 from corrobora.engine.session import Session
-from corrobora.engine.views import findings, learned, summing
-from corrobora.policies.coverage import heed, reconsidered, standings
-from corrobora.policies.selection import relevant
-from corrobora.policies.stop import first
+from corrobora.engine.views import build_thread_findings, reflect_input, summary_input
+from corrobora.policies.coverage import accept_nearest_facts, assess_thread, merge_proposed_contradictions
+from corrobora.policies.selection import select_hits
+from corrobora.policies.stop import find_first_stop
 from corrobora.roles.reflect import reflect
 from corrobora.roles.synthesize import summarize
 
 
 async def pursue(thread: ThreadState, run: Session) -> Findings:
     """Advance one thread round by round until a rule says stop (S1 3b, S2, S3, S4 phases 1 to 6)."""
-    thread = await recalled(thread, run)
+    thread = await recall_knowledge(thread, run)
     while thread.open and not run.budget.finishing:
-        gathered = Gathered()
-        run.tell(EventType.ROUND_STARTED, thread.round_path, {"phase": thread.phase.name}, number=thread.number + 1)
+        gathered = RoundBuffer()
+        run.emit(EventType.ROUND_STARTED, thread.round_path, {"phase": thread.phase.name}, number=thread.number + 1)
         async with run.until_reserve(thread, gathered):  # no round may eat the writing time
-            gathered.intent = await scoped(thread, run)  # what do we not yet know?
-            gathered.searched = await search(gathered.intent, thread, run)
-            async for reading in read(relevant(gathered.searched.hits, thread), thread, run):
+            gathered.intent = await scope_round(thread, run)  # what do we not yet know?
+            gathered.searched = await search_round(gathered.intent, thread, run)
+            async for reading in read_hits(select_hits(gathered.searched.hits, thread), thread, run):
                 gathered.readings.append(reading)
-            gathered.readings += await second_look(thread, run)
-        thread = absorbed(thread, gathered)
-        proposal = await run.call(reflect, learned(thread))  # the model proposes gaps ...
-        meter = await run.meter(thread.last_path)
-        thread = heed(thread.propose(proposal, meter), proposal)
-        thread = thread.decide(*first(run.rules, thread, meter))  # ... code decides
-        thread = thread.turn(run.advance(thread))  # next phase, or an escape
-        await tell_round(thread, run)  # one round, one report, checked
-        thread = await run.between_rounds(thread)
-    if run.keyless:
-        thread = reconsidered(thread)
-    thread = thread.ended(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
-    await shared(thread, run)
-    draft = await run.call(summarize, summing(thread)) if thread.facts else Draft(thread.title, "")
-    return findings(thread, draft, seconds=run.budget.elapsed)
+            gathered.readings += await reread_sources(thread, run)
+        thread = absorb_round(thread, gathered)
+        proposal = await run.call(reflect, reflect_input(thread))  # the model proposes gaps ...
+        meter = await run.record_meter(thread.last_path)
+        thread = merge_proposed_contradictions(thread.record_proposal(proposal, meter), proposal)
+        thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
+        thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape
+        await report_round(thread, run)  # one round, one report, checked
+        thread = await run.steer_between_rounds(thread)
+    if run.extractive_only:
+        thread = accept_nearest_facts(thread)
+    thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
+    await share_thread_facts(thread, run)
+    draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
+    return build_thread_findings(thread, draft, seconds=run.budget.elapsed)
 
 
-def absorbed(thread: ThreadState, gathered: Gathered) -> ThreadState:
+def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:
     """Fold what was gathered into the thread. Readings are put in the order of the hits, not of their arrival."""
     hits = gathered.searched.hits
     order = {(hit.url, hit.passage): number for number, hit in reversed(list(enumerate(hits)))}
@@ -66,7 +66,7 @@ def absorbed(thread: ThreadState, gathered: Gathered) -> ThreadState:
         escape=thread.escape,
         cut=gathered.cut,
         failures=gathered.searched.failures,
-        attempts=attempts_of(intent, thread),
+        attempts=list_attempts(intent, thread),
         providers=gathered.searched.providers,
     )
-    return thread.absorb(done, standings(thread, done))
+    return thread.add_round(done, assess_thread(thread, done))

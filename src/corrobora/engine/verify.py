@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, SentenceCheck, Support
-from corrobora.engine.rows import is_row, stated, statement
-from corrobora.policies.sentences import sentences
-from corrobora.policies.support import support
+from corrobora.engine.rows import is_row, iter_row_statements, strip_source_label
+from corrobora.policies.sentences import split_sentences
+from corrobora.policies.support import check_support
 
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")
 _ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
@@ -31,11 +31,11 @@ _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
-_KEPT = (Support.SUPPORTED, Support.PARTLY, Support.UNCITED)
+_KEPT_STATUSES = (Support.SUPPORTED, Support.PARTLY, Support.UNCITED)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedDraft:
     """A draft after the checks, and what they removed."""
 
     draft: Draft
@@ -46,7 +46,7 @@ class Checked:
     removed_secrets: int = 0
 
 
-def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
+def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
     """Keep only what the evidence carries (DESIGN 10.2, 10.3).
 
     Markers that resolve to nothing go; URLs and links that a writer typed go; a cited sentence that its quotes do not
@@ -57,25 +57,25 @@ def checked(draft: Draft, facts: Sequence[Fact]) -> Checked:
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
     plain, secrets = _SECRET.subn("[removed]", draft.body)  # safety M34
-    body, urls = _without_urls(normalized(plain))
+    body, urls = _strip_urls(normalize_markers(plain))
     lines: list[str] = []
     checks: list[SentenceCheck] = []
     markers = gone = 0
     times: Counter[str] = Counter()
     for line in body.split("\n"):
-        if _repeated(line.strip(), times):
+        if _is_repeated(line.strip(), times):
             gone += 1
             continue
-        kept, found, lost, dropped = _line(line, by_marker)
+        kept, found, lost, dropped = _check_line(line, by_marker)
         checks += found
         markers += lost
         gone += dropped
         if kept.strip() or not line.strip():
             lines.append(kept)
-    return Checked(Draft(draft.title, _tidy(lines)), tuple(checks), markers, gone, urls, secrets)
+    return CheckedDraft(Draft(draft.title, _drop_empty_sections(lines)), tuple(checks), markers, gone, urls, secrets)
 
 
-def _repeated(line: str, times: Counter[str]) -> bool:
+def _is_repeated(line: str, times: Counter[str]) -> bool:
     """Count a line and say whether it was written too often (safety M30); headings and tables may come again."""
     if line.startswith(("#", "|", "```")) or not any(letter.isalpha() for letter in line):
         return False
@@ -83,79 +83,81 @@ def _repeated(line: str, times: Counter[str]) -> bool:
     return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
 
 
-def normalized(text: str) -> str:
+def normalize_markers(text: str) -> str:
     """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (safety M25)."""
 
-    def whole(match: re.Match[str]) -> str:
+    def rewrite_marker(match: re.Match[str]) -> str:
         source, found = "", ""
         for part in _PART.finditer(match.group(1).upper()):
             source = part.group(1) or source  # [S1:C2, C3] means two passages of one source
             found += f"[{source}:{part.group(2)}]"
         return found
 
-    return _LOOSE.sub(whole, text)
+    return _LOOSE.sub(rewrite_marker, text)
 
 
-def _without_urls(text: str) -> tuple[str, int]:
+def _strip_urls(text: str) -> tuple[str, int]:
     plain, links = _LINK.subn(r"\1", text)
     plain, urls = _URL.subn("", plain)
     return plain, links + urls
 
 
-def _line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
+def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
     """Check one line; return what is kept of it, its checks, and how many markers and sentences went."""
     stripped = line.strip()
     if not stripped or stripped.startswith(("#", "---", "```")) or set(stripped) <= set("|-: "):
         return line, [], 0, 0
     if is_row(line):
-        return _row(line, facts)
+        return _check_row(line, facts)
     kept: list[str] = []
     checks: list[SentenceCheck] = []
     lost = gone = 0
     item = _ITEM.match(line)
     lead = item.group() if item else ""
-    for text, cited in cited_sentences(line[len(lead) :]):
+    for text, cited in iter_cited_sentences(line[len(lead) :]):
         known = [marker for marker in cited if marker in facts][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
         quotes = [fact.quote for marker in known for fact in facts[marker]]
         ids = tuple(fact.id for marker in known for fact in facts[marker])
-        result = support(text, quotes)
+        result = check_support(text, quotes)
         status = Support.UNSUPPORTED if cited and not known else result.support
         checks.append(SentenceCheck(text, ids, status, round(result.overlap, 3), result.reasons))
-        if status in _KEPT:
+        if status in _KEPT_STATUSES:
             kept.append(f"{text} {''.join(known)}" if known else text)
         else:
             gone += 1
     return lead + " ".join(kept) if kept else "", checks, lost, gone
 
 
-def _row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
+def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
     """Check a row cell by cell, each against its own citations; the row goes if one of its cells does not hold."""
     unknown = [match.group() for match in MARKER.finditer(line) if match.group() not in facts]
     checks: list[SentenceCheck] = []
-    for text, cited in stated(line, MARKER):
+    for text, cited in iter_row_statements(line, MARKER):
         held = [fact for marker in cited for fact in facts.get(marker, ())]
-        said = statement(text, [label for fact in held for label in (fact.title, fact.version, fact.published)])
-        result = support(said, [fact.quote for fact in held])
+        said = strip_source_label(
+            text, [label for fact in held for label in (fact.title, fact.version, fact.published)]
+        )
+        result = check_support(said, [fact.quote for fact in held])
         status = result.support if held else Support.UNSUPPORTED
         checks.append(
             SentenceCheck(text, tuple(fact.id for fact in held), status, round(result.overlap, 3), result.reasons)
         )
     for marker in unknown:
         line = line.replace(marker, "")
-    holds = all(check.support in _KEPT for check in checks)
+    holds = all(check.support in _KEPT_STATUSES for check in checks)
     return (line if holds else ""), checks, len(unknown), int(not holds)
 
 
-def cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
+def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences of a line with the markers that follow or stand in each."""
     pending: tuple[str, list[str]] | None = None
-    for span in sentences(line):
+    for span in split_sentences(line):
         piece = line[span.start : span.end]
         cited = [match.group() for match in MARKER.finditer(piece)]
         text = " ".join(MARKER.sub(" ", piece).split())
         text = re.sub(r"\s+([.,;:!?])", r"\1", text)
-        leading = _leading_markers(piece)
+        leading = _find_leading_markers(piece)
         if pending is not None and leading:
             pending[1].extend(leading)
             cited = cited[len(leading) :]
@@ -170,7 +172,7 @@ def cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
         yield pending
 
 
-def _leading_markers(piece: str) -> list[str]:
+def _find_leading_markers(piece: str) -> list[str]:
     """Markers at the start of a piece belong to the sentence before it: "It grew. [S1:C2] Then it fell."."""
     found: list[str] = []
     rest = piece.lstrip()
@@ -180,13 +182,13 @@ def _leading_markers(piece: str) -> list[str]:
     return found
 
 
-def _tidy(lines: Sequence[str]) -> str:
+def _drop_empty_sections(lines: Sequence[str]) -> str:
     """Drop headings whose sections became empty, also one below another, and runs of blank lines; the title stays."""
     kept: list[str] = []
     below = ""  # the next line that is kept and not blank
-    for line in reversed(_without_empty_tables(lines)):
-        level = _level(line)
-        if level > 1 and (not below or 0 < _level(below) <= level):
+    for line in reversed(_drop_empty_tables(lines)):
+        level = _heading_level(line)
+        if level > 1 and (not below or 0 < _heading_level(below) <= level):
             continue
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)
@@ -194,7 +196,7 @@ def _tidy(lines: Sequence[str]) -> str:
     return "\n".join(reversed(kept)).strip()
 
 
-def _without_empty_tables(lines: Sequence[str]) -> list[str]:
+def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
     """Drop the heads of tables that have no row left."""
     kept: list[str] = []
     for number, line in enumerate(lines):
@@ -207,5 +209,5 @@ def _without_empty_tables(lines: Sequence[str]) -> list[str]:
     return kept
 
 
-def _level(line: str) -> int:
+def _heading_level(line: str) -> int:
     return len(line) - len(line.lstrip("#"))

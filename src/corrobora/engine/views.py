@@ -9,71 +9,73 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.domain.brief import Coverage, Standing, SubQuestion
+from corrobora.domain.brief import Coverage, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, Fact, Grade, ReadOutcome
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Draft, Findings
-from corrobora.domain.thread import Escape, Gap, Needs, ThreadState
-from corrobora.policies.coverage import forced_subject
-from corrobora.policies.disambiguation import standing_terms
-from corrobora.policies.phrases import leads
-from corrobora.policies.plateau import saturation
+from corrobora.domain.thread import Escape, Gap, ScopeInput, ThreadState
+from corrobora.policies.coverage import choose_forced_subject
+from corrobora.policies.disambiguation import select_remaining_terms
+from corrobora.policies.phrases import is_lead
+from corrobora.policies.plateau import measure_saturation
 from corrobora.profiles import Profile
 from corrobora.roles.reflect import Learned
 from corrobora.roles.synthesize import Material, Part
 
-FACTS_SHOWN = 60  # to a role at once; the best ones first
-WRITTEN_FACTS = 120  # to a writer of the whole report
+MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
+MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 
 
-def terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
+def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
     """Vocabulary of the sources, in the order in which it was learned."""
     proposed = (t for r in thread.rounds if r.decision for t in r.decision.proposal.terms)
     read = (t for r in thread.rounds for reading in r.readings for t in reading.terms)
     return tuple(dict.fromkeys((*proposed, *read)))[:limit]
 
 
-def needs(thread: ThreadState) -> Needs:
+def scope_input(thread: ThreadState) -> ScopeInput:
     """What the thread does not yet know (S4, SCOPE)."""
-    forced = forced_subject(thread) if thread.course.coverage else None
+    forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
     decision = last.decision if last is not None else None
-    given_up = {question.id for question in thread.sub_questions if question.standing is Standing.EXHAUSTED}
-    return Needs(
+    given_up = {question.id for question in thread.sub_questions if question.standing is SubQuestionStatus.EXHAUSTED}
+    return ScopeInput(
         path=thread.round_path,
         question=thread.brief.question,
         objective=thread.objective,
         round=thread.number + 1,
         phase=thread.phase,
         open_questions=tuple(
-            q for q in thread.sub_questions if q.standing not in (Standing.ANSWERED, Standing.EXHAUSTED)
+            q
+            for q in thread.sub_questions
+            if q.standing not in (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
         ),
         uncovered=tuple(s for s in thread.subjects if s.rounds == 0 or s.coverage is Coverage.UNCOVERED),
         gaps=tuple(gap for gap in thread.gaps if gap.target not in given_up),
-        saturation=saturation(thread),
+        saturation=measure_saturation(thread),
         escape=thread.escape,
         past_queries=thread.past_queries,
-        terms=terms(thread),
-        disambiguation=standing_terms(thread),
+        terms=collect_terms(thread),
+        disambiguation=select_remaining_terms(thread),
         focus_since=thread.brief.focus.since,
         focus_until=thread.brief.focus.until,
         forced_subject=forced.name if forced else "",
         suggested=thread.suggested,
         known=tuple(q.finding for q in thread.sub_questions if q.finding),
-        next_topic=thread.steer or _angle(thread) or (decision.proposal.next_topic if decision else ""),
+        next_topic=thread.steer or _fractal_question(thread) or (decision.proposal.next_topic if decision else ""),
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
     )
 
 
-def _angle(thread: ThreadState) -> str:
+def _fractal_question(thread: ThreadState) -> str:
     """The seed of the sixth escape: a question about the question (S4, fractal exploration)."""
     if thread.escape is not Escape.FRACTAL:
         return ""
     return f"What hidden assumptions underlie the research question '{thread.brief.question}'?"
 
 
-def best(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
+def select_best_facts(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
     """The best facts: answering ones, better grades, higher confidence; ties by id, so that order is stable.
 
     Where not all are shown, each sub-question and each source has its best ones among them: no long document and no
@@ -92,7 +94,7 @@ def best(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
     return tuple(fact for fact in ranked if fact.id in kept)
 
 
-def learned(thread: ThreadState) -> Learned:
+def reflect_input(thread: ThreadState) -> Learned:
     """What the thread has learned so far: the input of `reflect`."""
     last = thread.last
     return Learned(
@@ -102,18 +104,18 @@ def learned(thread: ThreadState) -> Learned:
         round=thread.number,
         sub_questions=thread.sub_questions,
         subjects=thread.subjects,
-        facts=best(thread.facts, FACTS_SHOWN),
+        facts=select_best_facts(thread.facts, MAX_FACTS_SHOWN),
         contradictions=thread.contradictions,
         past_queries=thread.past_queries,
-        terms=terms(thread),
+        terms=collect_terms(thread),
         new_facts=last.new_facts if last else 0,
         output_format=thread.output_format,
     )
 
 
-def summing(thread: ThreadState) -> Material:
+def summary_input(thread: ThreadState) -> Material:
     """What the writer of a thread's summary is given."""
-    part = Part(thread.path, thread.title, "", best(thread.facts, FACTS_SHOWN), angle=thread.angle)
+    part = Part(thread.path, thread.title, "", select_best_facts(thread.facts, MAX_FACTS_SHOWN), angle=thread.angle)
     return Material(
         path=thread.path,
         purpose="summary",
@@ -122,25 +124,25 @@ def summing(thread: ThreadState) -> Material:
         parts=(part,),
         sub_questions=thread.sub_questions,
         contradictions=thread.contradictions,
-        gaps=open_gaps(thread),
+        gaps=list_open_gaps(thread),
         output_format=thread.output_format,
         words_max=600,
     )
 
 
-def open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
+def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
     """What the thread did not find: its last gaps, else its open sub-questions."""
     waiting = tuple(
         Gap(q.text, q.id)
         for q in thread.sub_questions
-        if q.standing in (Standing.OPEN, Standing.PARTIAL, Standing.EXHAUSTED)
+        if q.standing in (SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL, SubQuestionStatus.EXHAUSTED)
     )
     named = {gap.target for gap in waiting}
-    missing = [gap for gap in thread.gaps if not leads(gap.text)]
+    missing = [gap for gap in thread.gaps if not is_lead(gap.text)]
     return (*waiting, *(gap for gap in missing if not gap.target or gap.target not in named))
 
 
-def findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
+def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
     """What a finished thread hands to its parent."""
     readings = [reading for r in thread.rounds for reading in r.readings if reading.outcome is ReadOutcome.READ]
     return Findings(
@@ -151,7 +153,7 @@ def findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
         contradictions=thread.contradictions,
         sub_questions=thread.sub_questions,
         subjects=thread.subjects,
-        gaps=open_gaps(thread),
+        gaps=list_open_gaps(thread),
         rounds=thread.rounds,
         max_rounds=thread.course.max_rounds,
         stop=thread.stop,
@@ -163,16 +165,16 @@ def findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
     )
 
 
-def gathering(node: Node, question: str, parts: Sequence[Findings]) -> Material:
+def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
     """What the synthesizer of an inner node is given (S0)."""
     return Material(
         path=node.path,
         purpose="gathering",
         question=node.objective or question,
         title=node.title,
-        parts=tuple(part_of(found, FACTS_SHOWN // max(1, len(parts)) + 8) for found in parts),
-        sub_questions=_merged(parts),
-        contradictions=merged_contradictions(parts),
+        parts=tuple(build_part(found, MAX_FACTS_SHOWN // max(1, len(parts)) + 8) for found in parts),
+        sub_questions=_merge_questions(parts),
+        contradictions=merge_part_contradictions(parts),
         gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
         uncovered=tuple(found.title for found in parts if found.failed),
         output_format=node.output_format,
@@ -180,13 +182,15 @@ def gathering(node: Node, question: str, parts: Sequence[Findings]) -> Material:
     )
 
 
-def part_of(found: Findings, limit: int) -> Part:
+def build_part(found: Findings, limit: int) -> Part:
     """One child's findings as a part for a writer."""
     gaps = tuple(gap.text for gap in found.gaps)
-    return Part(found.path, found.title, found.summary, best(found.facts, limit), gaps, found.failed, found.angle)
+    return Part(
+        found.path, found.title, found.summary, select_best_facts(found.facts, limit), gaps, found.failed, found.angle
+    )
 
 
-def gathered(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
+def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
     """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (S0, monotonic)."""
     everything = (before, *parts) if before is not None else tuple(parts)
     kept = {fact.id: fact for found in everything for fact in found.facts}
@@ -195,8 +199,8 @@ def gathered(node: Node, parts: Sequence[Findings], draft: Draft, before: Findin
         title=node.title,
         summary=draft.body,
         facts=tuple(kept.values()),
-        contradictions=merged_contradictions(everything),
-        sub_questions=_merged(everything),
+        contradictions=merge_part_contradictions(everything),
+        sub_questions=_merge_questions(everything),
         subjects=tuple({s.name: s for found in everything for s in found.subjects}.values()),
         gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
         rounds=(),
@@ -210,19 +214,24 @@ def gathered(node: Node, parts: Sequence[Findings], draft: Draft, before: Findin
     )
 
 
-def left_out(findings: Findings, after: Findings) -> Findings:
+def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
     """Keep what was found without an iteration that improved nothing; what it did is still counted (DESIGN 10.6)."""
     return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
 
 
-def merged_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:
+def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:
     """Contradictions of all parts, each pair once."""
     return tuple({frozenset((c.a, c.b)): c for found in parts for c in found.contradictions}.values())
 
 
-def _merged(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
+def _merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
     """Sub-questions of all parts; where two parts worked on one, the better standing counts."""
-    order = {Standing.OPEN: 0, Standing.EXHAUSTED: 1, Standing.PARTIAL: 2, Standing.ANSWERED: 3}
+    order = {
+        SubQuestionStatus.OPEN: 0,
+        SubQuestionStatus.EXHAUSTED: 1,
+        SubQuestionStatus.PARTIAL: 2,
+        SubQuestionStatus.ANSWERED: 3,
+    }
     merged: dict[str, SubQuestion] = {}
     for question in (q for found in parts for q in found.sub_questions):
         known = merged.get(question.id)
@@ -231,16 +240,16 @@ def _merged(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
     return tuple(merged.values())
 
 
-def writing(found: Findings, question: str, profile: Profile) -> Material:
+def report_input(found: Findings, question: str, profile: Profile) -> Material:
     """What the writer of the report is given: the parts of the root, or the thread itself."""
     parts = found.children or (found,)
-    share = max(12, WRITTEN_FACTS // len(parts))
+    share = max(12, MAX_FACTS_WRITTEN // len(parts))
     return Material(
         path="root",
         purpose="report",
         question=question,
         title=found.title or question,
-        parts=tuple(part_of(part, share) for part in parts if not part.failed),
+        parts=tuple(build_part(part, share) for part in parts if not part.failed),
         sub_questions=found.sub_questions,
         contradictions=found.contradictions,
         gaps=found.gaps,
@@ -251,6 +260,6 @@ def writing(found: Findings, question: str, profile: Profile) -> Material:
     )
 
 
-def shortened(material: Material) -> Material:
+def shorten_material(material: Material) -> Material:
     """The same material for a short report: what is shed before a report is lost."""
     return replace(material, words_min=0, words_max=min(material.words_max, 700))

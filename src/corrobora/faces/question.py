@@ -18,6 +18,6 @@ class Question:
     invisible: int = 0
 
 
-def check_question(raw: str) -> Question:
+def parse_question(raw: str) -> Question:
     """Return the question. Raises `UserError` as `policies.question.check_question`."""
-    return Question(question.check_question(raw), question.hidden_characters(raw))
+    return Question(question.check_question(raw), question.count_hidden_characters(raw))

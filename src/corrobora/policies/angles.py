@@ -22,7 +22,7 @@ class CanonicalAngle:
     guidance: str
 
 
-CANONICAL: tuple[CanonicalAngle, ...] = (
+CANONICAL_ANGLES: tuple[CanonicalAngle, ...] = (
     CanonicalAngle(
         "latest-developments",
         "Latest developments and announcements",
@@ -67,18 +67,18 @@ CANONICAL: tuple[CanonicalAngle, ...] = (
     ),
 )
 
-SLUGS: tuple[str, ...] = tuple(angle.slug for angle in CANONICAL)
+ANGLE_SLUGS: tuple[str, ...] = tuple(angle.slug for angle in CANONICAL_ANGLES)
 
 TIERS = ("simple", "moderate", "complex")
-_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}
+_ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}
 
 
 def angle_range(tier: str) -> tuple[int, int]:
     """Return the least and most sub-agents for a tier (S1, requirement 11); an unknown tier allows 1 to 7."""
-    return _RANGES.get(tier, (1, LIMITS.sub_agents_max))
+    return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
 
 
-def fitted(count: int, tier: str, *, dynamic: bool = False) -> int:
+def clamp_sub_agents(count: int, tier: str, *, dynamic: bool = False) -> int:
     """Fit a number of sub-agents to its tier; with `dynamic` only the lower end of the range binds."""
     least, most = angle_range(tier)
     return max(least, count) if dynamic else max(least, min(most, count))

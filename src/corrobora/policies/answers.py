@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.policies.mentions import Kind, dates, mentions, quantities, years
-from corrobora.policies.words import fold, stem, stems, words
+from corrobora.policies.mentions import MentionKind, find_dates, find_mentions, find_quantities, find_years
+from corrobora.policies.words import fold_text, split_words, stem_text, stem_word
 
 
-class Wants(StrEnum):
+class AnswerKind(StrEnum):
     """One property that the answering statement has."""
 
     EXTENT = "extent"  # how long, how large, what size: a number of a measure
@@ -37,10 +37,10 @@ class Wants(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExpectedAnswer:
     """What a question asks for: one of `kinds` (any will do), and `duty` beside it where it asks what must be."""
 
-    kinds: frozenset[Wants] = frozenset()
+    kinds: frozenset[AnswerKind] = frozenset()
     duty: bool = False
     permission: bool = False  # it asks whether something may be, not what must be
     counted: frozenset[str] = frozenset()  # stems of what is counted ("how many DAYS"), or of what is defined
@@ -53,33 +53,42 @@ class Asked:
 
 
 _NUMBERS = frozenset(
-    (Wants.EXTENT, Wants.DURATION, Wants.AGE, Wants.FREQUENCY, Wants.COUNT, Wants.MONEY, Wants.SHARE, Wants.AMOUNT)
+    (
+        AnswerKind.EXTENT,
+        AnswerKind.DURATION,
+        AnswerKind.AGE,
+        AnswerKind.FREQUENCY,
+        AnswerKind.COUNT,
+        AnswerKind.MONEY,
+        AnswerKind.SHARE,
+        AnswerKind.AMOUNT,
+    )
 )
-_DEGREES: tuple[tuple[str, tuple[Wants, ...]], ...] = (
-    ("long", (Wants.EXTENT, Wants.DURATION)),
-    ("often|frequently|regularly", (Wants.FREQUENCY,)),
-    ("soon|quickly|fast", (Wants.DURATION, Wants.DATE, Wants.AMOUNT)),
-    ("old", (Wants.AGE, Wants.DATE)),
+_DEGREES: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
+    ("long", (AnswerKind.EXTENT, AnswerKind.DURATION)),
+    ("often|frequently|regularly", (AnswerKind.FREQUENCY,)),
+    ("soon|quickly|fast", (AnswerKind.DURATION, AnswerKind.DATE, AnswerKind.AMOUNT)),
+    ("old", (AnswerKind.AGE, AnswerKind.DATE)),
     (
         "far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close",
-        (Wants.EXTENT, Wants.AMOUNT),
+        (AnswerKind.EXTENT, AnswerKind.AMOUNT),
     ),
-    ("expensive|costly|cheap", (Wants.MONEY,)),
-    ("much", (Wants.MONEY, Wants.SHARE, Wants.AMOUNT)),
+    ("expensive|costly|cheap", (AnswerKind.MONEY,)),
+    ("much", (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT)),
 )
 _HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
 _HOW_MANY = re.compile(r"\bhow many((?: \w+){1,4})")
-_NOUNS: tuple[tuple[str, tuple[Wants, ...]], ...] = (
-    ("length|height|width|depth|distance|size|dimensions|weight|area|volume", (Wants.EXTENT, Wants.AMOUNT)),
-    ("duration|timeout|lifetime|period|deadline|delay|age|interval", (Wants.DURATION, Wants.FREQUENCY)),
-    ("frequency", (Wants.FREQUENCY,)),
-    ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", (Wants.MONEY, Wants.SHARE, Wants.AMOUNT)),
-    ("percentage|percent|proportion|share|rate", (Wants.SHARE, Wants.AMOUNT)),
-    ("number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", (Wants.AMOUNT,)),
-    ("time", (Wants.CLOCK,)),
-    ("date|year|month|day", (Wants.DATE,)),
-    ("address|city|town|country|location|place|venue|street", (Wants.PLACE,)),
-    ("reason|reasons|rationale|cause|causes|purpose", (Wants.REASON,)),
+_NOUNS: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
+    ("length|height|width|depth|distance|size|dimensions|weight|area|volume", (AnswerKind.EXTENT, AnswerKind.AMOUNT)),
+    ("duration|timeout|lifetime|period|deadline|delay|age|interval", (AnswerKind.DURATION, AnswerKind.FREQUENCY)),
+    ("frequency", (AnswerKind.FREQUENCY,)),
+    ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT)),
+    ("percentage|percent|proportion|share|rate", (AnswerKind.SHARE, AnswerKind.AMOUNT)),
+    ("number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", (AnswerKind.AMOUNT,)),
+    ("time", (AnswerKind.CLOCK,)),
+    ("date|year|month|day", (AnswerKind.DATE,)),
+    ("address|city|town|country|location|place|venue|street", (AnswerKind.PLACE,)),
+    ("reason|reasons|rationale|cause|causes|purpose", (AnswerKind.REASON,)),
 )  # fmt: skip
 _OPENS_NOUN = (
     r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?(?: \w+){0,2}? "
@@ -90,7 +99,7 @@ _CHANGED = tuple(
     for nouns, kinds in _NOUNS[:6]
 )
 _PERSON = re.compile(r"\b(?:who|whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b")
-_DEFINES = re.compile(
+_DEFINITION_QUESTION = re.compile(
     r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
     r"(?:mean|stand for)|define ([\w .'/-]{2,60}?))\W*$"
 )
@@ -124,19 +133,21 @@ _PERMISSION = re.compile(
     r"unless|except)\b"
 )
 _TIMES = frozenset(
-    stem(word)
+    stem_word(word)
     for word in "second seconds minute minutes min mins hour hours hrs day days night nights week weeks weekday "
     "month months year years yr yrs decade century fortnight quarter".split()
 )
 _MEASURES = frozenset(
-    stem(word)
+    stem_word(word)
     for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
     "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
     "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
     "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
     "tokens".split()
 )
-_CURRENCY = frozenset(("$", "€", "£", *(stem(w) for w in "dollar dollars euro euros pound pounds eur usd gbp".split())))
+_CURRENCY = frozenset(
+    ("$", "€", "£", *(stem_word(w) for w in "dollar dollars euro euros pound pounds eur usd gbp".split()))
+)
 _OFTEN = re.compile(
     r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
     r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly)\b"
@@ -168,7 +179,7 @@ _REASON = re.compile(
 )
 _MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")
 _LISTING = re.compile(r",[^,]{2,60},? (?:and|or|&) |\n\s*[-*•]|^\s*[-*•]|: .*;|\b(?:first|second|third)(?:ly)?,")
-_IS = re.compile(
+_DEFINITION_VERB = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:is|are|was|were|means|refers? to|stands? for|denotes?|describes?|"
     r":|—|–|-)(?:\s|$)"
 )
@@ -181,61 +192,63 @@ _PLAIN_NUMBER = 0.95  # what a sentence fits that states a number without any un
 _FALLBACK = 0.4  # a number of another kind, a name of one word
 
 
-def asked(question: str) -> Asked:
+def classify_question(question: str) -> ExpectedAnswer:
     """Read from its words what a question wants to be told.
 
     Example:
         >>> sorted(asked("How often must a session be renewed?").kinds), asked("How often must it be renewed?").duty
         ([<Wants.FREQUENCY: 'frequency'>], True)
     """
-    folded = " ".join(fold(question).split())
-    own = frozenset(stems(question))
+    folded = " ".join(fold_text(question).split())
+    own = frozenset(stem_text(question))
     duty = _OBLIGES.search(folded) is not None
     if _PERMITS.search(folded) is not None:
-        return Asked(duty=True, permission=True, named=own)
+        return ExpectedAnswer(duty=True, permission=True, named=own)
     many = _HOW_MANY.search(folded)
     if many is not None:
-        counted = frozenset(stems(" ".join(many.group(1).split()[:2])))
-        return Asked(frozenset((Wants.COUNT,)), duty, counted=counted, named=own)
+        counted = frozenset(stem_text(" ".join(many.group(1).split()[:2])))
+        return ExpectedAnswer(frozenset((AnswerKind.COUNT,)), duty, counted=counted, named=own)
     how = _HOW.search(folded)
     if how is not None:
         kinds = next(kinds for names, kinds in _DEGREES if how.group(1) in names.split("|"))
-        born = duty and Wants.AGE in kinds  # how old something must be is no date
-        return Asked(frozenset(kinds) - {Wants.DATE} if born else frozenset(kinds), duty, named=own)
-    defined = _DEFINES.match(folded)
+        born = duty and AnswerKind.AGE in kinds  # how old something must be is no date
+        return ExpectedAnswer(frozenset(kinds) - {AnswerKind.DATE} if born else frozenset(kinds), duty, named=own)
+    defined = _DEFINITION_QUESTION.match(folded)
     for pattern, kinds in (*_NOUN, *_CHANGED):
         if pattern.search(folded) is not None:
-            return Asked(frozenset(kinds), duty, named=own)
-    return _by_question_word(folded, defined, own, duty=duty)
+            return ExpectedAnswer(frozenset(kinds), duty, named=own)
+    return _classify_by_question_word(folded, defined, own, duty=duty)
 
 
-def _by_question_word(folded: str, defined: re.Match[str] | None, own: frozenset[str], *, duty: bool) -> Asked:
+def _classify_by_question_word(
+    folded: str, defined: re.Match[str] | None, own: frozenset[str], *, duty: bool
+) -> ExpectedAnswer:
     said = folded.split()
     if "when" in said[:8] and not folded.startswith(("what", "who", "why")):
-        return Asked(frozenset((Wants.DATE, Wants.CLOCK)), duty=False, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.DATE, AnswerKind.CLOCK)), duty=False, named=own)
     if _PERSON.search(folded):
-        return Asked(frozenset((Wants.PERSON,)), duty, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.PERSON,)), duty, named=own)
     if "where" in said[:6]:
-        return Asked(frozenset((Wants.PLACE,)), duty, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.PLACE,)), duty, named=own)
     if "why" in said[:6]:
-        return Asked(frozenset((Wants.REASON,)), duty=False, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.REASON,)), duty=False, named=own)
     if defined is not None and not duty:
-        thing = frozenset(stems(next(group for group in defined.groups() if group)))
+        thing = frozenset(stem_text(next(group for group in defined.groups() if group)))
         if 0 < len(thing) <= 4:  # noqa: PLR2004 - a term, not a description
-            return Asked(frozenset((Wants.DEFINITION,)), duty, counted=thing, named=own)
+            return ExpectedAnswer(frozenset((AnswerKind.DEFINITION,)), duty, counted=thing, named=own)
     if said[:1] == ["how"] and len(said) > 1 and not duty:
-        return Asked(frozenset((Wants.MEANS,)), duty, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.MEANS,)), duty, named=own)
     if _LISTS.search(folded):
-        return Asked(frozenset((Wants.LIST,)), duty, named=own)
-    return Asked(frozenset(), duty, named=own)
+        return ExpectedAnswer(frozenset((AnswerKind.LIST,)), duty, named=own)
+    return ExpectedAnswer(frozenset(), duty, named=own)
 
 
-def fit(text: str, wanted: Asked) -> float:
+def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     """Say how far a sentence is of the kind that is asked for, 0.0 to 1.0; 0.0 where nothing definite is asked.
 
     Where a duty is asked beside a number, a sentence with both fits best, one with the number alone only half.
     """
-    kind = max((_fits(text, each, wanted) for each in wanted.kinds), default=0.0)
+    kind = max((_score_kind(text, each, wanted) for each in wanted.kinds), default=0.0)
     if not wanted.duty:
         return kind
     duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) else 0.0
@@ -246,66 +259,66 @@ def fit(text: str, wanted: Asked) -> float:
     return kind * (0.4 + 0.6 * duty)
 
 
-def _fits(text: str, kind: Wants, wanted: Asked) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
+def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
     match kind:
-        case Wants.EXTENT:
-            return max(_measured(text, _MEASURES), _plainly(text))
-        case Wants.DURATION:
-            return _measured(text, _TIMES)
-        case Wants.AGE:
-            return (1.0 if _AGED.search(text) else 0.6) * _measured(text, _TIMES)
-        case Wants.FREQUENCY:
-            timed = 1.0 if _EVERY.search(text) else _measured(text, _TIMES)
+        case AnswerKind.EXTENT:
+            return max(_score_measure(text, _MEASURES), _score_plain_number(text))
+        case AnswerKind.DURATION:
+            return _score_measure(text, _TIMES)
+        case AnswerKind.AGE:
+            return (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES)
+        case AnswerKind.FREQUENCY:
+            timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
             return max(
                 0.8 * timed, 1.0 if timed == 1.0 and _OFTEN.search(text) else 0.6 if _OFTEN.search(text) else 0.0
             )
-        case Wants.COUNT:
-            return _counted(text, wanted.counted)
-        case Wants.MONEY:
-            return _measured(text, _CURRENCY)
-        case Wants.SHARE:
-            return _measured(text, frozenset(("%",)))
-        case Wants.AMOUNT:
-            return 0.8 if quantities(text) else _plainly(text)
-        case Wants.CLOCK:
+        case AnswerKind.COUNT:
+            return _score_count(text, wanted.counted)
+        case AnswerKind.MONEY:
+            return _score_measure(text, _CURRENCY)
+        case AnswerKind.SHARE:
+            return _score_measure(text, frozenset(("%",)))
+        case AnswerKind.AMOUNT:
+            return 0.8 if find_quantities(text) else _score_plain_number(text)
+        case AnswerKind.CLOCK:
             return 1.0 if _CLOCK.search(text) else 0.0
-        case Wants.DATE:
-            return 1.0 if dates(text) or years(text) or _DAY.search(text) else 0.0
-        case Wants.PERSON:
-            return _person(text, wanted.named)
-        case Wants.PLACE:
+        case AnswerKind.DATE:
+            return 1.0 if find_dates(text) or find_years(text) or _DAY.search(text) else 0.0
+        case AnswerKind.PERSON:
+            return _score_person(text, wanted.named)
+        case AnswerKind.PLACE:
             return 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0
-        case Wants.REASON:
+        case AnswerKind.REASON:
             return 1.0 if _REASON.search(text) else 0.0
-        case Wants.MEANS:
+        case AnswerKind.MEANS:
             return 0.5 if _MEANS.search(text) else 0.0
-        case Wants.DUTY:
+        case AnswerKind.DUTY:
             return 1.0 if _DUTY.search(text) else 0.0
-        case Wants.DEFINITION:
-            return _defines(text, wanted.counted)
-        case Wants.LIST:
+        case AnswerKind.DEFINITION:
+            return _score_definition(text, wanted.counted)
+        case AnswerKind.LIST:
             return 0.6 if _LISTING.search(text) else 0.0
 
 
-def _measured(text: str, units: frozenset[str]) -> float:
-    found = quantities(text)
+def _score_measure(text: str, units: frozenset[str]) -> float:
+    found = find_quantities(text)
     if any(each.unit in units for each in found):
         return 1.0
     return _FALLBACK if found else 0.0
 
 
-def _plainly(text: str) -> float:
+def _score_plain_number(text: str) -> float:
     """A number that a sentence states, in no unit: "The default is 2000."."""
     return _PLAIN_NUMBER if _STATED.search(text) else 0.0
 
 
-def _counted(text: str, counted: frozenset[str]) -> float:
+def _score_count(text: str, counted: frozenset[str]) -> float:
     """A number right before what is counted, up to two words between; any other number is worth less."""
-    said = words(text)
+    said = split_words(text)
     for at, word in enumerate(said):
-        if (word.isdigit() or word in _SPELLED) and counted & {stem(each) for each in said[at + 1 : at + 4]}:
+        if (word.isdigit() or word in _SPELLED) and counted & {stem_word(each) for each in said[at + 1 : at + 4]}:
             return 1.0
-    if _STATED.search(text) and counted & {stem(each) for each in said}:
+    if _STATED.search(text) and counted & {stem_word(each) for each in said}:
         return _PLAIN_NUMBER
     return _FALLBACK if any(word.isdigit() or word in _SPELLED for word in said) else 0.0
 
@@ -316,40 +329,40 @@ _SPELLED = frozenset(
 )
 
 
-def _person(text: str, named: frozenset[str]) -> float:
+def _score_person(text: str, named: frozenset[str]) -> float:
     best = 0.0
-    for mention in mentions(text):
-        own = frozenset(stems(mention.text))
-        if mention.kind is Kind.NAME and own and not own & named:
+    for mention in find_mentions(text):
+        own = frozenset(stem_text(mention.text))
+        if mention.kind is MentionKind.NAME and own and not own & named:
             best = max(best, 1.0 if len(mention.text.split()) > 1 else 0.6)
     return best
 
 
-def _defines(text: str, thing: frozenset[str]) -> float:
+def _score_definition(text: str, thing: frozenset[str]) -> float:
     """True for "A THING is ...", "THING (T): ..."; the thing must open the sentence."""
     seen: set[str] = set()
     for match in re.finditer(r"[\w'’-]+", text[:160]):
-        seen |= set(stems(match.group()))
+        seen |= set(stem_text(match.group()))
         if thing <= seen:
-            opening = len(stems(text[: match.end()])) <= len(thing) + 1
-            return 1.0 if opening and _IS.match(text[match.end() :]) else _FALLBACK if opening else 0.0
+            opening = len(stem_text(text[: match.end()])) <= len(thing) + 1
+            return 1.0 if opening and _DEFINITION_VERB.match(text[match.end() :]) else _FALLBACK if opening else 0.0
     return 0.0
 
 
-def spoken(wanted: Asked) -> tuple[str, ...]:
+def suggest_answer_words(wanted: ExpectedAnswer) -> tuple[str, ...]:
     """Return words in which an answer of this kind is usually put: what to search for beside the topic."""
     if wanted.duty:
-        most = [_DUTY_SAID_WITH[kind] for kind in sorted(wanted.kinds) if kind in _DUTY_SAID_WITH]
+        most = [_DUTY_ANSWER_WORDS[kind] for kind in sorted(wanted.kinds) if kind in _DUTY_ANSWER_WORDS]
         return ("shall", "least", *dict.fromkeys(most))
-    return tuple(dict.fromkeys(word for kind in sorted(wanted.kinds) for word in _SAID_WITH.get(kind, "").split()))
+    return tuple(dict.fromkeys(word for kind in sorted(wanted.kinds) for word in _ANSWER_WORDS.get(kind, "").split()))
 
 
-_DUTY_SAID_WITH = {Wants.EXTENT: "length", Wants.AGE: "age", Wants.FREQUENCY: "once"}
-_SAID_WITH = {
-    Wants.EXTENT: "length",
-    Wants.DURATION: "minutes hours days",
-    Wants.AGE: "age years",
-    Wants.FREQUENCY: "every once",
-    Wants.MONEY: "costs price",
-    Wants.SHARE: "percent",
+_DUTY_ANSWER_WORDS = {AnswerKind.EXTENT: "length", AnswerKind.AGE: "age", AnswerKind.FREQUENCY: "once"}
+_ANSWER_WORDS = {
+    AnswerKind.EXTENT: "length",
+    AnswerKind.DURATION: "minutes hours days",
+    AnswerKind.AGE: "age years",
+    AnswerKind.FREQUENCY: "every once",
+    AnswerKind.MONEY: "costs price",
+    AnswerKind.SHARE: "percent",
 }

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 
-from corrobora.policies.words import stems
+from corrobora.policies.words import stem_text
 
 MAX_CLAUSES = 12
-_LEAST = 3  # words that carry something; a shorter part joins the one before it
-_BORDER = re.compile(
+_MIN_CLAUSE_STEMS = 3  # words that carry something; a shorter part joins the one before it
+_CLAUSE_BORDER = re.compile(
     r"[,;:?!.]\s|[()]|\s(?:and|or|but|while|whereas|although|though|because|who|whom|whose|which|that|before|after|"
     r"when|where|if|than|as)\s",
     re.IGNORECASE,
 )
 
 
-def clauses(question: str) -> tuple[str, ...]:
+def split_clauses(question: str) -> tuple[str, ...]:
     """Split a question into at most twelve parts with three content words or more; one part means "do not split".
 
     Example:
@@ -28,11 +28,11 @@ def clauses(question: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     sizes: list[int] = []
-    for part in _BORDER.split(question):
-        size = len(set(stems(part)))
+    for part in _CLAUSE_BORDER.split(question):
+        size = len(set(stem_text(part)))
         if not size:
             continue
-        if found and (size < _LEAST or sizes[-1] < _LEAST or len(found) == MAX_CLAUSES):
+        if found and (size < _MIN_CLAUSE_STEMS or sizes[-1] < _MIN_CLAUSE_STEMS or len(found) == MAX_CLAUSES):
             found[-1] = f"{found[-1]} {part.strip()}"
             sizes[-1] += size
         else:

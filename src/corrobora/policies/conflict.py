@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora.policies.diversity import containment, overlap
-from corrobora.policies.markup import plain
-from corrobora.policies.mentions import Quantity, dates, quantities
-from corrobora.policies.sentences import sentences
-from corrobora.policies.words import fold, stem, words
+from corrobora.policies.diversity import jaccard_similarity, overlap_coefficient
+from corrobora.policies.markup import strip_markup
+from corrobora.policies.mentions import Quantity, find_dates, find_quantities
+from corrobora.policies.sentences import split_sentences
+from corrobora.policies.words import fold_text, split_words, stem_word
 
 
 class Aspect(StrEnum):
@@ -45,7 +45,7 @@ class Difference:
     def opposed(self) -> bool:
         """True if both cannot hold at once; a stronger word or another wording may."""
         if self.aspect is Aspect.OBLIGATION:
-            return (_rank(self.before) > 0) != (_rank(self.after) > 0)
+            return (_rank_obligation(self.before) > 0) != (_rank_obligation(self.after) > 0)
         return self.aspect is not Aspect.WORDING
 
 
@@ -63,93 +63,96 @@ class Statement:
     @property
     def force(self) -> int:
         """How strongly it binds, 0 (not at all) to 3 (must, must not)."""
-        return max((abs(_rank(duty)) for duty, _ in self.duties), default=0)
+        return max((abs(_rank_obligation(duty)) for duty, _ in self.duties), default=0)
 
 
-_LADDER = {
+_OBLIGATION_RANKS = {
     "must": 3, "shall": 3, "required": 3, "mandatory": 3, "should": 2, "recommended": 2, "may": 1, "optional": 1,
     "permitted": 1, "allowed": 1, "acceptable": 1,
     "should not": -2, "not recommended": -2, "discouraged": -2, "must not": -3, "shall not": -3, "may not": -3,
     "cannot": -3, "can not": -3, "prohibited": -3, "forbidden": -3, "not permitted": -3, "not allowed": -3,
     "not acceptable": -3, "not required": 1, "deprecated": -2,
 }  # fmt: skip
-_DUTY = re.compile(
+_OBLIGATION = re.compile(
     r"(?i)\b(?:(must|shall|should|may)(?:\s+(not)\b)?|(cannot|can not)|"
     r"(not\s+)?(?:(?:be|been|being|is|are|was|were)\s+)?"
     r"\b(required|mandatory|recommended|optional|permitted|allowed|acceptable|discouraged|prohibited|forbidden|deprecated))\b"
 )
-_NEGATION = frozenset(
+_NEGATION_WORDS = frozenset(
     "not no never none neither nor without cannot isn aren wasn weren don doesn didn won wouldn hasn haven".split()
 )
-_DUTY_STEMS = frozenset(stem(part) for word in _LADDER for part in word.split() if stem(part)) | {
+_OBLIGATION_STEMS = frozenset(
+    stem_word(part) for word in _OBLIGATION_RANKS for part in word.split() if stem_word(part)
+) | {
     "must",
     "shall",
     "should",
     "may",
 }
 _MONTHS = frozenset(
-    stem(m) for m in "january february march april may june july august september october november december".split()
+    stem_word(m)
+    for m in "january february march april may june july august september october november december".split()
 )
 _DIGIT = re.compile(r"\d")
-ALIKE = 0.5  # share of common topic stems from which two statements speak of the same thing
-VERY_ALIKE = 0.62
-SAME = 0.75
+SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements speak of the same thing
+CLOSE_SUBJECT_SHARE = 0.62
+IDENTICAL_SUBJECT_SHARE = 0.75
 _MIN_TOPIC = 2
 
 
-def _rank(duty: str) -> int:
-    return _LADDER.get(" ".join(fold(duty).split()), 0)
+def _rank_obligation(duty: str) -> int:
+    return _OBLIGATION_RANKS.get(" ".join(fold_text(duty).split()), 0)
 
 
 @lru_cache(maxsize=4_000)  # a fact is compared with every other one of its thread
-def statement(text: str) -> Statement:
+def parse_statement(text: str) -> Statement:
     """Take a plain sentence apart."""
     found: list[tuple[str, str]] = []
-    for match in _DUTY.finditer(text):
+    for match in _OBLIGATION.finditer(text):
         modal, modal_not, cannot, adjective_not, adjective = match.groups()
         said = " ".join(part for part in (modal, modal_not, cannot) if part) or f"{adjective_not or ''}{adjective}"
-        following = [stem(word) for word in words(text[match.end() : match.end() + 40])[:3]]
+        following = [stem_word(word) for word in split_words(text[match.end() : match.end() + 40])[:3]]
         found.append((" ".join(said.split()), next((word for word in following if word), "")))
-    folded = words(text)
+    folded = split_words(text)
     topic = frozenset(
         s
         for word in folded
-        if (s := stem(word)) and s not in _DUTY_STEMS and s not in _MONTHS and _DIGIT.search(s) is None
+        if (s := stem_word(word)) and s not in _OBLIGATION_STEMS and s not in _MONTHS and _DIGIT.search(s) is None
     )
-    negations = sum(1 for word in folded if word in _NEGATION)
-    return Statement(text, topic, tuple(found), negations, quantities(text), dates(text))
+    negations = sum(1 for word in folded if word in _NEGATION_WORDS)
+    return Statement(text, topic, tuple(found), negations, find_quantities(text), find_dates(text))
 
 
-def likeness(a: Statement, b: Statement) -> float:
+def compare_topics(a: Statement, b: Statement) -> float:
     """Say how far two statements speak of the same thing, 0 to 1: common topic stems, a short one inside a long one."""
     if min(len(a.topic), len(b.topic)) < _MIN_TOPIC:
         return 0.0
-    return 0.7 * overlap(a.topic, b.topic) + 0.3 * containment(a.topic, b.topic)
+    return 0.7 * jaccard_similarity(a.topic, b.topic) + 0.3 * overlap_coefficient(a.topic, b.topic)
 
 
-def difference(a: Statement, b: Statement, *, editions: bool = False) -> Difference | None:
+def find_difference(a: Statement, b: Statement, *, editions: bool = False) -> Difference | None:
     """Return the weightiest difference between two statements that are `ALIKE`, or None.
 
     `editions` says that they come from two editions of one document: only then is a mere change of words a difference.
     """
-    alike = likeness(a, b)
-    if alike < ALIKE:
+    alike = compare_topics(a, b)
+    if alike < SAME_SUBJECT_SHARE:
         return None
-    found = _duty_difference(a, b)
+    found = _obligation_difference(a, b)
     if found is not None:
         return found
-    if alike < VERY_ALIKE:
+    if alike < CLOSE_SUBJECT_SHARE:
         return None
     same_duties = {verb for _, verb in a.duties} == {verb for _, verb in b.duties}
     found = _date_difference(a, b) or (_amount_difference(a, b) if same_duties else None)
     if found is not None:
         return found
     if not a.duties and not b.duties and a.negations % 2 != b.negations % 2:
-        return Difference(Aspect.NEGATION, _denial(a), _denial(b))
-    return _wording(a, b) if editions else None
+        return Difference(Aspect.NEGATION, _find_negation_word(a), _find_negation_word(b))
+    return _wording_difference(a, b) if editions else None
 
 
-def told_apart(one: str, other: str, told: str) -> tuple[str, str]:
+def find_differing_sentences(one: str, other: str, told: str) -> tuple[str, str]:
     """Return the two sentences of two quotes that differ as `told`; the quotes whole, if no two do.
 
     Example:
@@ -157,28 +160,33 @@ def told_apart(one: str, other: str, told: str) -> tuple[str, str]:
         ('It must be shut.', 'It may be shut.')
     """
     found: list[tuple[float, str, str]] = []
-    for mine in _statements(one):
-        for yours in _statements(other):
-            differs = difference(mine, yours, editions=True)
+    for mine in _parse_statements(one):
+        for yours in _parse_statements(other):
+            differs = find_difference(mine, yours, editions=True)
             if differs is not None and differs.text == told:
-                found.append((likeness(mine, yours), mine.text, yours.text))
+                found.append((compare_topics(mine, yours), mine.text, yours.text))
     best = max(found, key=lambda row: row[0], default=None)
     return (best[1], best[2]) if best is not None else (one, other)
 
 
-def _statements(quote: str) -> list[Statement]:
-    read = plain(quote)
-    return [statement(read[span.start : span.end]) for span in sentences(read)]
+def _parse_statements(quote: str) -> list[Statement]:
+    read = strip_markup(quote)
+    return [parse_statement(read[span.start : span.end]) for span in split_sentences(read)]
 
 
-def _duty_difference(a: Statement, b: Statement) -> Difference | None:
+def _obligation_difference(a: Statement, b: Statement) -> Difference | None:
     """Compare obligations that stand before the same verb; with one on each side, compare those."""
     pairs = [(mine, yours) for mine, verb in a.duties for yours, other in b.duties if verb and verb == other]
-    if not pairs and len(a.duties) == len(b.duties) == 1 and likeness(a, b) >= SAME and _same_amounts(a, b):
+    if (
+        not pairs
+        and len(a.duties) == len(b.duties) == 1
+        and compare_topics(a, b) >= IDENTICAL_SUBJECT_SHARE
+        and _same_amounts(a, b)
+    ):
         pairs = [(a.duties[0][0], b.duties[0][0])]
-    kept = {_rank(mine) for mine, yours in pairs if _rank(mine) == _rank(yours)}
+    kept = {_rank_obligation(mine) for mine, yours in pairs if _rank_obligation(mine) == _rank_obligation(yours)}
     for mine, yours in pairs:
-        first, second = _rank(mine), _rank(yours)
+        first, second = _rank_obligation(mine), _rank_obligation(yours)
         if first != second and first not in kept and second not in kept:
             return Difference(Aspect.OBLIGATION, mine, yours)
     return None
@@ -205,28 +213,32 @@ def _date_difference(a: Statement, b: Statement) -> Difference | None:
     return None
 
 
-def _denial(one: Statement) -> str:
-    return next((word for word in words(one.text) if word in _NEGATION), "affirmed")
+def _find_negation_word(one: Statement) -> str:
+    return next((word for word in split_words(one.text) if word in _NEGATION_WORDS), "affirmed")
 
 
-def _wording(a: Statement, b: Statement) -> Difference | None:
+def _wording_difference(a: Statement, b: Statement) -> Difference | None:
     """Return the one run of words that was replaced, if the sentences are equal before and after it."""
     mine, yours = a.text.split(), b.text.split()
     start = 0
-    while start < min(len(mine), len(yours)) and fold(mine[start]) == fold(yours[start]):
+    while start < min(len(mine), len(yours)) and fold_text(mine[start]) == fold_text(yours[start]):
         start += 1
     end = 0
-    while end < min(len(mine), len(yours)) - start and fold(mine[-1 - end]) == fold(yours[-1 - end]):
+    while end < min(len(mine), len(yours)) - start and fold_text(mine[-1 - end]) == fold_text(yours[-1 - end]):
         end += 1
     before, after = mine[start : len(mine) - end], yours[start : len(yours) - end]
     same = start + end
     if not (1 <= len(before) <= 4 and 1 <= len(after) <= 4) or same < 8:  # noqa: PLR2004 - a term, in a whole sentence
         return None
-    if stem(fold(before[-1].strip(".,;:"))) == "" or stem(fold(after[-1].strip(".,;:"))) == "":
+    if stem_word(fold_text(before[-1].strip(".,;:"))) == "" or stem_word(fold_text(after[-1].strip(".,;:"))) == "":
         return None  # it ends in a function word: a turn of phrase, not a term
     first, second = (" ".join(said).strip('.,;:"“”‘’()') for said in (before, after))
-    if {stem(w) for w in words(first)} == {stem(w) for w in words(second)} or _DIGIT.search(first + second):
+    if {stem_word(w) for w in split_words(first)} == {stem_word(w) for w in split_words(second)} or _DIGIT.search(
+        first + second
+    ):
         return None
-    if fold(first).startswith(fold(second)) or fold(second).startswith(fold(first)):  # "Section" and "Sec"
+    if fold_text(first).startswith(fold_text(second)) or fold_text(second).startswith(
+        fold_text(first)
+    ):  # "Section" and "Sec"
         return None
     return Difference(Aspect.WORDING, first, second)

@@ -5,13 +5,13 @@ Knows S4's formula over one thread. Does not know who stops the thread: `stop` d
 
 from __future__ import annotations
 
-from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.brief import SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Grade
 from corrobora.domain.thread import StopReason, ThreadState
-from corrobora.policies.plateau import Level, plateau_level
+from corrobora.policies.plateau import PlateauLevel, plateau_level
 
 
-def criteria_met(thread: ThreadState) -> bool:
+def meets_criteria(thread: ThreadState) -> bool:
     """Return the first term of the formula.
 
     All sub-questions ANSWERED with PLAUSIBLE or better, every subject with a round of its own, no open contradiction
@@ -20,23 +20,30 @@ def criteria_met(thread: ThreadState) -> bool:
     if not thread.sub_questions and not thread.subjects:
         return False
     return (
-        all(answered(each) for each in thread.sub_questions)
+        all(is_answered(each) for each in thread.sub_questions)
         and all(each.rounds >= 1 for each in thread.subjects)
         and not any(each.blocking for each in thread.contradictions)
     )
 
 
-def converged(thread: ThreadState) -> bool:
+def has_converged(thread: ThreadState) -> bool:
     """Return S4's whole formula: criteria met, or the budget of rounds used, or plateau level 3."""
-    return criteria_met(thread) or plateau_level(thread) >= Level.STOP or thread.plateau_level >= Level.STOP
+    return (
+        meets_criteria(thread)
+        or plateau_level(thread) >= PlateauLevel.STOP
+        or thread.plateau_level >= PlateauLevel.STOP
+    )
 
 
-def answered(sub_question: SubQuestion) -> bool:
+def is_answered(sub_question: SubQuestion) -> bool:
     """True if it is ANSWERED with PLAUSIBLE or better; an UNVERIFIED one never is (S4, FORBIDDEN)."""
-    return sub_question.standing is Standing.ANSWERED and sub_question.grade in (Grade.PLAUSIBLE, Grade.VERIFIED)
+    return sub_question.standing is SubQuestionStatus.ANSWERED and sub_question.grade in (
+        Grade.PLAUSIBLE,
+        Grade.VERIFIED,
+    )
 
 
-def reason(stop: StopReason) -> str:
+def name_completion_reason(stop: StopReason) -> str:
     """Return S4's word for the completion report, or our own where S4 has none (time, money, cancel)."""
     match stop:
         case StopReason.CRITERIA_MET:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from corrobora.policies.mentions import years
+from corrobora.policies.mentions import find_years
 
 LATEST = "latest"
 _CURRENT = re.compile(
@@ -17,12 +17,12 @@ _CURRENT = re.compile(
 )
 
 
-def asks_for_now(question: str) -> bool:
+def asks_about_present(question: str) -> bool:
     """True if a question asks for what holds at present, and names no year of its own."""
-    return _CURRENT.search(question) is not None and not years(question)
+    return _CURRENT.search(question) is not None and not find_years(question)
 
 
-def temporal(question: str, since: int | None, until: int | None) -> str:
+def choose_time_words(question: str, since: int | None, until: int | None) -> str:
     """Return the words of time that a query for this question needs, "" if time does not matter (S4, query rules).
 
     Example:
@@ -35,9 +35,9 @@ def temporal(question: str, since: int | None, until: int | None) -> str:
         return str(since) if since == until else f"{since} to {until}"
     if since is not None or until is not None:
         return f"since {since}" if until is None else f"until {until}"
-    return LATEST if asks_for_now(question) else ""
+    return LATEST if asks_about_present(question) else ""
 
 
-def is_dated(query: str) -> bool:
+def has_time_words(query: str) -> bool:
     """True if a query holds a word of time already."""
-    return bool(years(query)) or _CURRENT.search(query) is not None
+    return bool(find_years(query)) or _CURRENT.search(query) is not None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from corrobora.policies.questions import alternatives, topic_stems
-from corrobora.policies.sentences import sentences
-from corrobora.policies.words import STOP_WORDS, fold, stems, words
+from corrobora.policies.questions import find_alternatives, find_topic_stems
+from corrobora.policies.sentences import split_sentences
+from corrobora.policies.words import STOP_WORDS, fold_text, split_words, stem_text
 
 _WH = "who|whom|whose|what|which|when|where|why|how"
 _AUX = "is|are|was|were|do|does|did|has|have|had|can|could|should|will|would|shall|may|might|must"
@@ -22,8 +22,8 @@ _CONTRAST = re.compile(
     r"(?i)[,;]\s+(?:while|whereas|but|yet)\s+|;\s+(?:and\s+)?|,\s+and\s+(?:then\s+)?(?=(?:do|does|did|is|are|was|were|has|have)\s)"
 )
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
-_ALONE = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
-_ASKED = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
+_BARE_QUESTION_WORD = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
+_QUESTION_CLAUSE = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
 _ANAPHOR = re.compile(r"(?i)\b(that|this|it|they|them|those|these|its|their|he|she|his|her)\b")
 _ADJECTIVE = (
     "able",
@@ -55,35 +55,35 @@ _LIST_BREAK = (
 _MIN_STEMS_OF_CLAUSE = 3
 
 
-def parts(question: str, *, limit: int = 7) -> tuple[str, ...]:
+def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
     """Split a question into the questions it holds, each readable alone; at least one, at most `limit`.
 
     Several sentences, ", and under which conditions", "who and when", contrasted clauses, and lists of topics
     ("rotation, composition rules and length") each give a part. A part that points back ("that") names what it means.
     """
     found: list[str] = []
-    asked = _asked(question)
+    asked = _split_by_sentence(question)
     context = [s for s in asked if not s.endswith("?")] if any(s.endswith("?") for s in asked) else []
     for sentence in (s for s in asked if s not in context):
-        for clause in _clauses(sentence):
-            pieces = _listed(clause)
-            found += [_anchored(piece, found[0] if found else "") for piece in pieces]
+        for clause in _split_by_clause(sentence):
+            pieces = _split_topic_list(clause)
+            found += [_add_topic(piece, found[0] if found else "") for piece in pieces]
     if context and found:
         lead = " ".join(context)
-        found = [part if len(stems(part)) > _MIN_STEMS_OF_CLAUSE else f"{part} ({lead})" for part in found]
+        found = [part if len(stem_text(part)) > _MIN_STEMS_OF_CLAUSE else f"{part} ({lead})" for part in found]
     distinct: dict[tuple[str, ...], str] = {}
     for part in found:
-        if stems(part):
-            distinct.setdefault(tuple(words(part)), part)
+        if stem_text(part):
+            distinct.setdefault(tuple(split_words(part)), part)
     return tuple(distinct.values())[:limit] or (question.strip(),)
 
 
-def _asked(question: str) -> list[str]:
+def _split_by_sentence(question: str) -> list[str]:
     text = question.strip()
-    return [text[s.start : s.end] for s in sentences(text)]
+    return [text[s.start : s.end] for s in split_sentences(text)]
 
 
-def _clauses(sentence: str) -> list[str]:
+def _split_by_clause(sentence: str) -> list[str]:
     several = _WH_LIST.match(sentence)
     if several is not None:
         rest = sentence[several.end() :]
@@ -92,42 +92,44 @@ def _clauses(sentence: str) -> list[str]:
     if not pieces:
         return [sentence]
     main, rest = pieces[0], pieces[1:]
-    if not stems(main):
+    if not stem_text(main):
         return [sentence]
-    found = _contrasted(main if main.endswith("?") or not rest else f"{main}?")
+    found = _split_contrast(main if main.endswith("?") or not rest else f"{main}?")
     for piece in rest:
-        found.append(_completed(piece, main))
+        found.append(_complete_fragment(piece, main))
     return found
 
 
-def _contrasted(sentence: str) -> list[str]:
+def _split_contrast(sentence: str) -> list[str]:
     pieces = [piece.strip(" ,;") for piece in _CONTRAST.split(sentence)]
-    if len(pieces) < 2 or any(len(set(stems(piece))) < _MIN_STEMS_OF_CLAUSE for piece in pieces):  # noqa: PLR2004 - nothing to split
+    if len(pieces) < 2 or any(len(set(stem_text(piece))) < _MIN_STEMS_OF_CLAUSE for piece in pieces):  # noqa: PLR2004 - nothing to split
         return [sentence]
     return [piece if piece.endswith("?") else f"{piece}?" for piece in pieces]
 
 
-def _completed(fragment: str, main: str) -> str:
+def _complete_fragment(fragment: str, main: str) -> str:
     """Make "under which conditions?" a question of its own by what the main clause asks."""
     ending = fragment if fragment.endswith("?") else f"{fragment}?"
     opened = ending[0].upper() + ending[1:]
-    if len(set(stems(fragment))) >= _MIN_STEMS_OF_CLAUSE or re.search(rf"(?i)\b(?:{_AUX})\b", fragment):
+    if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or re.search(rf"(?i)\b(?:{_AUX})\b", fragment):
         return opened
     body = main.rstrip("?. ")
     if re.match(rf"(?i)(?:{_AUX})\b", body):
         return f"{opened.rstrip('?')} {body[0].lower()}{body[1:]}?"
-    if _ALONE.match(fragment) and (asked := _ASKED.match(body)):  # "When was it built, and by whom?"
+    if _BARE_QUESTION_WORD.match(fragment) and (
+        asked := _QUESTION_CLAUSE.match(body)
+    ):  # "When was it built, and by whom?"
         return f"{opened.rstrip('? ')} {asked.group(1)}?"
     return f"{opened} ({body})"
 
 
-def _anchored(part: str, first: str) -> str:
+def _add_topic(part: str, first: str) -> str:
     """Let a part that points back name its topic: "Did it change that? (topic of the first part)"."""
     if not first or _ANAPHOR.search(part) is None:
         return part
     topic = _topic_phrase(first)
-    own = set(topic_stems(part))
-    if not topic or set(stems(topic)) <= own:
+    own = set(find_topic_stems(part))
+    if not topic or set(stem_text(topic)) <= own:
         return part
     return f"{part.rstrip('?. ')} ({topic})?"
 
@@ -140,84 +142,84 @@ def _topic_phrase(question: str) -> str:
     )
 
 
-def _listed(clause: str) -> list[str]:
+def _split_topic_list(clause: str) -> list[str]:
     """Spread a list of topics over several questions; a clause without one comes back as it is."""
-    if alternatives(clause):
+    if find_alternatives(clause):
         return [clause]
     tokens = [(match.group(), match.start(), match.end()) for match in re.finditer(r"[^\s,;?]+", clause)]
     for at in range(2, len(tokens)):
-        if fold(tokens[at][0]) not in ("and", "or") or "between" in fold(
+        if fold_text(tokens[at][0]) not in ("and", "or") or "between" in fold_text(
             clause[max(0, tokens[at][1] - 90) : tokens[at][1]]
         ):
             continue
-        items = _items(clause, tokens, at)
+        items = _read_list(clause, tokens, at)
         if items is not None:
             return items
     return [clause]
 
 
-def _items(clause: str, tokens: list[tuple[str, int, int]], conjunction: int) -> list[str] | None:
+def _read_list(clause: str, tokens: list[tuple[str, int, int]], conjunction: int) -> list[str] | None:
     """Read the list around a conjunction with at least one comma before it; None if it is no list of topics."""
-    last = _run(tokens, conjunction + 1, 1)
+    last = _find_run_end(tokens, conjunction + 1, 1)
     if last < conjunction + 1:
         return None
-    while last > conjunction + 1 and (fold(tokens[last][0]) in _BASE_VERBS):
+    while last > conjunction + 1 and (fold_text(tokens[last][0]) in _BASE_VERBS):
         last -= 1
     spans = [(conjunction + 1, last)]
     at = conjunction - 1
     while at >= 0:
-        first = _back(clause, tokens, at)
+        first = _find_topic_start(clause, tokens, at)
         if first > at:
             break
         spans.insert(0, (first, at))
         if first == 0 or "," not in clause[tokens[first - 1][2] : tokens[first][1]]:
             break
         at = first - 1
-    if len(spans) < 3 and not _two_topics(clause, tokens, spans):  # noqa: PLR2004 - "A, B and C"
+    if len(spans) < 3 and not _is_topic_pair(clause, tokens, spans):  # noqa: PLR2004 - "A, B and C"
         return None
     items = [clause[tokens[a][1] : tokens[b][2]] for a, b in spans]
-    if any(len(item.split()) > 6 or not stems(item) for item in items):  # noqa: PLR2004 - a clause, not a topic
+    if any(len(item.split()) > 6 or not stem_text(item) for item in items):  # noqa: PLR2004 - a clause, not a topic
         return None
     head, tail = clause[: tokens[spans[0][0]][1]], clause[tokens[last][2] :]
-    if not stems(head + tail) and not re.search(rf"(?i)\b(?:{_WH}|{_AUX})\b", head):
+    if not stem_text(head + tail) and not re.search(rf"(?i)\b(?:{_WH}|{_AUX})\b", head):
         return None
-    return [f"{head}{item}{tail}" for item in _with_modifier(items)]
+    return [f"{head}{item}{tail}" for item in _repeat_modifier(items)]
 
 
-def _two_topics(clause: str, tokens: list[tuple[str, int, int]], spans: list[tuple[int, int]]) -> bool:
+def _is_topic_pair(clause: str, tokens: list[tuple[str, int, int]], spans: list[tuple[int, int]]) -> bool:
     """Split two topics only after a preposition that opens a topic ("on X and Y"), never names or pairs of verbs."""
     if len(spans) != 2 or spans[0][0] == 0:  # noqa: PLR2004 - a pair
         return False
-    if fold(tokens[spans[0][0] - 1][0]) not in ("on", "about", "regarding", "concerning"):
+    if fold_text(tokens[spans[0][0] - 1][0]) not in ("on", "about", "regarding", "concerning"):
         return False
     return all(not clause[tokens[a][1]].isupper() for a, _ in spans)
 
 
-def _run(tokens: list[tuple[str, int, int]], at: int, step: int) -> int:
-    while 0 <= at < len(tokens) and fold(tokens[at][0]) not in _LIST_BREAK:
+def _find_run_end(tokens: list[tuple[str, int, int]], at: int, step: int) -> int:
+    while 0 <= at < len(tokens) and fold_text(tokens[at][0]) not in _LIST_BREAK:
         at += step
-    if step > 0 and at < len(tokens) and fold(tokens[at][0]) in _BASE_VERBS:
+    if step > 0 and at < len(tokens) and fold_text(tokens[at][0]) in _BASE_VERBS:
         at += 0
     return at - step
 
 
-def _back(clause: str, tokens: list[tuple[str, int, int]], at: int) -> int:
+def _find_topic_start(clause: str, tokens: list[tuple[str, int, int]], at: int) -> int:
     """Return the first token of the topic that ends at `at`: up to a comma or a function word."""
     first = at + 1
-    while first > 0 and fold(tokens[first - 1][0]) not in _LIST_BREAK:
+    while first > 0 and fold_text(tokens[first - 1][0]) not in _LIST_BREAK:
         if first <= at and "," in clause[tokens[first - 1][2] : tokens[first][1]]:
             break
         first -= 1
     return first
 
 
-def _with_modifier(items: list[str]) -> list[str]:
+def _repeat_modifier(items: list[str]) -> list[str]:
     """Give the first topic's noun to a bare last one: "password rotation, composition rules and length"."""
     first = items[0].split()
     if len(first) < 2 or len(items[-1].split()) > 1:  # noqa: PLR2004 - modifier and head
         return items
     modifier = first[0]
-    folded = fold(modifier)
+    folded = fold_text(modifier)
     if folded.endswith(_ADJECTIVE) or not folded.islower() or modifier[0].isupper():
         return items
-    return [items[0], *(item if folded in fold(item) else f"{modifier} {item}" for item in items[1:])]
+    return [items[0], *(item if folded in fold_text(item) else f"{modifier} {item}" for item in items[1:])]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from corrobora.policies.words import STOP_WORDS, fold, stem, stems
+from corrobora.policies.words import STOP_WORDS, fold_text, stem_text, stem_word
 
-_ASKS = tuple(
+_EXPLANATION_QUESTIONS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^what (?:is|are)(?: meant by)? (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
@@ -27,13 +27,13 @@ _ASKS = tuple(
 )
 _PART_OF = re.compile(r" (?:of|for|between|in|on|with|to|from|by|at|and|or) ")  # it asks for something of the thing
 _WORD = re.compile(r"[\w'’-]+")
-_IS = re.compile(
+_STATES_WHAT_IT_IS = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?:is|are|was|were) (?:an?|the|any|one|both|defined|when|where|how|"
     r"what)\b|(?:ist|sind|war) (?:eine?|der|die|das)\b|(?:est|sont|etait|était) (?:une?|les?|la|des|l['’])|"
     r"(?:es|son|era) (?:una?|el|la|los|las)\b|means\b|bedeutet\b|bezeichnet\b|signifie\b|désigne\b|significa\b|"
     r"refers? to\b|stands? for\b|denotes?\b|describes?\b|consists? of\b|:\s)"
 )
-_DOES = re.compile(
+_STATES_WHAT_IT_DOES = re.compile(
     r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?!is\b|was\b|has\b|does\b)[a-z]{2,}(?<!s)s|exist|allow|help|protect|"
     r"prevent|serve|ensure|enable|provide)\b (?!of\b|and\b|or\b|in\b)"
 )
@@ -47,27 +47,27 @@ _BELONGING = re.compile(  # "the use of a kiln is a craft" tells of the use
     r"(?:(?:an?|the|this|el|la|los|las|una?|le|les|une|der|die|das|dem|den|eine[mnrs]?|ein)\s+)?$"
 )
 _MOST_STEMS = 4
-_REACH = 200  # characters in which the thing must be named
+_MAX_TERM_OFFSET = 200  # characters in which the thing must be named
 
 
 @lru_cache(maxsize=1_000)
-def explained(question: str) -> frozenset[str]:
+def find_explained_term(question: str) -> frozenset[str]:
     """Return the stems of the thing that a question wants explained; nothing for any other question.
 
     Example:
         >>> sorted(explained("What does HSTS do?")), explained("How long is it?")
         (['hst'], frozenset())
     """
-    folded = " ".join(fold(question).split())
-    for pattern in _ASKS:
+    folded = " ".join(fold_text(question).split())
+    for pattern in _EXPLANATION_QUESTIONS:
         match = pattern.search(folded)
         if match is not None:
-            own = frozenset(stems(match.group(1)))
+            own = frozenset(stem_text(match.group(1)))
             return own if len(own) <= _MOST_STEMS and _PART_OF.search(match.group(1)) is None else frozenset()
     return frozenset()
 
 
-def explains(text: str, thing: frozenset[str]) -> float:
+def score_explanation(text: str, thing: frozenset[str]) -> float:
     """Say how far a sentence explains a thing: 1.0 if it says what it is, 0.6 what it does, 0.0 if neither.
 
     Example:
@@ -78,15 +78,15 @@ def explains(text: str, thing: frozenset[str]) -> float:
         return 0.0
     best = 0.0
     recent: list[tuple[str, int]] = []
-    for match in _WORD.finditer(text[:_REACH]):
-        word = fold(match.group())
-        recent.append(("" if word in STOP_WORDS else stem(word), match.start()))
+    for match in _WORD.finditer(text[:_MAX_TERM_OFFSET]):
+        word = fold_text(match.group())
+        recent.append(("" if word in STOP_WORDS else stem_word(word), match.start()))
         span = [(term, start) for term, start in recent[-len(thing) - 1 :] if term]
         if recent[-1][0] in thing and thing <= {term for term, _ in span}:
             first = min(start for term, start in span if term in thing)
             after = text[match.end() : match.end() + 80]
             named = len(thing) == 1 and _CALLED.search(text[:first]) is not None
-            telling = 0.6 if _DOES.match(after) or _WHICH.match(after) or named else 0.0
-            is_it = _IS.match(after) is not None and _BELONGING.search(text[:first]) is None
+            telling = 0.6 if _STATES_WHAT_IT_DOES.match(after) or _WHICH.match(after) or named else 0.0
+            is_it = _STATES_WHAT_IT_IS.match(after) is not None and _BELONGING.search(text[:first]) is None
             best = max(best, 1.0 if is_it else telling)
     return best

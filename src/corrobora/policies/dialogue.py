@@ -14,19 +14,19 @@ _TURN = re.compile(
     r"\*{0,2}<?([A-Z][\w.'’-]{0,30}(?: [A-Z(][\w.'’)-]{0,30}){0,3}|@?[a-z][\w.-]{1,30})>?\*{0,2}:\*{0,2}[ \t]+(?=\S)"
 )
 _LABEL = re.compile(r"^[ \t]{0,4}\*{0,2}([A-Z][A-Za-z ]{1,20})\*{0,2}:\*{0,2}[ \t]+(\S[^\n]{0,160})$")
-_JOINED = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_JOINED_NAMES = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TURNS, _SHARE = 3, 0.5
-_LABELLED = 6  # lines at the top that may be labels
+_MAX_LABEL_LINES = 6  # lines at the top that may be labels
 
 
-class Turn(NamedTuple):
+class SpeakerTurn(NamedTuple):
     """One turn: where it begins and who speaks."""
 
     start: int
     speaker: str
 
 
-def turns(text: str) -> tuple[Turn, ...]:
+def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     r"""Return the turns of a conversation in order, or nothing if the text is none.
 
     At least three turns, half of all lines, and somebody who speaks again.
@@ -35,7 +35,7 @@ def turns(text: str) -> tuple[Turn, ...]:
         >>> [turn.speaker for turn in turns("Ann: Hello?\\nBo: Hi.\\nAnn: Shall we meet?\\nBo: At six.")]
         ['Ann', 'Bo', 'Ann', 'Bo']
     """
-    found = [Turn(match.start(), match.group(1)) for match in _TURN.finditer(text)]
+    found = [SpeakerTurn(match.start(), match.group(1)) for match in _TURN.finditer(text)]
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     while found and _is_label(text, found[0]) and sum(turn.speaker == found[0].speaker for turn in found) == 1:
         found = found[1:]
@@ -45,17 +45,17 @@ def turns(text: str) -> tuple[Turn, ...]:
     return tuple(found)
 
 
-def _is_label(text: str, turn: Turn) -> bool:
+def _is_label(text: str, turn: SpeakerTurn) -> bool:
     """True for a labelled line at the top: it says no sentence."""
     stop = text.find("\n", turn.start)
     match = _LABEL.match(text[turn.start : stop if stop >= 0 else len(text)])
     return match is not None and match.group(2).rstrip()[-1] not in ".!?"
 
 
-def labels(text: str) -> str:
+def read_labels(text: str) -> str:
     """Return what the labelled lines at the top of a text say of it: "Date: 3 May" gives "3 May"; "" without any."""
     said: list[str] = []
-    for line in text.split("\n")[:_LABELLED]:
+    for line in text.split("\n")[:_MAX_LABEL_LINES]:
         match = _LABEL.match(line)
         if match is None and line.strip() and not line.startswith("#"):
             break
@@ -64,6 +64,6 @@ def labels(text: str) -> str:
     return " ".join(said)
 
 
-def apart(text: str) -> str:
+def split_joined_names(text: str) -> str:
     """Write names that are joined by capitals as several words: "AnnMiller" is "Ann Miller"."""
-    return _JOINED.sub(" ", text)
+    return _JOINED_NAMES.sub(" ", text)

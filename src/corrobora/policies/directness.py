@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from corrobora.policies.relevance import akin
+from corrobora.policies.relevance import is_same_family
 
-_FAMILY = 5  # letters that words of one family share at least
+_FAMILY_PREFIX = 5  # letters that words of one family share at least
 _CLOSE = 0.5  # what a sentence gains that says all its words of the question side by side
 _USUAL = 28  # stems from which a sentence is long
 _ASIDE = re.compile(
@@ -31,15 +31,15 @@ _OPENS_BACK = re.compile(
 _FOR_ANOTHER, _POINTING, _LEFT_OPEN = 0.6, 0.85, 0.6
 
 
-def close_together(said: Sequence[str], topic: Collection[str]) -> float:
+def score_proximity(said: Sequence[str], topic: Collection[str]) -> float:
     """Return a factor from 1.0 on for stems that hold words of a topic: most where these stand side by side.
 
     Example:
         >>> close_together(("oil", "pump", "chang"), {"oil", "pump"}), close_together(("oil", "chang"), {"oil", "pump"})
         (1.5, 1.0)
     """
-    opens = {term[:_FAMILY]: term for term in topic}
-    held = [each if each in topic else _kin(each, opens) for each in said]
+    opens = {term[:_FAMILY_PREFIX]: term for term in topic}
+    held = [each if each in topic else _find_family_word(each, opens) for each in said]
     wanted = len({term for term in held if term})
     if wanted < 2:  # noqa: PLR2004 - one word is close to nothing
         return 1.0
@@ -54,18 +54,18 @@ def close_together(said: Sequence[str], topic: Collection[str]) -> float:
     return 1 + _CLOSE * (wanted / shortest) * (wanted / len(topic))
 
 
-def _kin(each: str, opens: Mapping[str, str]) -> str:
+def _find_family_word(each: str, opens: Mapping[str, str]) -> str:
     """Return the topic word of one family with a stem, "" if there is none."""
-    term = opens.get(each[:_FAMILY], "")
-    return term if term and akin(term, each) else ""
+    term = opens.get(each[:_FAMILY_PREFIX], "")
+    return term if term and is_same_family(term, each) else ""
 
 
-def in_short(said: Sequence[str]) -> float:
+def score_brevity(said: Sequence[str]) -> float:
     """Return a factor up to 1.0: less for a sentence so long that what is asked is only a part of it."""
     return min(1.0, (_USUAL / max(1, len(said))) ** 0.5)
 
 
-def by_itself(text: str) -> float:
+def score_standalone(text: str) -> float:
     """Return a factor up to 1.0: less for what is told for another sentence's sake or cannot be understood alone.
 
     Example:

@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
+def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets, 0.0 if both are empty."""
     if not a or not b:
         return 0.0
@@ -19,12 +19,12 @@ def overlap(a: frozenset[str], b: frozenset[str]) -> float:
     return shared / (len(a) + len(b) - shared)
 
 
-def containment(a: frozenset[str], b: frozenset[str]) -> float:
+def overlap_coefficient(a: frozenset[str], b: frozenset[str]) -> float:
     """Return the share of the smaller set that stands in the other, 0.0 if one is empty."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
-def marginal_relevance(
+def select_diverse_items(
     items: Sequence[T],
     relevance: Callable[[T], float],
     likeness: Callable[[T, T], float],

@@ -14,12 +14,12 @@ from typing import Literal
 from corrobora.domain.brief import Brief, Focus, Subject
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.words import fold, stems
+from corrobora.policies.words import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
-DRIFTS_IN_A_ROW = 3  # S4, drift escalation
-YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
-_LOOKED_AT = 60_000  # characters: enough to see what a document is about, bounded for huge ones
+MAX_DRIFT_STREAK = 3  # S4, drift escalation
+MAX_YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
+_SCANNED_CHARS = 60_000  # characters: enough to see what a document is about, bounded for huge ones
 
 _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
@@ -39,7 +39,7 @@ class Drift:
     reason: str
 
 
-def drift(
+def detect_drift(
     document_title: str, text: str, brief: Brief, subjects: Sequence[Subject], terms: Iterable[str]
 ) -> Drift | None:
     """Return why the document lies outside the research, or None if it may be read for facts (S4, Phase 4).
@@ -47,19 +47,19 @@ def drift(
     `terms` are the words of the current intent and the vocabulary learned so far: a document that speaks them is on
     subject even if it calls the subject by another name.
     """
-    seen = f"{document_title}\n{text[:_LOOKED_AT]}"
-    spoken = frozenset(stems(seen))
-    folded = fold(seen)
+    seen = f"{document_title}\n{text[:_SCANNED_CHARS]}"
+    spoken = frozenset(stem_text(seen))
+    folded = fold_text(seen)
     focus = brief.focus
     return (
-        _off_subject(folded, spoken, brief, subjects, tuple(terms))
-        or _off_place(seen, spoken, focus)
-        or _off_time(document_title, seen, focus)
-        or _off_domain(spoken, brief)
+        _check_subject(folded, spoken, brief, subjects, tuple(terms))
+        or _check_place(seen, spoken, focus)
+        or _check_time(document_title, seen, focus)
+        or _check_domain(spoken, brief)
     )
 
 
-def drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
+def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
     """Count how many of the last fetched results drifted, one after another; results never fetched do not count."""
     streak = 0
     for outcome in outcomes:
@@ -73,44 +73,44 @@ def drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
 def must_reformulate(thread: ThreadState) -> bool:
     """True if the last three results or more drifted in a row: do not wait for the plateau (S4, drift escalation)."""
     last = thread.last
-    if last is None or drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
+    if last is None or count_drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
         return False
     read = (r.outcome for done in thread.rounds for r in done.readings if not r.again)
-    return drift_streak(read) >= DRIFTS_IN_A_ROW
+    return count_drift_streak(read) >= MAX_DRIFT_STREAK
 
 
-def mentions(name: str, folded: str, spoken: frozenset[str]) -> bool:
+def is_named_in_text(name: str, folded: str, spoken: frozenset[str]) -> bool:
     """True if a text names it: literally, or by at least half of the name's own words.
 
     `folded` is the folded text, `spoken` its stems.
     """
-    if fold(name).strip() and fold(name).strip() in folded:
+    if fold_text(name).strip() and fold_text(name).strip() in folded:
         return True
-    parts = set(stems(name))
+    parts = set(stem_text(name))
     return bool(parts) and 2 * len(parts & spoken) >= len(parts)
 
 
-def _off_subject(
+def _check_subject(
     folded: str, spoken: frozenset[str], brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]
 ) -> Drift | None:
     if not subjects:
         return None
     names = [name for each in subjects for name in (each.name, *each.aliases)]
-    if any(mentions(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
+    if any(is_named_in_text(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
         return None
-    if any(_speaks(term, spoken) for term in terms):
+    if any(_uses_term(term, spoken) for term in terms):
         return None
     return Drift("subject", f"names none of: {', '.join(each.name for each in subjects[:5])}")
 
 
-def _speaks(term: str, spoken: frozenset[str]) -> bool:
+def _uses_term(term: str, spoken: frozenset[str]) -> bool:
     """True if a text uses a term: at least half of its real words; numbers and short signs identify nothing."""
-    parts = {stem for stem in stems(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
+    parts = {stem for stem in stem_text(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
     return bool(parts) and 2 * len(parts & spoken) >= len(parts)
 
 
-def _off_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
-    if not focus.places or any(mentions(place, fold(seen), spoken) for place in focus.places):
+def _check_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
+    if not focus.places or any(is_named_in_text(place, fold_text(seen), spoken) for place in focus.places):
         return None
     others = [found for found in dict.fromkeys(_PLACE.findall(seen)) if found.split()[0].lower() not in _CALENDAR]
     if len(others) < 2:  # noqa: PLR2004 - one capital word after "in" may be anything
@@ -118,25 +118,25 @@ def _off_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
     return Drift("place", f"speaks of {', '.join(others[:3])}, not of {', '.join(focus.places[:3])}")
 
 
-def _off_time(title: str, seen: str, focus: Focus) -> Drift | None:
+def _check_time(title: str, seen: str, focus: Focus) -> Drift | None:
     if focus.since is None and focus.until is None:
         return None
     years = [int(year) for year in _YEAR.findall(seen)]
     if not years or (len(years) < 2 and not _YEAR.search(title)):  # noqa: PLR2004 - one year in passing says little
         return None
-    early = -1 if focus.since is None else focus.since - YEARS_OFF
-    late = 10_000 if focus.until is None else focus.until + YEARS_OFF
+    early = -1 if focus.since is None else focus.since - MAX_YEARS_OFF
+    late = 10_000 if focus.until is None else focus.until + MAX_YEARS_OFF
     if any(early <= year <= late for year in years):
         return None
     period = f"{focus.since or '...'} to {focus.until or '...'}"
-    return Drift("time", f"covers {min(years)} to {max(years)}, over {YEARS_OFF} years from {period}")
+    return Drift("time", f"covers {min(years)} to {max(years)}, over {MAX_YEARS_OFF} years from {period}")
 
 
-def _off_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
+def _check_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
     domains = brief.focus.domains
-    if not domains or any(set(stems(domain)) & spoken for domain in domains):
+    if not domains or any(set(stem_text(domain)) & spoken for domain in domains):
         return None
-    asked = set(stems(brief.question))
+    asked = set(stem_text(brief.question))
     if asked and 2 * len(asked & spoken) >= len(asked):
         return None
     return Drift("domain", f"uses no word of: {', '.join(domains[:3])}")

@@ -15,18 +15,18 @@ _SOURCE_LIST = re.compile(
 _FENCE = "```"
 
 
-def formed(body: str) -> str:
+def format_report_body(body: str) -> str:
     """Return the body by the rules of form.
 
     It opens with text and not with a heading; sections are `##`, parts of them `###`; lists are flat; a list of
     one item is a sentence; there is no list of sources and no section on methods of the writer's own, because code
     adds them.
     """
-    lines = _listed(_levelled(_without_source_lists(body.strip().split("\n"))))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(_opened(lines))).strip()
+    lines = _flatten_lists(_normalize_headings(_drop_source_lists(body.strip().split("\n"))))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(_open_with_text(lines))).strip()
 
 
-def faults(body: str) -> tuple[str, ...]:
+def find_format_faults(body: str) -> tuple[str, ...]:
     """Name the rules of form that a body breaks; empty for every body that `formed` returned."""
     lines = [line for line in body.split("\n") if line.strip()]
     heads = [match for line in lines if (match := _HEADING.match(line))]
@@ -39,7 +39,7 @@ def faults(body: str) -> tuple[str, ...]:
     return tuple(name for name, broken in found.items() if broken)
 
 
-def _without_source_lists(lines: list[str]) -> list[str]:
+def _drop_source_lists(lines: list[str]) -> list[str]:
     kept: list[str] = []
     inside = 0  # level of the heading whose section is dropped
     for line in lines:
@@ -53,29 +53,33 @@ def _without_source_lists(lines: list[str]) -> list[str]:
     return kept
 
 
-def _levelled(lines: list[str]) -> list[str]:
+def _normalize_headings(lines: list[str]) -> list[str]:
     return [
         f"{'##' if len(match[1]) <= 2 else '###'} {match[2]}" if (match := _HEADING.match(line)) else line  # noqa: PLR2004 - levels
         for line in lines
     ]
 
 
-def _listed(lines: list[str]) -> list[str]:
+def _flatten_lists(lines: list[str]) -> list[str]:
     """Take the indent from list items, and the bullet from an item that stands alone; fences are not touched."""
     kept: list[str] = []
     fenced = False
     for line in lines:
         fenced ^= line.lstrip().startswith(_FENCE)
         kept.append(line.lstrip() if not fenced and _ITEM.match(line) else line)
-    alone = [n for n in range(len(kept)) if _item(kept, n) and not _item(kept, n - 1) and not _item(kept, n + 1)]
+    alone = [
+        n
+        for n in range(len(kept))
+        if _is_list_item(kept, n) and not _is_list_item(kept, n - 1) and not _is_list_item(kept, n + 1)
+    ]
     return [_ITEM.sub(r"\2", line) if n in alone else line for n, line in enumerate(kept)]
 
 
-def _item(lines: list[str], at: int) -> bool:
+def _is_list_item(lines: list[str], at: int) -> bool:
     return 0 <= at < len(lines) and _ITEM.match(lines[at]) is not None
 
 
-def _opened(lines: list[str]) -> list[str]:
+def _open_with_text(lines: list[str]) -> list[str]:
     """Let the body open with its first statements as a paragraph, without a heading above them."""
     at = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
     if at == len(lines) or _HEADING.match(lines[at]) is None:

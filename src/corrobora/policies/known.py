@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corrobora.domain.evidence import Fact, KnownConflict
-from corrobora.policies.conflict import difference, statement
+from corrobora.policies.conflict import find_difference, parse_statement
 
 
-def against_known(
+def find_known_conflicts(
     known: Sequence[str], facts: Sequence[Fact], reported: Sequence[str] = ()
 ) -> tuple[KnownConflict, ...]:
     """Return the facts that cannot hold together with a known fact (S4, "check each new fact against known_facts").
@@ -21,12 +21,12 @@ def against_known(
     """
     if not known:
         return ()
-    stated = [(text, statement(text)) for text in known]
+    stated = [(text, parse_statement(text)) for text in known]
     found: list[KnownConflict] = []
     for fact in facts:
-        own = statement(fact.quote)
+        own = parse_statement(fact.quote)
         for text, before in stated:
-            differs = difference(before, own)
+            differs = find_difference(before, own)
             if differs is not None and differs.opposed:
                 found.append(KnownConflict(text, fact.id, differs.text))
     if not found and facts:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from corrobora.policies.words import STOP_WORDS, fold, unspaced, words
+from corrobora.policies.words import STOP_WORDS, find_unspaced, fold_text, split_words
 
-_WORDS = {
+_WORDS_OF_LANGUAGE = {
     "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu zum "
     "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "
     "werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen sollte er sie es ihr "
@@ -36,36 +36,38 @@ _WORDS = {
     "waren wordt worden werd heeft hebben kan kunnen moet moeten mag mogen hij zij ze het men wij we ik dat die dit "
     "deze wie wat wanneer waar waarom hoe welk welke hoeveel ook nog als om te er",
 }
-FUNCTION_WORDS = {language: frozenset(fold(text).split()) for language, text in _WORDS.items()}
-_EVERY = STOP_WORDS | {word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1}  # no initials
-_LEAST = 2  # function words of a language that no English has, before a text is taken for it
+FUNCTION_WORDS = {language: frozenset(fold_text(text).split()) for language, text in _WORDS_OF_LANGUAGE.items()}
+_ALL_FUNCTION_WORDS = STOP_WORDS | {
+    word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1
+}  # no initials
+_MIN_FUNCTION_WORDS = 2  # function words of a language that no English has, before a text is taken for it
 
 
 @lru_cache(maxsize=2_000)
-def language(text: str) -> str:
+def detect_language(text: str) -> str:
     """Return the code of the language of a short text, "" for English and where nothing tells.
 
     Example:
         >>> language("Wie lange ist die Leihfrist?"), language("How long is the lease?")
         ('de', '')
     """
-    said = words(text)
+    said = split_words(text)
     english = sum(word in STOP_WORDS for word in said)
     most, name = max((sum(word in own for word in said), name) for name, own in FUNCTION_WORDS.items())
     own = sum(word in FUNCTION_WORDS[name] and word not in STOP_WORDS for word in said)
-    return name if own >= _LEAST and most > english else ""
+    return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
 
 
-def function_words(text: str) -> frozenset[str]:
+def find_function_words(text: str) -> frozenset[str]:
     """Return the folded function words of the language of a short text; empty for English and where nothing tells."""
-    return FUNCTION_WORDS.get(language(text), frozenset())
+    return FUNCTION_WORDS.get(detect_language(text), frozenset())
 
 
-def function_share(said: Sequence[str]) -> float:
+def function_word_share(said: Sequence[str]) -> float:
     """Return the share of folded words that are function words of any known language, 0.0 without words."""
-    return sum(word in _EVERY for word in said) / len(said) if said else 0.0
+    return sum(word in _ALL_FUNCTION_WORDS for word in said) / len(said) if said else 0.0
 
 
-def written_without_spaces(text: str) -> bool:
+def lacks_word_spaces(text: str) -> bool:
     """True if a good part of a text is in a script that puts no space between words."""
-    return 2 * len(unspaced(text)) >= sum(not c.isspace() for c in text) > 0
+    return 2 * len(find_unspaced(text)) >= sum(not c.isspace() for c in text) > 0

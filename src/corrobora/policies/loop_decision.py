@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.brief import SubQuestion, SubQuestionStatus
 from corrobora.domain.limits import Allowance
 from corrobora.domain.thread import Decision, Round
 
@@ -26,7 +26,7 @@ class LoopDecision(TypedDict):
     timeRemainingMinutes: float | None
 
 
-def loop_decision(decision: Decision) -> LoopDecision:
+def write_loop_decision(decision: Decision) -> LoopDecision:
     """Write a decision as S2's loop decision JSON (FR-3). `timeRemainingMinutes` is None without a time limit."""
     proposal = decision.proposal
     left = decision.remaining_seconds
@@ -41,7 +41,7 @@ def loop_decision(decision: Decision) -> LoopDecision:
     }
 
 
-def retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
+def write_retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
     """Write S2's retry tracking (TR-2): attempts and status of each sub-question, and how many are exhausted.
 
     `attempts` counts the rounds that tried to gather evidence for it.
@@ -53,11 +53,11 @@ def retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]
         }
         for each in sub_questions
     }
-    exhausted = sum(1 for each in sub_questions if each.standing is Standing.EXHAUSTED)
+    exhausted = sum(1 for each in sub_questions if each.standing is SubQuestionStatus.EXHAUSTED)
     return {"subquestions": table, "total_exhausted": exhausted}
 
 
-def phase_state(
+def write_phase_state(
     rounds: Sequence[Round],
     sub_questions: Sequence[SubQuestion],
     *,
@@ -76,15 +76,15 @@ def phase_state(
                 "started_at": started_at,
             },
             "iteration": {"current": max((done.number for done in rounds), default=0), "max": max_iterations},
-            "retry_tracking": retry_tracking(sub_questions, rounds),
-            "gap_analysis": {"loop_decision": loop_decision(decided[-1]) if decided else None},
+            "retry_tracking": write_retry_tracking(sub_questions, rounds),
+            "gap_analysis": {"loop_decision": write_loop_decision(decided[-1]) if decided else None},
         }
     }
 
 
 _STATUS = {
-    Standing.OPEN: "pending",
-    Standing.PARTIAL: "pending",
-    Standing.ANSWERED: "complete",
-    Standing.EXHAUSTED: "exhausted",
+    SubQuestionStatus.OPEN: "pending",
+    SubQuestionStatus.PARTIAL: "pending",
+    SubQuestionStatus.ANSWERED: "complete",
+    SubQuestionStatus.EXHAUSTED: "exhausted",
 }

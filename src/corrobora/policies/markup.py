@@ -22,7 +22,7 @@ _SPACE = re.compile(r"\s+")
 _PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Return `text` as one line without marks, links, tags, addresses' schemes or forged citation markers.
 
     Never fails; words keep their order and case. What cannot be read as text (an unclosed tag) is made harmless.
@@ -43,10 +43,10 @@ def plain(text: str) -> str:
         read = _CLOSING.sub("", _OPENING.sub("", read))
     read = _SCHEME.sub("", read.replace("`", ""))
     read = _MARKER.sub(r"(\1)", read)
-    return _SPACE.sub(" ", _harmless(read)).strip()
+    return _SPACE.sub(" ", _defuse_markup(read)).strip()
 
 
-def _harmless(text: str) -> str:
+def _defuse_markup(text: str) -> str:
     """Break what a renderer could still take for a tag, an image or a link."""
     if "<" in text:
         text = re.sub(r"<(?=[a-zA-Z/!?])", "‹", text)

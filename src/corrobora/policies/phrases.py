@@ -33,16 +33,16 @@ OPENINGS = (
 )
 
 
-def written_by_code(sentence: str) -> bool:
+def is_written_by_code(sentence: str) -> bool:
     """True if the sentence opens with one of the fixed wordings: it claims nothing about the world."""
     return sentence.lstrip(" -*_>#|").startswith(OPENINGS)
 
 
-def leads(gap: str) -> bool:
+def is_lead(gap: str) -> bool:
     """True if a gap only tells where a search may go on: nothing that is asked is missing by it."""
     return gap.startswith(LEAD)
 
 
-def near_only(gap: str) -> bool:
+def is_near_miss(gap: str) -> bool:
     """True if a gap says that what was read is near to the question, and does not answer it."""
     return gap.startswith((UNNAMED, UNSAID, UNSTATED)) and not gap.startswith(OTHER_SIDE)

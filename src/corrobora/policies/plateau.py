@@ -10,14 +10,14 @@ from enum import IntEnum
 
 from corrobora.domain.evidence import Hit, PassageId, ReadOutcome
 from corrobora.domain.thread import Escape, Round, Saturation, ThreadState
-from corrobora.policies.selection import fused
+from corrobora.policies.selection import fuse_hits
 
-OVERLAP_LIMIT = 0.60  # S4, plateau trigger table
+MIN_OVERLAP = 0.60  # S4, plateau trigger table
 STALE_ROUNDS = 2  # so many rounds without a new fact are a signal of their own
 _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
 
-class Level(IntEnum):
+class PlateauLevel(IntEnum):
     """S4's levels: what a plateau asks for."""
 
     MOVING = 0
@@ -26,15 +26,15 @@ class Level(IntEnum):
     STOP = 3
 
 
-def says_something(done: Round) -> bool:
+def is_informative(done: Round) -> bool:
     """True unless all results drifted, the round was cut, or every search failed (S4, error table)."""
     could_not_look = bool(done.failures) and not done.hits
     return not (done.all_drifted or done.cut or could_not_look)
 
 
-def telling(thread: ThreadState) -> tuple[Round, ...]:
+def select_informative_rounds(thread: ThreadState) -> tuple[Round, ...]:
     """Return the rounds that say something about saturation, oldest first."""
-    return tuple(done for done in thread.rounds if says_something(done))
+    return tuple(done for done in thread.rounds if is_informative(done))
 
 
 def url_overlap(thread: ThreadState) -> float:
@@ -44,70 +44,70 @@ def url_overlap(thread: ThreadState) -> float:
     round may read, counts as visited by the round that found it again: the overlap shows that the search returns
     what is known.
     """
-    rounds = telling(thread)
+    rounds = select_informative_rounds(thread)
     if not rounds or rounds[-1] is not thread.last or len(rounds) < 2:  # noqa: PLR2004 - a pair of rounds
         return 0.0
     known: set[str] = set()
     parts: set[PassageId] = set()
     seen: list[tuple[set[str], set[PassageId]]] = []
     for done in rounds:
-        addresses, passages = _visited(done, thread.course.reads_per_round, known, parts)
+        addresses, passages = _find_visited(done, thread.course.reads_per_round, known, parts)
         seen.append((addresses, passages))
         known |= addresses
         parts |= passages
     (before, read_before), (now, _) = seen[-2], seen[-1]
-    again = sum(1 for address in now if address in before or _passage(address) in read_before)
+    again = sum(1 for address in now if address in before or _parse_passage(address) in read_before)
     return again / max(len(now), 1)
 
 
-def saturation_of(new_facts: int) -> Saturation:
+def classify_saturation(new_facts: int) -> Saturation:
     """Name the saturation of a round. HIGH means FEW new facts: the source is exhausted, not productive (S4)."""
     if new_facts <= 1:
         return Saturation.HIGH
     return Saturation.MEDIUM if new_facts <= 4 else Saturation.LOW  # noqa: PLR2004 - S4: 2-4 new facts
 
 
-def saturation(thread: ThreadState) -> Saturation:
+def measure_saturation(thread: ThreadState) -> Saturation:
     """Return the saturation after the last round that says something; FIRST_ROUND before there is one (S4)."""
-    rounds = telling(thread)
-    return saturation_of(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
+    rounds = select_informative_rounds(thread)
+    return classify_saturation(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
 
 
-def overlapping(thread: ThreadState) -> bool:
+def repeats_addresses(thread: ThreadState) -> bool:
     """Signal 1: at least 60 % of the addresses are those of the round before."""
-    return url_overlap(thread) >= OVERLAP_LIMIT
+    return url_overlap(thread) >= MIN_OVERLAP
 
 
-def stale(thread: ThreadState) -> bool:
+def is_stale(thread: ThreadState) -> bool:
     """Signal 2: no new fact for two consecutive rounds that say something."""
-    rounds = telling(thread)
+    rounds = select_informative_rounds(thread)
     if len(rounds) < STALE_ROUNDS or rounds[-1] is not thread.last:
         return False
     return all(done.new_facts == 0 for done in rounds[-STALE_ROUNDS:])
 
 
-def stuck(thread: ThreadState) -> Level:
+def signal_level(thread: ThreadState) -> PlateauLevel:
     """Say how stuck a thread is by its signals alone, without the cap of rounds.
 
     Both signals in one round stop; a signal with no escape left stops (DESIGN 5, ruling on S4's levels).
     """
-    again = overlapping(thread)
+    again = repeats_addresses(thread)
     nothing_new = thread.last is not None and thread.last.new_facts == 0
     if again and nothing_new:
-        return Level.STOP
-    level = Level.ADVANCE if stale(thread) else Level.REFORMULATE if again else Level.MOVING
-    if level is not Level.MOVING and thread.course.escapes and next_escape(thread) is None:
-        return Level.STOP
+        return PlateauLevel.STOP
+    level = PlateauLevel.ADVANCE if is_stale(thread) else PlateauLevel.REFORMULATE if again else PlateauLevel.MOVING
+    if level is not PlateauLevel.MOVING and thread.course.escapes and next_escape(thread) is None:
+        return PlateauLevel.STOP
     return level
 
 
-def plateau_level(thread: ThreadState) -> Level:
+def plateau_level(thread: ThreadState) -> PlateauLevel:
     """Say how stuck a thread is, from 0 (moving) to 3 (stop): the four rows of S4's plateau trigger table.
 
     Rounds in which every result drifted are skipped: they say nothing about saturation. A used-up budget of rounds
     is level 3 as well; the stop rule `plateau` leaves that row to `max_rounds`, so that the reason told is true.
     """
-    return Level.STOP if thread.number >= thread.course.max_rounds else stuck(thread)
+    return PlateauLevel.STOP if thread.number >= thread.course.max_rounds else signal_level(thread)
 
 
 def next_escape(thread: ThreadState) -> Escape | None:
@@ -115,20 +115,20 @@ def next_escape(thread: ThreadState) -> Escape | None:
     return next((escape for escape in Escape if escape not in thread.escapes_used), None)
 
 
-def _visited(done: Round, reads: int, known: set[str], parts: set[PassageId]) -> tuple[set[str], set[PassageId]]:
+def _find_visited(done: Round, reads: int, known: set[str], parts: set[PassageId]) -> tuple[set[str], set[PassageId]]:
     """Return the addresses a round fetched or found again, and their passages."""
     fetched = [reading for reading in done.readings if reading.outcome in _FETCHED and not reading.again]
     skipped = [reading.hit for reading in done.readings if reading.outcome is ReadOutcome.SKIPPED]
-    best = list({_address(hit): hit for hit in fused(done.hits)}.values())[:reads]
-    again = [hit for hit in (*best, *skipped) if _address(hit) in known or hit.passage in parts]
-    addresses = {_address(reading.hit) for reading in fetched} | {_address(hit) for hit in again}
+    best = list({_hit_address(hit): hit for hit in fuse_hits(done.hits)}.values())[:reads]
+    again = [hit for hit in (*best, *skipped) if _hit_address(hit) in known or hit.passage in parts]
+    addresses = {_hit_address(reading.hit) for reading in fetched} | {_hit_address(hit) for hit in again}
     passages = {passage for reading in fetched for passage in reading.passages}
     return addresses, passages | {hit.passage for hit in again if hit.passage is not None}
 
 
-def _address(hit: Hit) -> str:
+def _hit_address(hit: Hit) -> str:
     return f"{hit.url}#{hit.passage}" if hit.passage else hit.url
 
 
-def _passage(address: str) -> PassageId | None:
+def _parse_passage(address: str) -> PassageId | None:
     return PassageId(address.rsplit("#", 1)[1]) if "#" in address else None

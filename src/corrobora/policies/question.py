@@ -11,7 +11,7 @@ import unicodedata
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 
-_KEPT = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
+_JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -46,14 +46,14 @@ def check_question(text: str) -> str:
             f"The question has a NUL character at position {text.index(chr(0)) + 1}.",
             next_step="Remove it.",
         )
-    plain = "".join(c for c in text if not _invisible(c)).strip().strip("".join(_BIDI)).strip()
+    plain = "".join(c for c in text if not _is_invisible(c)).strip().strip("".join(_BIDI)).strip()
     if len(plain) > LIMITS.question_max_chars:
         raise UserError(
             "question_too_long",
             f"The question has {len(plain):,} characters; the limit is {LIMITS.question_max_chars:,}.",
             next_step="Shorten it, or add the long text to a library with `corrobora library add`.",
         )
-    if not plain.strip("".join(_BIDI | _KEPT) + " "):
+    if not plain.strip("".join(_BIDI | _JOINERS) + " "):
         raise UserError("question_empty", "The question is empty.", next_step="Ask something, in quotes.")
     letters = sum(1 for c in plain if c.isalnum())
     if letters < LIMITS.question_min_chars:
@@ -65,34 +65,34 @@ def check_question(text: str) -> str:
     return plain
 
 
-def hidden_characters(text: str) -> int:
+def count_hidden_characters(text: str) -> int:
     """Count the invisible characters that `check_question` removes, for the record (safety Q12)."""
-    return sum(1 for c in text if _invisible(c))
+    return sum(1 for c in text if _is_invisible(c))
 
 
-def shown(text: str) -> str:
+def clean_for_display(text: str) -> str:
     """Return a text fit for titles, logs and terminals: no control characters, no direction marks (Q10, Q11)."""
-    visible = (c for c in text if c not in _BIDI and not _invisible(c))
+    visible = (c for c in text if c not in _BIDI and not _is_invisible(c))
     return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
 
 
-def parts_asked(text: str) -> tuple[str, ...]:
+def split_questions(text: str) -> tuple[str, ...]:
     """Return the separate questions of a text: its lines, or its sentences that end with a question mark."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     asked = [part.strip() for line in lines for part in re.findall("[^?？؟]*[?？؟]+", line) if part.strip("?？؟ ")]
     return tuple(asked) or tuple(lines)
 
 
-def too_many_parts(text: str, limit: int) -> str:
+def explain_too_many_parts(text: str, limit: int) -> str:
     """Return why a text asks too much for one run, with a way to split it; "" if it does not (safety Q20)."""
-    asked = [part for part in parts_asked(text) if _QUESTION_SIGNS.search(part)]
+    asked = [part for part in split_questions(text) if _QUESTION_SIGNS.search(part)]
     if len(asked) <= limit:
         return ""
     runs = -(-len(asked) // limit)
     return f"more than {limit} sub-queries ({len(asked)}): ask them in {runs} runs of at most {limit} questions each"
 
 
-def word_count(text: str) -> int:
+def count_words(text: str) -> int:
     """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
     spaced = _WORD.findall(_UNSPACED.sub(" ", text))
     ideographs = len(_IDEOGRAPH.findall(text))
@@ -100,9 +100,9 @@ def word_count(text: str) -> int:
     return len(spaced) + (ideographs + 1) // 2 + (max(0, letters) + 3) // 4
 
 
-def complexity_hint(question: str) -> str:
+def guess_complexity(question: str) -> str:
     """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (S1 2b)."""
-    count = word_count(question)
+    count = count_words(question)
     words = [word.lower() for word in _WORD.findall(question)]
     parts = sum(1 for word in words if word in _JOINING) + len(_JOINING_SIGNS.findall(question))
     asked = len(_QUESTION_SIGNS.findall(question))
@@ -111,9 +111,9 @@ def complexity_hint(question: str) -> str:
     return "simple" if count <= _SIMPLE_WORDS and parts == 0 and asked <= 1 else "moderate"
 
 
-def _invisible(char: str) -> bool:
+def _is_invisible(char: str) -> bool:
     """Format characters that nobody sees, without joiners and direction marks."""
-    return unicodedata.category(char) == "Cf" and char not in _KEPT and char not in _BIDI
+    return unicodedata.category(char) == "Cf" and char not in _JOINERS and char not in _BIDI
 
 
 def _refuse_surrogates(text: str) -> None:

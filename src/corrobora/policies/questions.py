@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.policies.languages import function_words, language
-from corrobora.policies.mentions import Kind, is_day, mentions, years
-from corrobora.policies.releases import asked_releases, without_releases
-from corrobora.policies.words import stem, stems, words
+from corrobora.policies.languages import detect_language, find_function_words
+from corrobora.policies.mentions import MentionKind, find_mentions, find_years, is_calendar_name
+from corrobora.policies.releases import find_asked_releases, remove_releases
+from corrobora.policies.words import split_words, stem_text, stem_word
 
 _BETWEEN = re.compile(
     r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
@@ -31,7 +31,7 @@ _DIFFER = re.compile(
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
 # Verbs that say what happened to a topic rather than what the topic is: they frame a question.
-FRAMES = frozenset(
+FRAMING_WORDS = frozenset(
     "change changed changes changing differ differs different difference differences compare compared "
     "comparison contrast analyze analyse assess evaluate examine explore investigate identify outline determine "
     "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
@@ -70,7 +70,7 @@ _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|s
 _DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
-_NOVELTY = frozenset(map(stem, "new version release fixed added removed introduced bring brought".split()))
+_NOVELTY = frozenset(map(stem_word, "new version release fixed added removed introduced bring brought".split()))
 _TOPIC_ENOUGH = 2  # topic words from which names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
@@ -88,18 +88,18 @@ class Expectation:
     comparison: bool = False
 
 
-def framing(question: str) -> frozenset[str]:
+def find_framing_stems(question: str) -> frozenset[str]:
     """Return the stems of `question` that frame it ("change", "report", "differ") rather than name its topic."""
-    topic = [word for word in words(question) if stem(word)]
-    foreign = function_words(question)
-    light = frozenset(stem(word) for word in topic if word in FRAMES or word in foreign)
-    degree = _DEGREE.search(" ".join(words(question)))
-    light |= frozenset((stem(degree.group(1)),)) if degree is not None else frozenset()
-    return light if len(light) < len({stem(word) for word in topic}) else frozenset()
+    topic = [word for word in split_words(question) if stem_word(word)]
+    foreign = find_function_words(question)
+    light = frozenset(stem_word(word) for word in topic if word in FRAMING_WORDS or word in foreign)
+    degree = _DEGREE.search(" ".join(split_words(question)))
+    light |= frozenset((stem_word(degree.group(1)),)) if degree is not None else frozenset()
+    return light if len(light) < len({stem_word(word) for word in topic}) else frozenset()
 
 
 @lru_cache(maxsize=1_000)
-def attributions(question: str) -> tuple[str, ...]:
+def find_attributions(question: str) -> tuple[str, ...]:
     """Return the names that say who says it rather than what it is about: documents, outlets, issuing bodies.
 
     Identifiers after a preposition ("in SP 800-63B"), names before a framing noun ("the TechCrunch article") and after
@@ -110,10 +110,10 @@ def attributions(question: str) -> tuple[str, ...]:
         ('Reuters', 'RFC 2119', 'ACME')
     """
     found: dict[str, None] = {}
-    for mention in mentions(question):
+    for mention in find_mentions(question):
         after = _FRAME_NOUN.match(question[mention.end : mention.end + 30])
         before = _SAID_BY.search(question[max(0, mention.start - 40) : mention.start])
-        document = mention.kind is Kind.IDENTIFIER and _OF_DOCUMENT.search(
+        document = mention.kind is MentionKind.IDENTIFIER and _OF_DOCUMENT.search(
             question[max(0, mention.start - 12) : mention.start]
         )
         if document or after is not None or before is not None:
@@ -122,22 +122,22 @@ def attributions(question: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1_000)  # asked once for every sentence that is read
-def anchors(question: str) -> tuple[str, ...]:
+def find_anchors(question: str) -> tuple[str, ...]:
     """Return the named things that a question is about: its subjects without attributions and compared sides."""
-    either = alternatives(question)
-    said = " ".join((*attributions(question), *(() if either else _named_sides(question))))
-    named = (name for name in subjects(question) if name not in said and not any(name in each for each in either))
+    either = find_alternatives(question)
+    said = " ".join((*find_attributions(question), *(() if either else _find_named_sides(question))))
+    named = (name for name in find_subjects(question) if name not in said and not any(name in each for each in either))
     return (*either, *named)
 
 
-def relational(question: str) -> bool:
+def is_relational(question: str) -> bool:
     """True if a question asks for little beside names: its answer may hang on a chain of names."""
-    named = [m for m in mentions(question) if m.kind in (Kind.NAME, Kind.QUOTED)]
-    return bool(named) and len(weighed(question).topic) <= _RELATION_WORDS
+    named = [m for m in find_mentions(question) if m.kind in (MentionKind.NAME, MentionKind.QUOTED)]
+    return bool(named) and len(weigh_terms(question).topic) <= _RELATION_WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeightedTerms:
     """The stems of a question by what they do: `weights` ranks sentences, `topic` must be spoken of."""
 
     weights: dict[str, float]
@@ -145,18 +145,18 @@ class Weighed:
 
 
 @lru_cache(maxsize=1_000)
-def weighed(question: str) -> Weighed:
+def weigh_terms(question: str) -> WeightedTerms:
     """Weigh the stems of a question: topic words and names fully, framing words and compared sides lightly.
 
     Attributions and the sides of a comparison say where to look; a document is about them without repeating them in
     every sentence. Where nothing else is asked, they are the topic.
     """
-    every = dict.fromkeys(stems(without_releases(question)) or stems(question))
-    light = framing(question)
-    either = alternatives(question)
-    aside = (*(() if either else _named_sides(question)), *attributions(question))
-    compared = frozenset(s for side in aside for s in stems(side))
-    named = frozenset(s for name in (*subjects(question), *either) for s in stems(name))
+    every = dict.fromkeys(stem_text(remove_releases(question)) or stem_text(question))
+    light = find_framing_stems(question)
+    either = find_alternatives(question)
+    aside = (*(() if either else _find_named_sides(question)), *find_attributions(question))
+    compared = frozenset(s for side in aside for s in stem_text(side))
+    named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
     topic = frozenset(every) - light - compared - named
     enough = len(topic) >= _TOPIC_ENOUGH
     weights: dict[str, float] = {}
@@ -171,24 +171,24 @@ def weighed(question: str) -> Weighed:
             weights[term] = _SIDE_WEIGHT if enough else _NAME_WEIGHT
         else:
             weights[term] = 1.0
-    return Weighed(weights, topic or frozenset(every) - light or frozenset(every))
+    return WeightedTerms(weights, topic or frozenset(every) - light or frozenset(every))
 
 
-def counted(question: str) -> frozenset[str]:
+def find_counted_stems(question: str) -> frozenset[str]:
     """Return the stems of a question's topic without those that only say how a number is meant ("at least").
 
     Example:
         >>> sorted(counted("How many users must a room hold at least?"))
         ['hold', 'room', 'user']
     """
-    topic = weighed(question).topic
-    return topic - frozenset(map(stem, _BOUND.findall(" ".join(words(question))))) or topic
+    topic = weigh_terms(question).topic
+    return topic - frozenset(map(stem_word, _BOUND.findall(" ".join(split_words(question))))) or topic
 
 
-def topic_stems(question: str) -> tuple[str, ...]:
+def find_topic_stems(question: str) -> tuple[str, ...]:
     """Return the distinct stems that name what a question is about, framing left out, in order."""
-    light = framing(question)
-    return tuple(dict.fromkeys(s for s in stems(question) if s not in light))
+    light = find_framing_stems(question)
+    return tuple(dict.fromkeys(s for s in stem_text(question) if s not in light))
 
 
 def names_source(question: str, source: str) -> bool:
@@ -198,47 +198,47 @@ def names_source(question: str, source: str) -> bool:
         >>> [names_source("What does KR-2 say?", f"rules/{name}.txt") for name in ("kr-2", "XKR-2", "KR-2.1")]
         [True, False, False]
     """
-    return any(pattern.search(source) for pattern in _identifiers(question))
+    return any(pattern.search(source) for pattern in _identifier_patterns(question))
 
 
 @lru_cache(maxsize=1_000)
-def _identifiers(question: str) -> tuple[re.Pattern[str], ...]:
-    named = [mention.text for mention in mentions(question) if mention.kind is Kind.IDENTIFIER]
+def _identifier_patterns(question: str) -> tuple[re.Pattern[str], ...]:
+    named = [mention.text for mention in find_mentions(question) if mention.kind is MentionKind.IDENTIFIER]
     return tuple(
         re.compile(rf"(?i)(?<![\w.-]){'[ _-]?'.join(map(re.escape, re.split('[ _-]', name)))}(?!\w|[.-]\d)")
         for name in named
     )
 
 
-def of_year(question: str, text: str) -> float:
+def score_year_match(question: str, text: str) -> float:
     """Return the factor of a statement for a question that names a year: more if it names it, less if another.
 
     Example:
         >>> of_year("Who led it in 2010?", "Ann led it in 2008."), of_year("Who led it?", "Ann led it in 2008.")
         (0.5, 1.0)
     """
-    wanted = frozenset(years(question))
-    said = frozenset(years(text)) if wanted else frozenset[int]()
+    wanted = frozenset(find_years(question))
+    said = frozenset(find_years(text)) if wanted else frozenset[int]()
     if not wanted:
         return 1.0
     return _OF_YEAR if wanted & said else _OF_ANOTHER_YEAR if said else _OF_NO_YEAR
 
 
 @lru_cache(maxsize=1_000)
-def every_change(question: str) -> bool:
+def asks_for_every_change(question: str) -> bool:
     """True if a question asks for all that a release brought, and not for something of it.
 
     Example:
         >>> every_change("What is new in Kilnlib 2.3?"), every_change("Which glazes did Kilnlib 2.3 add?")
         (True, False)
     """
-    if not asked_releases(question):
+    if not find_asked_releases(question):
         return False
-    named = frozenset(term for name in subjects(question) for term in stems(name))
-    return not weighed(question).topic - named - _NOVELTY
+    named = frozenset(term for name in find_subjects(question) for term in stem_text(name))
+    return not weigh_terms(question).topic - named - _NOVELTY
 
 
-def spelled(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
+def find_spellings(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
     """Return the words of a question that hold a wanted stem, as they are written there, each once.
 
     Example:
@@ -246,46 +246,46 @@ def spelled(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
         ('unterstützt',)
     """
     found = (_POSSESSIVE.sub("", raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ")) for raw in question.split())
-    return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stems(word))))
+    return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stem_text(word))))
 
 
 @lru_cache(maxsize=1_000)
-def expectation(question: str) -> Expectation:
+def read_expectation(question: str) -> Expectation:
     """Read from its words what kind of answer a question wants."""
-    folded = f" {' '.join(words(question))} "
+    folded = f" {' '.join(split_words(question))} "
 
-    def has(*parts: str) -> bool:
+    def has_any(*parts: str) -> bool:
         return any(f" {part} " in folded for part in parts)
 
     return Expectation(
-        obligation=has(
+        obligation=has_any(
             "guidance", "requirement", "requirements", "required", "require", "requires", "must", "shall", "should",
             "allowed", "acceptable", "permitted", "prohibited", "mandatory", "policy", "rule", "rules", "recommend",
             "recommended", "recommendation", "recommendations", "may", "conditions", "standard", "comply", "obliged",
         ),
-        number=has(
+        number=has_any(
             "how many", "how much", "how long", "how old", "how far", "how often", "how large", "how high", "length",
             "number", "size", "percentage", "share", "amount", "cost", "price", "rate", "minimum", "maximum",
         ),
-        date=has(
+        date=has_any(
             "when", "what year", "which year", "what date", "date", "how long ago", "first", "older", "earlier", "born",
             "died",
         ),
-        name=has("who", "whom", "whose", "where", "which company", "which person", "whose", "which country"),
-        reason=has("why", "reason", "reasons", "rationale", "because", "cause"),
-        condition=has(
+        name=has_any("who", "whom", "whose", "where", "which company", "which person", "whose", "which country"),
+        reason=has_any("why", "reason", "reasons", "rationale", "because", "cause"),
+        condition=has_any(
             "conditions", "condition", "circumstances", "when may", "when must", "in which cases",
             "unless", "exceptions",
         ),
-        comparison=bool(sides(question))
+        comparison=bool(find_compared_sides(question))
         or (
-            has("change", "changed", "differ", "difference", "differences", "compare", "compared")
+            has_any("change", "changed", "differ", "difference", "differences", "compare", "compared")
             and _DOES_IT.match(question) is None
         ),
     )  # fmt: skip
 
 
-def sides(question: str) -> tuple[str, ...]:
+def find_compared_sides(question: str) -> tuple[str, ...]:
     """Return the two things a question compares, or nothing.
 
     Example:
@@ -296,12 +296,12 @@ def sides(question: str) -> tuple[str, ...]:
         match = pattern.search(question[:2_000])
         if match is not None:
             found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
-            if all(stems(side) or mentions(side) for side in found):
+            if all(stem_text(side) or find_mentions(side) for side in found):
                 return found
     return ()
 
 
-def differing(question: str) -> tuple[str, ...]:
+def find_differing_sides(question: str) -> tuple[str, ...]:
     """Return the two things of which a question asks how they differ, or what it compares; or nothing.
 
     Example:
@@ -309,41 +309,45 @@ def differing(question: str) -> tuple[str, ...]:
         ('Hall 9', 'Hall 10')
     """
     match = _DIFFER.search(question[:2_000])
-    return tuple(match.groups()) if match is not None else sides(question)
+    return tuple(match.groups()) if match is not None else find_compared_sides(question)
 
 
-def _named_sides(question: str) -> tuple[str, ...]:
+def _find_named_sides(question: str) -> tuple[str, ...]:
     """Return the compared sides that merely name things; a long side says itself what the question is about."""
-    found = sides(question)
-    return found if all(len(stems(side)) <= _SIDE_STEMS for side in found) else ()
+    found = find_compared_sides(question)
+    return found if all(len(stem_text(side)) <= _SIDE_STEMS for side in found) else ()
 
 
-def alternatives(question: str) -> tuple[str, ...]:
+def find_alternatives(question: str) -> tuple[str, ...]:
     """Return the two things a question chooses between: "Which is older, A or B?"; or nothing."""
     match = _EITHER.search(question[:2_000])
     found = tuple(side.strip(" ,;:?.\"'") for side in match.groups()) if match is not None else ()
-    return found if found and all(mentions(side) for side in found) else ()
+    return found if found and all(find_mentions(side) for side in found) else ()
 
 
-def subjects(question: str) -> tuple[str, ...]:
+def find_subjects(question: str) -> tuple[str, ...]:
     """Return the named things of a question: names, acronyms, identifiers, quoted titles; the sides it compares."""
-    named = [m for m in mentions(question) if m.kind is not Kind.QUOTED or " " in m.text or m.text[:1].isupper()]
-    quoted = [(m.start, m.end) for m in named if m.kind is Kind.QUOTED]
+    named = [
+        m for m in find_mentions(question) if m.kind is not MentionKind.QUOTED or " " in m.text or m.text[:1].isupper()
+    ]
+    quoted = [(m.start, m.end) for m in named if m.kind is MentionKind.QUOTED]
     kept = [
         m.text
         for m in named
-        if m.kind is Kind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
+        if m.kind is MentionKind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
     ]
     kept = [
-        name for name in kept if not is_day(name) and f"({name})" not in question and names_something(name, question)
+        name
+        for name in kept
+        if not is_calendar_name(name) and f"({name})" not in question and is_meaningful_name(name, question)
     ]
     return tuple(dict.fromkeys(kept))
 
 
-def names_something(name: str, question: str) -> bool:
+def is_meaningful_name(name: str, question: str) -> bool:
     """False for function words of another language, and for one word of German, where every noun has a capital."""
-    spoken = language(question)
+    spoken = detect_language(question)
     if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):
         return True
-    own = words(name)
-    return not (spoken == "de" and len(own) == 1) and not set(own) <= function_words(question)
+    own = split_words(name)
+    return not (spoken == "de" and len(own) == 1) and not set(own) <= find_function_words(question)

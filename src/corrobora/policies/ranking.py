@@ -13,54 +13,54 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from corrobora.policies.mentions import MONTHS
-from corrobora.policies.words import words
+from corrobora.policies.words import split_words
 
 RRF_K = 10
 DENSE_WEIGHT = 0.5
 SOURCE_BOOST = 2.0
 DATE_BOOST = 2.0
-SEEDS = 3
+LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
-SPREAD = 0.95
+REPEAT_DAMPING = 0.95
 
-_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
 _MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
-_PARTS = re.compile(r" [|–—-] |: ")
+_TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
 
-def dates_in(text: str) -> tuple[str, ...]:
+def find_date_prefixes(text: str) -> tuple[str, ...]:
     """Return the days and months that `text` names, as ISO prefixes ("2023-10-07", "2023-10"), sorted."""
     found: list[str] = []
-    for year, month, day in _ISO.findall(text):
+    for year, month, day in _ISO_DATE.findall(text):
         found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
     for name, day, year in _MONTH_FIRST.findall(text):
-        found += _iso(year, name, day)
+        found += _make_date_prefix(year, name, day)
     for day, name, year in _DAY_FIRST.findall(text):
-        found += _iso(year, name, day)
+        found += _make_date_prefix(year, name, day)
     days = [each for each in found if len(each) > 7]  # noqa: PLR2004 - a month whose day is named says nothing new
     return tuple(sorted({each for each in found if each in days or not any(d.startswith(each) for d in days)}))
 
 
-def _iso(year: str, name: str, day: str) -> list[str]:
+def _make_date_prefix(year: str, name: str, day: str) -> list[str]:
     month = MONTHS.get(name.lower())
     if month is None:
         return []
     return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
 
 
-class Asked(NamedTuple):
+class SourceHints(NamedTuple):
     """What a question says of where and when: its words as one string, and the dates it names."""
 
     joined: str
     dates: tuple[str, ...]
 
     @classmethod
-    def of(cls, question: str) -> Asked:
+    def from_question(cls, question: str) -> SourceHints:
         """Read a question."""
-        return cls(f" {' '.join(words(question))} ", dates_in(question))
+        return cls(f" {' '.join(split_words(question))} ", find_date_prefixes(question))
 
-    def boost(self, publisher: str, published: str) -> float:
+    def boost_factor(self, publisher: str, published: str) -> float:
         """Return the factor of a source: doubled if the question names it, doubled if it names its date."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
         if published and any(published.startswith(each) for each in self.dates):
@@ -70,15 +70,15 @@ class Asked(NamedTuple):
 
 def names_publisher(joined: str, publisher: str) -> bool:
     """True if the question, as " words with spaces ", names the publisher, its first part or its web name."""
-    return any(f" {name} " in joined for name in spoken(publisher))
+    return any(f" {name} " in joined for name in list_publisher_names(publisher))
 
 
 @lru_cache(maxsize=20_000)
-def spoken(publisher: str) -> tuple[str, ...]:
+def list_publisher_names(publisher: str) -> tuple[str, ...]:
     """Return the folded names by which a question may name a publisher: the whole, and its first part."""
     names: list[str] = []
-    for part in dict.fromkeys((publisher, _PARTS.split(publisher, maxsplit=1)[0])):
-        name = words(part)
+    for part in dict.fromkeys((publisher, _TITLE_SEPARATOR.split(publisher, maxsplit=1)[0])):
+        name = split_words(part)
         if name[:1] == ["the"] and len(name) > 1:
             name = name[1:]
         if len(" ".join(name)) > 2:  # noqa: PLR2004 - shorter ones stand in any question
@@ -86,7 +86,7 @@ def spoken(publisher: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def fuse(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dict[int, float]:
+def fuse_rankings(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dict[int, float]:
     """Fuse ranked lists by weighted reciprocal ranks: the sum of weight / (k + rank)."""
     scores: dict[int, float] = {}
     for weight, ids in lists:
@@ -95,13 +95,13 @@ def fuse(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dic
     return scores
 
 
-def share(wanted: Mapping[str, float], text: frozenset[str] | set[str]) -> float:
+def weighted_share(wanted: Mapping[str, float], text: frozenset[str] | set[str]) -> float:
     """Return which part of the weighted words `wanted` stands in `text`, 0 to 1."""
     total = sum(wanted.values())
     return sum(weight for word, weight in wanted.items() if word in text) / total if total else 0.0
 
 
-def hop_score(parent: float, sentence: float, target: float) -> float:
+def score_linked_passage(parent: float, sentence: float, target: float) -> float:
     """Score a passage that was reached by a link: the parent's score, damped, less so if something speaks for it.
 
     `sentence` and `target` are the shares of the question's remaining words in the mentioning sentence and in the
@@ -110,7 +110,7 @@ def hop_score(parent: float, sentence: float, target: float) -> float:
     return parent * (0.75 + 0.1 * sentence + 0.1 * target)
 
 
-def with_clauses(
+def add_clause_scores(
     whole: Sequence[tuple[int, float]], parts: Sequence[tuple[float, Sequence[tuple[int, float]]]]
 ) -> dict[int, float]:
     """Join the ranking of a question with those of its clauses; each is a list of (id, score), best first.
@@ -133,7 +133,9 @@ def with_clauses(
     return scores
 
 
-def spread(ranked: Sequence[tuple[int, float]], publisher: Mapping[int, str], asked: Asked) -> dict[int, float]:
+def damp_repeated_sources(
+    ranked: Sequence[tuple[int, float]], publisher: Mapping[int, str], asked: SourceHints
+) -> dict[int, float]:
     """Damp the second and later passages of one source if the question names two or more: it wants them all."""
     named = {each: names_publisher(asked.joined, each) for each in set(publisher.values())}
     scores = dict(ranked)
@@ -144,5 +146,5 @@ def spread(ranked: Sequence[tuple[int, float]], publisher: Mapping[int, str], as
         name = publisher[id_]
         if named[name]:
             seen[name] = seen.get(name, 0) + 1
-            scores[id_] = score * SPREAD ** (seen[name] - 1)
+            scores[id_] = score * REPEAT_DAMPING ** (seen[name] - 1)
     return scores

@@ -32,7 +32,7 @@ class Releases:
     def __bool__(self) -> bool:
         return bool(self.numbers)
 
-    def told_by(self, text: str) -> bool:
+    def is_named_in(self, text: str) -> bool:
         """True if a text names one of the releases, or one between them.
 
         Example:
@@ -40,17 +40,17 @@ class Releases:
             >>> asked.told_by("## v2.3 (May)"), asked.told_by("2.31")
             (True, False)
         """
-        held = releases_of(text)
+        held = find_releases(text)
         if any(number in self.numbers for number in held):
             return True
         if not self.between:
             return False
-        low, high = sorted((_key(self.numbers[0]), _key(self.numbers[-1])))
-        return any(low < _key(number) <= high for number in held)
+        low, high = sorted((_release_key(self.numbers[0]), _release_key(self.numbers[-1])))
+        return any(low < _release_key(number) <= high for number in held)
 
 
 @lru_cache(maxsize=10_000)
-def releases_of(text: str) -> tuple[str, ...]:
+def find_releases(text: str) -> tuple[str, ...]:
     """Return the version numbers of a text in order, each once, without their "v".
 
     Example:
@@ -68,19 +68,19 @@ def releases_of(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1_000)
-def asked_releases(question: str) -> Releases:
+def find_asked_releases(question: str) -> Releases:
     """Return the releases that a question is about: "between 1.2 and 1.4" means what came after 1.2, up to 1.4."""
-    numbers = releases_of(question)
+    numbers = find_releases(question)
     return Releases(numbers, len(numbers) == 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
 
 
-def without_releases(text: str) -> str:
+def remove_releases(text: str) -> str:
     """Return a text without its version numbers: their digits stand in any sentence."""
-    named = releases_of(text)
+    named = find_releases(text)
     return _NUMBER.sub(lambda match: " " if match.group(1).lower() in named else match.group(), text) if named else text
 
 
-def of_release(asked: Releases, placed: Sequence[str], *, every: bool = False) -> float:
+def score_release_match(asked: Releases, placed: Sequence[str], *, every: bool = False) -> float:
     """Return the factor of a statement for a question about releases; 1.0 where none is asked for.
 
     The first text that names any release decides: the statement, then what stands above it. Where `every` change of a
@@ -92,13 +92,13 @@ def of_release(asked: Releases, placed: Sequence[str], *, every: bool = False) -
     """
     if not asked:
         return 1.0
-    naming = next((at for at, text in enumerate(placed) if releases_of(text)), -1)
+    naming = next((at for at, text in enumerate(placed) if find_releases(text)), -1)
     if naming < 0:
         return _OF_NONE
-    if every and any(asked.told_by(text) for text in placed[1:]):
+    if every and any(asked.is_named_in(text) for text in placed[1:]):
         return _BELOW_ITS_NAME
-    return _OF_IT if asked.told_by(placed[naming]) else _OF_ANOTHER
+    return _OF_IT if asked.is_named_in(placed[naming]) else _OF_ANOTHER
 
 
-def _key(number: str) -> tuple[tuple[int, str], ...]:
+def _release_key(number: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _PARTS.findall(number))

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 _FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
 _HEADING_SHARE = 0.35
 _NEIGHBOUR_SHARE = 0.25
-_TITLED = 0.6
+_TITLE_SHARE = 0.6
 _SATURATION = 0.5  # a word said twice in one sentence says little more
 _LENGTH = 22.0  # stems of a usual sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SentenceTerms:
     """A sentence to be ranked: its stems, those of the headings above it, and its paragraph (neighbours share one)."""
 
     stems: tuple[str, ...]
@@ -29,7 +29,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RelevanceScore:
     """`total` ranks; `coverage` is the share of the question's weight that the sentence itself or its heading holds."""
 
     total: float
@@ -37,7 +37,7 @@ class Score:
     own: float  # share held by the sentence itself
 
 
-def akin(one: str, other: str) -> bool:
+def is_same_family(one: str, other: str) -> bool:
     """True if two stems are of one family of words: "direct" and "director", "nation" and "national"."""
     if one == other:
         return True
@@ -45,7 +45,7 @@ def akin(one: str, other: str) -> bool:
     return len(short) >= _FAMILY and long.startswith(short) and len(long) - len(short) <= _ENDING
 
 
-def rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
+def compute_rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
     """Return for each stem of `texts` its inverse document frequency, always above 0."""
     count: Counter[str] = Counter()
     total = 0
@@ -55,7 +55,7 @@ def rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
     return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) + 0.3 for term, n in count.items()}
 
 
-def weigh(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, float]:
+def weigh_by_rarity(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, float]:
     """Multiply each wanted stem by its rarity, damped: what is rare in a short text is often rare by chance.
 
     A stem that is nowhere counts as a common one: it ranks nothing, and must not hide what is there.
@@ -64,7 +64,7 @@ def weigh(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, f
     return {term: weight * (0.5 + 0.5 * rare.get(term, 0.5 * top) / top) for term, weight in wanted.items()}
 
 
-def in_title(weights: Mapping[str, float], title: Collection[str]) -> dict[str, float]:
+def damp_title_terms(weights: Mapping[str, float], title: Collection[str]) -> dict[str, float]:
     """Lower what the title of a source says: all of it is about that, and a sentence tells little by repeating it.
 
     Where the title holds all that is asked, nothing is lowered.
@@ -72,17 +72,17 @@ def in_title(weights: Mapping[str, float], title: Collection[str]) -> dict[str, 
     held = {term for term in weights if term in title}
     if len(held) == len(weights):
         return dict(weights)
-    return {term: weight * (_TITLED if term in held else 1.0) for term, weight in weights.items()}
+    return {term: weight * (_TITLE_SHARE if term in held else 1.0) for term, weight in weights.items()}
 
 
-def rank(units: Sequence[Unit], weights: Mapping[str, float]) -> tuple[Score, ...]:
+def score_sentences(units: Sequence[SentenceTerms], weights: Mapping[str, float]) -> tuple[RelevanceScore, ...]:
     """Score every unit against weighted stems: BM25-like saturation by length, headings and neighbours of a paragraph.
 
     Returns one score for each unit, in their order; all totals are 0.0 where nothing matches.
     """
     mass = sum(weights.values()) or 1.0
-    own = [_own(unit, weights) for unit in units]
-    scores: list[Score] = []
+    own = [_score_own_terms(unit, weights) for unit in units]
+    scores: list[RelevanceScore] = []
     for at, unit in enumerate(units):
         mine = set(unit.stems)
         held = sum(weight for term, weight in weights.items() if term in mine)
@@ -96,11 +96,11 @@ def rank(units: Sequence[Unit], weights: Mapping[str, float]) -> tuple[Score, ..
             default=0.0,
         )
         total = own[at] + _HEADING_SHARE * above + _NEIGHBOUR_SHARE * around
-        scores.append(Score(total / mass, (held + above) / mass, held / mass))
+        scores.append(RelevanceScore(total / mass, (held + above) / mass, held / mass))
     return tuple(scores)
 
 
-def _own(unit: Unit, weights: Mapping[str, float]) -> float:
+def _score_own_terms(unit: SentenceTerms, weights: Mapping[str, float]) -> float:
     norm = 0.5 + 0.5 * len(unit.stems) / _LENGTH
     counts = Counter(unit.stems)
     top = 1 + _SATURATION

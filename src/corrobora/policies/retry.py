@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from corrobora.domain.brief import Standing, SubQuestion
+from corrobora.domain.brief import SubQuestion, SubQuestionStatus
 from corrobora.domain.limits import LIMITS
 
 MAX_SENDS = 3  # transport: a call is sent at most so often; these are not attempts of a sub-question
@@ -26,10 +26,10 @@ RA_TAGS: Mapping[str, str] = MappingProxyType(
 )
 
 Strategy = Literal["as_asked", "broaden", "synonyms", "other_provider"]
-FALLBACKS: tuple[Strategy, ...] = ("as_asked", "broaden", "synonyms", "other_provider")
+FALLBACK_STRATEGIES: tuple[Strategy, ...] = ("as_asked", "broaden", "synonyms", "other_provider")
 
 
-def backoff(attempt: int, retry_after: float | None, remaining: float, *, jitter: float) -> float | None:
+def compute_backoff(attempt: int, retry_after: float | None, remaining: float, *, jitter: float) -> float | None:
     """Return the seconds to wait before a call is sent again, or None to give up.
 
     `attempt` is the number of times it was sent; `remaining` the seconds left (`inf` without a limit); `jitter` a
@@ -50,17 +50,17 @@ def attempt_number(sub_question: SubQuestion) -> int:
     return sub_question.attempts + 1
 
 
-def exhausted(sub_question: SubQuestion, attempts: int) -> bool:
+def is_exhausted(sub_question: SubQuestion, attempts: int) -> bool:
     """True if a sub-question has failed as often as the profile allows (S2 FR-4: 3)."""
     return sub_question.attempts >= attempts
 
 
 def may_try(sub_question: SubQuestion, attempts: int) -> bool:
     """True if a sub-question may be targeted again: neither answered nor given up."""
-    settled = sub_question.standing in (Standing.ANSWERED, Standing.EXHAUSTED)
-    return not settled and not exhausted(sub_question, attempts)
+    settled = sub_question.standing in (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
+    return not settled and not is_exhausted(sub_question, attempts)
 
 
-def strategy(failed_attempts: int) -> Strategy:
+def choose_strategy(failed_attempts: int) -> Strategy:
     """Say what the coming attempt does differently after so many failures (S2 TR-2, "fallback strategy")."""
-    return FALLBACKS[min(max(0, failed_attempts), len(FALLBACKS) - 1)]
+    return FALLBACK_STRATEGIES[min(max(0, failed_attempts), len(FALLBACK_STRATEGIES) - 1)]

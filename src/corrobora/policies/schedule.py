@@ -10,10 +10,10 @@ from typing import Literal
 from corrobora.domain.thread import Phase
 
 Rotation = Literal["all", "alternate", "fixed"]
-LIBRARY = "library"  # the name of what the user brought, beside the web
+LIBRARY_PROVIDER = "library"  # the name of what the user brought, beside the web
 
 
-def providers_for(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:
+def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the providers that answer one query of a phase, in order.
 
     `all`: each of them. `alternate`: one, in turn by the query's index (S3, deepen). `fixed`: the first of the
@@ -21,10 +21,10 @@ def providers_for(phase: Phase, query_index: int, available: tuple[str, ...]) ->
     not end the research (S3's providers are a preference). A phase that names web providers chooses among these alone:
     the library that a user brought is asked beside them, or naming it would do nothing.
     """
-    order = _order(phase, available)
+    order = _order_providers(phase, available)
     if not order:
         return ()
-    beside = (LIBRARY,) if LIBRARY in available and LIBRARY not in order else ()
+    beside = (LIBRARY_PROVIDER,) if LIBRARY_PROVIDER in available and LIBRARY_PROVIDER not in order else ()
     match phase.rotation:
         case "alternate":
             return (order[query_index % len(order)], *beside)
@@ -34,13 +34,13 @@ def providers_for(phase: Phase, query_index: int, available: tuple[str, ...]) ->
             return (*order, *beside)
 
 
-def other_providers(phase: Phase, used: tuple[str, ...], available: tuple[str, ...]) -> tuple[str, ...]:
+def list_other_providers(phase: Phase, used: tuple[str, ...], available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the providers that a failed query may still be sent to, the phase's own first (S2, fallback strategy)."""
-    order = tuple(dict.fromkeys((*_order(phase, available), *available)))
+    order = tuple(dict.fromkeys((*_order_providers(phase, available), *available)))
     return tuple(name for name in order if name not in used)
 
 
-def waves(n_queries: int, *, in_turn: bool) -> tuple[tuple[int, ...], ...]:
+def group_waves(n_queries: int, *, in_turn: bool) -> tuple[tuple[int, ...], ...]:
     """Return the groups of query indices that run together: one after another, or all at once (S3 against S2)."""
     every = tuple(range(max(0, n_queries)))
     if not every:
@@ -48,6 +48,6 @@ def waves(n_queries: int, *, in_turn: bool) -> tuple[tuple[int, ...], ...]:
     return tuple((index,) for index in every) if in_turn else (every,)
 
 
-def _order(phase: Phase, available: tuple[str, ...]) -> tuple[str, ...]:
+def _order_providers(phase: Phase, available: tuple[str, ...]) -> tuple[str, ...]:
     wanted = tuple(name for name in phase.providers if name in available)
     return wanted or available

@@ -18,17 +18,17 @@ class Span(NamedTuple):
 
 
 # Never the last word of a sentence, or followed by what belongs to it: names, numbers, examples.
-_BINDING = frozenset(
+_BINDING_ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
     "approx ca est al nr op dept univ v bzw vgl ggf inkl zzgl sog mme".split()
 )
-_DATED = frozenset(
+_MONTH_NAMES = frozenset(
     "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
 )
 _BEFORE_ORDINALS = frozenset("am vom zum zur im ab beim seit der dem den des".split())  # "der 3. Band", "am 1. Juni"
 # May end a sentence: only a capital word that often opens one says so.
-_TRAILING = frozenset(
+_ENDING_ABBREVIATIONS = frozenset(
     "inc ltd co corp llc plc gmbh jr etc a.m p.m am pm u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun "
     "ave blvd rd hrs min max bros assn".split()
@@ -44,14 +44,14 @@ _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
 # Never the last word of a line that ends a sentence or a heading: what they belong to stands on the next line.
-_HOLDING = frozenset(
+_CONTINUING_WORDS = frozenset(
     "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
     "is are was were be been will shall must may can the der die das den dem des und oder von mit le la les un une des "
     "de du et ou el los las y o con".split()
 )
 
 
-def sentences(text: str) -> tuple[Span, ...]:
+def split_sentences(text: str) -> tuple[Span, ...]:
     """Split `text` into sentences; return their spans, trimmed of white space, in order and without overlap.
 
     Only white space lies between two spans. A full stop ends a sentence unless it belongs to an abbreviation, an
@@ -75,17 +75,17 @@ def sentences(text: str) -> tuple[Span, ...]:
         elif end < size and text[end].isalnum() and text[start] in ".!?":
             continue  # a decimal, an address, a name
         else:
-            end = _past_closers(text, end)
+            end = _skip_closers(text, end)
             if not _stop_ends(text, begin, line, start, end):
                 continue
             border = end
-        _add(found, text, begin, border)
+        _add_span(found, text, begin, border)
         begin = border
-    _add(found, text, begin, len(text))
+    _add_span(found, text, begin, len(text))
     return tuple(found)
 
 
-def _add(found: list[Span], text: str, begin: int, border: int) -> None:
+def _add_span(found: list[Span], text: str, begin: int, border: int) -> None:
     while begin < border and text[begin].isspace():
         begin += 1
     while border > begin and text[border - 1].isspace():
@@ -94,7 +94,7 @@ def _add(found: list[Span], text: str, begin: int, border: int) -> None:
         found.append(Span(begin, border))
 
 
-def _past_closers(text: str, at: int) -> int:
+def _skip_closers(text: str, at: int) -> int:
     """Step over closing quotes and brackets; more than four are not a sentence's end."""
     limit = min(len(text), at + 4)
     while at < limit and text[at] in _CLOSERS:
@@ -114,9 +114,9 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
     tail = text[last]
     if not tail.isalnum() and tail not in _GOES_ON:
         return True
-    if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _HOLDING:  # noqa: PLR2004 - a word
+    if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
         return False
-    if " | " in text[line:start] or _is_row(text, end) or _values(text, line, start, end):
+    if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
         return True
     return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
 
@@ -127,7 +127,7 @@ def _is_row(text: str, at: int) -> bool:
     return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
 
 
-def _values(text: str, line: int, start: int, end: int) -> bool:
+def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
     """True if the lines around a break look like rows of a file of values, as many on each (first 200 characters)."""
     above = text[max(line, start - 200) : start]
     for mark in ",;\t":
@@ -167,29 +167,29 @@ def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
     word = parts[-1].lstrip("(\"'“‘[/") if parts and not text[start - 1].isspace() else ""
     at = start - len(word)
     folded = word.lower()
-    if folded in _BINDING:
+    if folded in _BINDING_ABBREVIATIONS:
         return False
     if len(word) == 1 and word.isalpha():
-        return _opens(text, follow)
-    if word.isdigit() and len(word) <= 2 and _ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
+        return _opens_sentence(text, follow)
+    if word.isdigit() and len(word) <= 2 and _is_ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
         return False
     if word.isdigit() and len(word) <= 3 and not text[begin:at].strip():  # noqa: PLR2004 - a list number
         return False
-    if folded in _TRAILING or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
-        return _opens(text, follow)
+    if folded in _ENDING_ABBREVIATIONS or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
+        return _opens_sentence(text, follow)
     return True
 
 
-def _ordinal(text: str, begin: int, at: int, follow: int) -> bool:
+def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
     """True if the number at `at` is an ordinal as German writes it: a point, then a month or after an article."""
     before = text[max(begin, at - 12) : at].rsplit(None, 1)
     after = text[follow : follow + 16].split(None, 1)
-    if after and after[0].lower().strip(".,;)") in _DATED:
+    if after and after[0].lower().strip(".,;)") in _MONTH_NAMES:
         return True
-    return bool(before) and before[-1].lower() in _BEFORE_ORDINALS and not _opens(text, follow)
+    return bool(before) and before[-1].lower() in _BEFORE_ORDINALS and not _opens_sentence(text, follow)
 
 
-def _opens(text: str, at: int) -> bool:
+def _opens_sentence(text: str, at: int) -> bool:
     """True if the word at `at` is capitalised and one that often opens a sentence."""
     stop = at
     limit = min(len(text), at + 12)

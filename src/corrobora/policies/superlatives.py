@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.policies.words import fold, stem, stems, words
+from corrobora.policies.words import fold_text, split_words, stem_text, stem_word
 
-_NOUNS = {  # of the adjective in a question whose column is named otherwise
+_ADJECTIVE_NOUNS = {  # of the adjective in a question whose column is named otherwise
     "high": "height elevation altitude",
     "tall": "height",
     "low": "height level",
@@ -39,8 +39,10 @@ _NOUNS = {  # of the adjective in a question whose column is named otherwise
     "hot": "temperature",
     "cold": "temperature",
 }
-_LEAST = frozenset("least fewest smallest lowest shortest cheapest lightest slowest coldest earliest youngest".split())
-_AGED = frozenset("oldest youngest".split())
+_LEAST_WORDS = frozenset(
+    "least fewest smallest lowest shortest cheapest lightest slowest coldest earliest youngest".split()
+)
+_AGE_WORDS = frozenset("oldest youngest".split())
 _SUPERLATIVE = re.compile(r"\b(?:(most|least)(?: (expensive))?|([a-z]{2,9}est|best|worst))\b")
 _NO_SUPERLATIVE = frozenset("test rest nest west forest interest request harvest guest quest honest modest".split())
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
@@ -57,7 +59,7 @@ class Extreme:
 
 
 @lru_cache(maxsize=1_000)
-def extreme(question: str) -> Extreme | None:
+def find_extreme(question: str) -> Extreme | None:
     """Return what extreme a question asks for, None if it asks for none.
 
     Example:
@@ -65,21 +67,23 @@ def extreme(question: str) -> Extreme | None:
         >>> found.sign, sorted(found.heads)
         (-1, ['door'])
     """
-    said = " ".join(words(question))
+    said = " ".join(split_words(question))
     for match in _SUPERLATIVE.finditer(said):
         degree, adjective, ending = match.groups()
         word = degree or ending
         if word in _NO_SUPERLATIVE:
             continue
-        base = adjective or _base(word)
-        after = [stem(each) for each in said[match.end() :].split()[:3]]
-        heads = frozenset(each for each in after if each) | frozenset(map(stem, _NOUNS.get(base, "").split()))
+        base = adjective or _base_adjective(word)
+        after = [stem_word(each) for each in said[match.end() :].split()[:3]]
+        heads = frozenset(each for each in after if each) | frozenset(
+            map(stem_word, _ADJECTIVE_NOUNS.get(base, "").split())
+        )
         if heads:
-            return Extreme(-1 if word in _LEAST or (degree == "least") else 1, heads, word in _AGED)
+            return Extreme(-1 if word in _LEAST_WORDS or (degree == "least") else 1, heads, word in _AGE_WORDS)
     return None
 
 
-def value(row: str, wanted: Extreme) -> float | None:
+def read_value(row: str, wanted: Extreme) -> float | None:
     """Return the number of a row, told as "Head: cell; Head: cell", in the column that is asked for; None without.
 
     Example:
@@ -89,14 +93,14 @@ def value(row: str, wanted: Extreme) -> float | None:
     for cell in row.rstrip(".").split("; "):
         head, colon, text = cell.rpartition(": ")
         number = _NUMBER.search(text)
-        if colon and number is not None and wanted.heads & frozenset(stems(head)):
+        if colon and number is not None and wanted.heads & frozenset(stem_text(head)):
             return float(number.group().replace(",", ""))
     return None
 
 
-def foremost(rows: Sequence[str], wanted: Extreme) -> frozenset[int]:
+def find_foremost_rows(rows: Sequence[str], wanted: Extreme) -> frozenset[int]:
     """Return the places of the rows that have the extreme; nothing if fewer than two rows have a number there."""
-    found = {at: number for at, row in enumerate(rows) if (number := value(row, wanted)) is not None}
+    found = {at: number for at, row in enumerate(rows) if (number := read_value(row, wanted)) is not None}
     if len(found) < 2:  # noqa: PLR2004 - nothing to compare
         return frozenset()
     sign = wanted.sign
@@ -106,10 +110,10 @@ def foremost(rows: Sequence[str], wanted: Extreme) -> frozenset[int]:
     return frozenset(at for at, number in found.items() if sign * number == best)
 
 
-def _base(word: str) -> str:
+def _base_adjective(word: str) -> str:
     """Return the adjective of a superlative: "highest" is of "high", "biggest" of "big", "heaviest" of "heavy"."""
-    root = fold(word).removesuffix("est")
+    root = fold_text(word).removesuffix("est")
     for base in (root, f"{root}e", root[:-1], f"{root[:-1]}y"):
-        if base in _NOUNS:
+        if base in _ADJECTIVE_NOUNS:
             return base
     return root

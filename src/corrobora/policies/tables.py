@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_LEAST = 3  # cells of a row that is parted by commas or semicolons: fewer are words of a sentence
-_ROW_CHARS = 1_000
+_MIN_CELLS = 3  # cells of a row that is parted by commas or semicolons: fewer are words of a sentence
+_MAX_ROW_CHARS = 1_000
 
 
-def cells(line: str) -> tuple[str, ...]:
+def split_cells(line: str) -> tuple[str, ...]:
     r"""Return the cells of a line that looks like a row of a table, or nothing.
 
     Commas and semicolons part cells only where no space follows any of them, as in a file of values.
@@ -22,7 +22,7 @@ def cells(line: str) -> tuple[str, ...]:
         (('Alder Bridge', '0', '372'), ('a', 'b', 'c'), ())
     """
     text = line.strip()
-    if "\n" in text or len(text) > _ROW_CHARS:
+    if "\n" in text or len(text) > _MAX_ROW_CHARS:
         return ()
     if " | " in text:
         return tuple(part.strip() for part in text.strip("| ").split("|"))
@@ -30,23 +30,23 @@ def cells(line: str) -> tuple[str, ...]:
         return tuple(part.strip() for part in text.split("\t"))
     for mark in ",;":
         parts = text.split(mark)
-        if len(parts) >= _LEAST and not text.endswith(".") and not any(part[:1].isspace() for part in parts[1:]):
+        if len(parts) >= _MIN_CELLS and not text.endswith(".") and not any(part[:1].isspace() for part in parts[1:]):
             return tuple(part.strip() for part in parts)
     return ()
 
 
-def same_table(above: str, below: str) -> bool:
+def is_same_table(above: str, below: str) -> bool:
     """True if two lines that follow each other are rows of one table.
 
     Rows with bars may have lost an empty cell; others have as many cells as one another.
     """
-    one, other = cells(above), cells(below)
+    one, other = split_cells(above), split_cells(below)
     if not one or not other:
         return False
     return len(one) == len(other) or (" | " in above and " | " in below)
 
 
-def told(head: Sequence[str], row: Sequence[str]) -> str:
+def read_row(head: Sequence[str], row: Sequence[str]) -> str:
     """Read a row as one line: each cell after the head of its column; without heads where these do not fit.
 
     Example:

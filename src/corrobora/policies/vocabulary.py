@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from corrobora.policies.words import STOP_WORDS, fold, stem, stems, words
+from corrobora.policies.words import STOP_WORDS, fold_text, split_words, stem_text, stem_word
 
 _ALIAS = re.compile(
     r"(?i)[\s,(—–:-]{1,3}(?:(?:is|are|was|were)\s+)?(?:(?:more|most|also|often|commonly|sometimes|usually|generally|"
@@ -23,22 +23,22 @@ _ALIAS = re.compile(
 _BRACKET = re.compile(r"\(([^()]{2,40})\)")
 _BREAK = re.compile(r"[.;:,()—–]|\s-\s")
 _ARTICLE = re.compile(r"(?i)^(?:an?|the|its|their|simply|as)\s+")
-_EDGE = STOP_WORDS | frozenset(
+_EDGE_WORDS = STOP_WORDS | frozenset(
     "use uses used using called known see also include includes including make makes made give given take "
     "taken many much "
     "new other likely common commonly often usually generally based following provide provides require "
     "requires".split()
 )
 _GENERAL_HEADING = frozenset(
-    stem(word)
+    stem_word(word)
     for word in "introduction overview conclusion conclusions summary general purpose background definition "
     "definitions "
     "note "
     "notes scope abstract preface appendix annex section chapter part contents discussion results "
     "requirements".split()
 )
-_FILED = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
-_FILED_STEMS = 5
+_BROADER_NAME = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
+_MAX_EXAMPLE_STEMS = 5
 _ACRONYM = re.compile(r"\b[A-Z]{3,6}\b")
 _CAPITALS = re.compile(r"[A-Z][a-z][\w'’-]*(?:\s+(?:(?:of|the|and|for|de|des|und)\s+)?[A-Z][a-z][\w'’-]*)+")
 _PHRASE_WORDS = 4
@@ -53,7 +53,7 @@ class Equivalence:
     other: str
 
 
-def equivalences(text: str) -> tuple[Equivalence, ...]:
+def find_equivalences(text: str) -> tuple[Equivalence, ...]:
     """Return the pairs of names that the plain `text` calls equal, in order.
 
     Example:
@@ -62,24 +62,27 @@ def equivalences(text: str) -> tuple[Equivalence, ...]:
     """
     found: list[Equivalence] = []
     for match in _ALIAS.finditer(text):
-        one = _before(text[max(0, match.start() - _WINDOW) : match.start()])
-        for other in _after(text[match.end() : match.end() + _WINDOW]):
-            if one and other and stems(one) != stems(other):
+        one = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
+        for other in _names_after(text[match.end() : match.end() + _WINDOW]):
+            if one and other and stem_text(one) != stem_text(other):
                 found.append(Equivalence(one, other))  # noqa: PERF401 - a comprehension of three parts reads worse
     for match in _BRACKET.finditer(text):
-        one, other = _before(text[max(0, match.start() - _WINDOW) : match.start()], whole=True), match.group(1).strip()
-        pair = _expansion(one, other)
+        one, other = (
+            _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()], whole=True),
+            match.group(1).strip(),
+        )
+        pair = _match_acronym(one, other)
         if pair is not None:
             found.append(pair)
     return tuple(dict.fromkeys(found))
 
 
-def _before(text: str, *, whole: bool = False) -> str:
+def _phrase_before(text: str, *, whole: bool = False) -> str:
     """Return the noun phrase that ends `text`: the words after the last break or function word."""
     kept: list[str] = []
     for raw in reversed(_BREAK.split(text.rstrip(" ,:—–-("))[-1].split()):
         word = raw.strip("\"'“”‘’")
-        if fold(word) in _EDGE and not (whole and kept and fold(word) in ("of", "for", "and", "the")):
+        if fold_text(word) in _EDGE_WORDS and not (whole and kept and fold_text(word) in ("of", "for", "and", "the")):
             break
         kept.append(word)
         if len(kept) >= (_PHRASE_WORDS if not whole else 8):
@@ -87,7 +90,7 @@ def _before(text: str, *, whole: bool = False) -> str:
     return " ".join(reversed(kept))
 
 
-def _after(text: str) -> tuple[str, ...]:
+def _names_after(text: str) -> tuple[str, ...]:
     """Return the names that open `text`, up to two joined by "or"."""
     head = _BREAK.split(text)[0]
     found: list[str] = []
@@ -95,7 +98,7 @@ def _after(text: str) -> tuple[str, ...]:
         kept: list[str] = []
         for raw in _ARTICLE.sub("", part.strip()).split():
             word = raw.strip("\"'“”‘’")
-            if fold(word) in _EDGE or len(kept) >= _PHRASE_WORDS:
+            if fold_text(word) in _EDGE_WORDS or len(kept) >= _PHRASE_WORDS:
                 break
             kept.append(word)
         if kept:
@@ -103,7 +106,7 @@ def _after(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _expansion(one: str, other: str) -> Equivalence | None:
+def _match_acronym(one: str, other: str) -> Equivalence | None:
     """Return the pair if `other` is the acronym of the last words of `one`."""
     letters = [c for c in other if c.isalpha()]
     if not other.replace("-", "").isalnum() or not 2 <= len(letters) <= 8 or sum(c.isupper() for c in letters) < 2:  # noqa: PLR2004 - an acronym
@@ -111,13 +114,13 @@ def _expansion(one: str, other: str) -> Equivalence | None:
     parts = [word for raw in one.split() for word in raw.split("-") if word]
     for take in range(1, len(parts) + 1):
         tail = parts[-take:]
-        initials = "".join(word[0] for word in tail if fold(word) not in STOP_WORDS)
-        if fold(initials) == fold("".join(letters)) and fold(tail[0]) not in STOP_WORDS:
+        initials = "".join(word[0] for word in tail if fold_text(word) not in STOP_WORDS)
+        if fold_text(initials) == fold_text("".join(letters)) and fold_text(tail[0]) not in STOP_WORDS:
             return Equivalence(" ".join(one.split()[-take:]) if "-" not in one else " ".join(tail), other)
     return None
 
 
-def spelled_out(text: str, question: str) -> tuple[Equivalence, ...]:
+def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
     """Return the acronyms of a question with the names in a text that they abbreviate: capitals that follow each other.
 
     Example:
@@ -140,67 +143,67 @@ def spelled_out(text: str, question: str) -> tuple[Equivalence, ...]:
     return tuple(found)
 
 
-def synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
+def find_synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
     """Return the other names of things whose one name consists of stems of `wanted`, each once, in order."""
     found: dict[str, None] = {}
     for pair in pairs:
         for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
-            mine = frozenset(stems(here))
-            if mine and mine <= wanted and not frozenset(stems(there)) <= wanted:
+            mine = frozenset(stem_text(here))
+            if mine and mine <= wanted and not frozenset(stem_text(there)) <= wanted:
                 found[there] = None
     return tuple(found)
 
 
-def phrased(pair: Equivalence) -> str:
+def format_equivalence(pair: Equivalence) -> str:
     """Write an equivalence as a term: the source's name, then the asked-for one in brackets."""
     return f"{pair.one} ({pair.other})"
 
 
-def paired(term: str) -> Equivalence | None:
+def parse_equivalence(term: str) -> Equivalence | None:
     """Read a term written by `phrased`, or None if it is a plain one."""
     one, bracket, rest = term.partition(" (")
     return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
 
 
-def aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
+def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
     """Map each stem of `wanted` that is a whole name of a thing to the stems of its other names."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for pair in pairs:
         for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
-            mine, theirs = frozenset(stems(here)), frozenset(stems(there))
+            mine, theirs = frozenset(stem_text(here)), frozenset(stem_text(there))
             if len(mine) == 1 and mine <= wanted and theirs and not theirs & mine:
                 found.setdefault(next(iter(mine)), {})[theirs] = None
     return {term: tuple(others) for term, others in found.items()}
 
 
-def joined(text: str) -> dict[str, tuple[frozenset[str], ...]]:
+def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
     """Map a word to the one word that it makes with the next: who asks how to "back up" may read of a "backup".
 
     Example:
         >>> joined("How do I log in?")["log"]
         (frozenset({'login'}),)
     """
-    said = words(text)
+    said = split_words(text)
     found: dict[str, tuple[frozenset[str], ...]] = {}
     for one, other in pairwise(said):
-        if stem(one) and len(other) > 1 and not (one + other).isdigit():
-            found.setdefault(stem(one), (frozenset(stems(one + other)),))
+        if stem_word(one) and len(other) > 1 and not (one + other).isdigit():
+            found.setdefault(stem_word(one), (frozenset(stem_text(one + other)),))
     return found
 
 
-def filed_under(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
+def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
     """Map each one-word name to what texts file it under: what holds for "the PSTN (SMS or voice)" holds for SMS."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for text in texts:
         for term in named:
-            for name in wider(text, frozenset((term,))):
-                own = frozenset(stems(name))
+            for name in find_broader_names(text, frozenset((term,))):
+                own = frozenset(stem_text(name))
                 if own:
                     found.setdefault(term, {})[own] = None
     return {term: tuple(others) for term, others in sorted(found.items())}
 
 
-def read_as(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
+def add_aliased_stems(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
     """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it).
 
     Each stands behind the name that says it, so that it is as near to the other words as that is.
@@ -216,13 +219,13 @@ def read_as(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str]
             continue
         name = next((each for each in others if len(held & each) >= max(1, (2 * len(each) + 2) // 3)), None)
         if name is not None:
-            said.setdefault(_end(own, name), []).append(term)
+            said.setdefault(_find_name_end(own, name), []).append(term)
     if not said:
         return own
     return tuple(term for at, each in enumerate(own) for term in (each, *said.get(at, ())))
 
 
-def _end(own: Sequence[str], name: frozenset[str]) -> int:
+def _find_name_end(own: Sequence[str], name: frozenset[str]) -> int:
     """Return where the words of a name stand closest together first: the place of the last of them."""
     places = [at for at, each in enumerate(own) if each in name]
     least = min(len(name), len(set(own) & name))
@@ -235,7 +238,7 @@ def _end(own: Sequence[str], name: frozenset[str]) -> int:
     return min(spans)[1]
 
 
-def wider(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
+def find_broader_names(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
     """Return what a text files a wanted name under: "the PSTN (SMS or voice)", "telephone channels such as SMS".
 
     Example:
@@ -243,25 +246,27 @@ def wider(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
         ('PSTN',)
     """
     found: dict[str, None] = {}
-    for match in _FILED.finditer(text):
-        own = set(stems(match.group(1) or match.group(2)))
-        if own & wanted and len(own) <= _FILED_STEMS:
-            name = _before(text[max(0, match.start() - _WINDOW) : match.start()])
-            if name and not set(stems(name)) & wanted:
+    for match in _BROADER_NAME.finditer(text):
+        own = set(stem_text(match.group(1) or match.group(2)))
+        if own & wanted and len(own) <= _MAX_EXAMPLE_STEMS:
+            name = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
+            if name and not set(stem_text(name)) & wanted:
                 found[name] = None
     return tuple(found)
 
 
-def recurring(texts: Sequence[tuple[str, float]], known: frozenset[str], *, limit: int = 3) -> tuple[str, ...]:
+def find_recurring_pairs(
+    texts: Sequence[tuple[str, float]], known: frozenset[str], *, limit: int = 3
+) -> tuple[str, ...]:
     """Return the pairs of neighbouring words that recur most over weighted texts and hold no `known` stem."""
     worth: defaultdict[tuple[str, str], float] = defaultdict(float)
     shown: dict[tuple[str, str], str] = {}
     times: Counter[tuple[str, str]] = Counter()
     for text, weight in texts:
-        folded = words(text)
+        folded = split_words(text)
         for first, second in dict.fromkeys(pairwise(folded)):
-            key = (stem(first), stem(second))
-            if not key[0] or not key[1] or key[0] in known or key[1] in known or not _searchable(first, second):
+            key = (stem_word(first), stem_word(second))
+            if not key[0] or not key[1] or key[0] in known or key[1] in known or not _is_searchable(first, second):
                 continue
             worth[key] += weight
             times[key] += 1
@@ -270,17 +275,17 @@ def recurring(texts: Sequence[tuple[str, float]], known: frozenset[str], *, limi
     return tuple(shown[key] for key in ranked[:limit])
 
 
-def _searchable(first: str, second: str) -> bool:
+def _is_searchable(first: str, second: str) -> bool:
     """False for pairs that would find anything: numbers, verbs of use, adverbs, headings of every document."""
     if any(c.isdigit() for c in first + second) or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
         return False
-    return not any(word in _EDGE or stem(word) in _GENERAL_HEADING for word in (first, second))
+    return not any(word in _EDGE_WORDS or stem_word(word) in _GENERAL_HEADING for word in (first, second))
 
 
-def named_after(heading: str) -> str:
+def make_heading_phrase(heading: str) -> str:
     """Return a heading as a phrase to search with: without number, in lower case but for acronyms; "" if general."""
     kept = [word for word in heading.replace("—", " ").replace("–", " ").split() if any(c.isalpha() for c in word)]
     kept = [word for word in kept if not (len(word.rstrip(".")) == 1 or any(c.isdigit() for c in word))]
-    kept = [word for word in kept if not {stem(part) for part in words(word)} & _GENERAL_HEADING]
+    kept = [word for word in kept if not {stem_word(part) for part in split_words(word)} & _GENERAL_HEADING]
     shown = " ".join(word if word.isupper() else word.lower() for word in kept).strip(" .:-")
-    return shown if stems(shown) else ""
+    return shown if stem_text(shown) else ""

@@ -33,16 +33,16 @@ _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_stem = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
+_stemmer = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
 
 
-def fingerprint() -> str:
+def tokenizer_fingerprint() -> str:
     """Name the tokenizer: two indexes with different fingerprints must never be mixed."""
     words = hashlib.sha256(" ".join(sorted(STOP_WORDS)).encode()).hexdigest()[:12]
     return f"porter-{TOKENIZER_VERSION}-{words}"
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Lower the case and drop accents, so that `Müller` and `muller` are one word."""
     if text.isascii():
         return text.lower()
@@ -50,23 +50,23 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain).lower()
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the folded words of `text` in order, stop words included, the possessive "s" cut.
 
     Scripts without spaces between words give overlapping pairs of characters.
     """
-    plain = fold(text)
+    plain = fold_text(text)
     if plain.isascii() and "'" not in plain:
         return _PLAIN_WORD.findall(plain)
     found: list[str] = _WORD.findall(plain)
     if plain.isascii() or _UNSPACED.search(plain) is None:
         return found
-    return [part for word in found for part in _parts(word)]
+    return [part for word in found for part in _character_pairs(word)]
 
 
-def plain(text: str) -> str | None:
+def fold_to_ascii(text: str) -> str | None:
     """Return an ASCII text whose runs of a-z and 0-9 are `words(text)`; None where other letters make words."""
-    folded = fold(text)
+    folded = fold_text(text)
     if not folded.isascii():
         if _FOREIGN.search(folded) is not None:
             return None
@@ -76,33 +76,33 @@ def plain(text: str) -> str | None:
     return None if _TWO_ENDINGS.search(folded) is not None else _ENDING.sub(" ", folded)
 
 
-def unspaced(text: str) -> list[str]:
+def find_unspaced(text: str) -> list[str]:
     """Return the characters of `text` that belong to scripts without spaces between words."""
     return _UNSPACED.findall(text)
 
 
-def _parts(word: str) -> list[str]:
+def _character_pairs(word: str) -> list[str]:
     if len(word) == 1 or _UNSPACED.search(word) is None:
         return [word]
     return [word[at : at + 2] for at in range(len(word) - 1)]
 
 
 @lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return the Porter stem of a folded word; empty for a stop word."""
-    return "" if word in STOP_WORDS else _stem.stemWord(word)
+    return "" if word in STOP_WORDS else _stemmer.stemWord(word)
 
 
-def stems(text: str) -> tuple[str, ...]:
+def stem_text(text: str) -> tuple[str, ...]:
     """Return the stems of the words of `text` in order, stop words dropped.
 
     Example:
         >>> stems("The king's memorized secrets")
         ('king', 'memor', 'secret')
     """
-    return tuple(found for word in words(text) if (found := stem(word)))
+    return tuple(found for word in split_words(text) if (found := stem_word(word)))
 
 
 def content_words(text: str) -> tuple[str, ...]:
     """Return the folded words of `text` that are no stop words, unstemmed, each once, in order of first use."""
-    return tuple(dict.fromkeys(word for word in words(text) if word not in STOP_WORDS))
+    return tuple(dict.fromkeys(word for word in split_words(text) if word not in STOP_WORDS))

@@ -89,4 +89,4 @@ class Profile:
         """Time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (S2 FR-1)."""
         if self.reserve_minutes is not None:
             return 60.0 * self.reserve_minutes
-        return budget.reserve_seconds(self.minutes)
+        return budget.compute_reserve_seconds(self.minutes)

@@ -20,7 +20,7 @@ from procrastinate.manager import JobManager, NotificationCallback
 
 from corrobora.storage.database import Database
 
-TASK = "corrobora.attempt"
+ATTEMPT_TASK = "corrobora.attempt"
 POLL_SECONDS = 1.0
 HEARTBEAT_SECONDS = 1.0
 DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats: a busy machine is not dead; the same in every worker
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 Attempt = Callable[[JobContext, str], Awaitable[None]]
 
 
-class SteadyJobManager(JobManager):
+class ResilientJobManager(JobManager):
     """The library's job manager, waiting out outages instead of ending its worker.
 
     Its heartbeat also brings back a row that another worker pruned; its `finish_job` insists until the row is closed,
@@ -105,7 +105,7 @@ class AttemptWorker:
     def __init__(self, database: Database, attempt: Attempt, *, grace_seconds: float) -> None:
         connector = PsycopgConnector()
         self.app = App(connector=connector)
-        self.manager = SteadyJobManager(connector)
+        self.manager = ResilientJobManager(connector)
         self.app.job_manager = self.manager
         self._database = database
         self._grace_seconds = grace_seconds
@@ -113,9 +113,9 @@ class AttemptWorker:
         async def run_attempt(context: JobContext, run: str) -> None:
             await attempt(context, run)
 
-        self.app.task(name=TASK, pass_context=True)(run_attempt)
+        self.app.task(name=ATTEMPT_TASK, pass_context=True)(run_attempt)
 
-    async def work(self, queues: Iterable[str], *, concurrency: int) -> None:
+    async def take_jobs(self, queues: Iterable[str], *, concurrency: int) -> None:
         """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and leave.
 
         Raises:
@@ -142,6 +142,6 @@ class AttemptWorker:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def asked_by_user(context: JobContext) -> bool:
+def is_user_request(context: JobContext) -> bool:
     """True if the attempt is being cancelled because somebody asked for it, not because the worker leaves."""
     return context.abort_reason() is AbortReason.USER_REQUEST

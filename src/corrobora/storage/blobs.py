@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.storage.tokens import Codes, Ints, whole
+from corrobora.storage.tokens import Codes, Ints, check_blob_size
 
 _UNIT = 2  # bytes; every part of a row and of a blob is a whole number of these
 _DOC, _CODE = 2, 1  # units of a document's number and of its code
@@ -25,15 +25,15 @@ _POSTING = np.dtype([("term", "<i4"), ("doc", "<i4"), ("code", "<u2")])
 _POSTING_UNITS = _POSTING.itemsize // _UNIT
 _TERM_BITS = 30  # of a term's number
 _PART_BITS = 6  # a part has 64 to 128 postings on average: few enough to be read for one of its terms
-RARE = 16  # a term with fewer postings in a segment has no row of its own
+MIN_ROW_POSTINGS = 16  # a term with fewer postings in a segment has no row of its own
 _START = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # no flags, no extension
 _END = b"\xff\xff"
 
 
-Rare: TypeAlias = NDArray[np.void]  # postings with the fields `term`, `doc` and `code`
+RarePostings: TypeAlias = NDArray[np.void]  # postings with the fields `term`, `doc` and `code`
 
 
-class Lists(NamedTuple):
+class TermLists(NamedTuple):
     """Postings by rising term: parallel arrays of documents and codes, `sizes[i]` of them for `terms[i]`."""
 
     terms: Ints
@@ -42,33 +42,33 @@ class Lists(NamedTuple):
     codes: Codes
 
 
-class Parts(NamedTuple):
+class BlobArrays(NamedTuple):
     """What blobs hold: parallel arrays of documents (terms in the outbox) and codes."""
 
     docs: Ints
     codes: Codes
 
 
-def split(sizes: Ints, blobs: bytes) -> Parts:
+def split_blobs(sizes: Ints, blobs: bytes) -> BlobArrays:
     """Read blobs that were written one after the other, each with `sizes[i]` postings. Raises as `whole` does."""
-    whole(len(blobs), int(sizes.sum()))
+    check_blob_size(len(blobs), int(sizes.sum()))
     units = np.frombuffer(blobs, "<u2")
-    is_doc = _kinds(sizes * _DOC, sizes * _CODE) == 0
-    return Parts(units[is_doc].view("<i4"), units[~is_doc])
+    is_doc = _part_of_unit(sizes * _DOC, sizes * _CODE) == 0
+    return BlobArrays(units[is_doc].view("<i4"), units[~is_doc])
 
 
-def grouped(terms: Ints, docs: Ints, codes: Codes) -> Lists:
+def group_by_term(terms: Ints, docs: Ints, codes: Codes) -> TermLists:
     """Group parallel arrays that are sorted by term."""
     if not len(terms):
-        return Lists(terms, np.empty(0, np.int32), docs, codes)
+        return TermLists(terms, np.empty(0, np.int32), docs, codes)
     starts = np.flatnonzero(np.concatenate(([True], terms[1:] != terms[:-1])))
-    return Lists(terms[starts], np.diff(starts, append=len(terms)).astype(np.int32), docs, codes)
+    return TermLists(terms[starts], np.diff(starts, append=len(terms)).astype(np.int32), docs, codes)
 
 
-def copy_stream(space: int, seg: int, lists: Lists) -> bytes:
+def encode_common_rows(space: int, seg: int, lists: TermLists) -> bytes:
     """Write the rows of a segment as PostgreSQL reads them: `copy lex_post (space, term, seg, n, post)`, binary."""
-    heads = _heads(space, seg, lists.terms, lists.sizes, _DOC + _CODE)
-    kinds = _kinds(np.full(len(heads), _HEAD_UNITS), lists.sizes * _DOC, lists.sizes * _CODE)
+    heads = _row_headers(space, seg, lists.terms, lists.sizes, _DOC + _CODE)
+    kinds = _part_of_unit(np.full(len(heads), _HEAD_UNITS), lists.sizes * _DOC, lists.sizes * _CODE)
     units = np.empty(len(kinds), "<u2")
     units[kinds == 0] = heads.view("<u2")
     units[kinds == 1] = np.ascontiguousarray(lists.docs, "<i4").view("<u2")
@@ -76,42 +76,42 @@ def copy_stream(space: int, seg: int, lists: Lists) -> bytes:
     return b"".join((_START, units.tobytes(), _END))
 
 
-def parted(lists: Lists) -> tuple[Lists, Rare]:
+def separate_rare_terms(lists: TermLists) -> tuple[TermLists, RarePostings]:
     """Part the terms that have a row of their own from the rare ones."""
-    rare = lists.sizes < RARE
+    rare = lists.sizes < MIN_ROW_POSTINGS
     of_rare = np.repeat(rare, lists.sizes)
     found = np.empty(int(lists.sizes[rare].sum()), _POSTING)
     found["term"] = np.repeat(lists.terms[rare], lists.sizes[rare])
     found["doc"], found["code"] = lists.docs[of_rare], lists.codes[of_rare]
     own = ~rare
-    return Lists(lists.terms[own], lists.sizes[own], lists.docs[~of_rare], lists.codes[~of_rare]), found
+    return TermLists(lists.terms[own], lists.sizes[own], lists.docs[~of_rare], lists.codes[~of_rare]), found
 
 
-def shift_for(n: int) -> int:
+def part_shift(n: int) -> int:
     """Return by how many bits the numbers of terms are shifted to that of their part, if `n` postings are rare."""
     return _TERM_BITS - max(0, n.bit_length() - 1 - _PART_BITS)
 
 
-def rare_stream(space: int, seg: int, shift: int, rare: Rare) -> bytes:
+def encode_rare_rows(space: int, seg: int, shift: int, rare: RarePostings) -> bytes:
     """Write rare postings, by rising term, as the rows of `copy lex_rare (space, part, seg, n, post)`, binary."""
     parts = rare["term"] >> shift
     starts = np.flatnonzero(np.concatenate(([True], parts[1:] != parts[:-1]))) if len(parts) else parts
     sizes = np.diff(starts, append=len(parts)).astype(np.int32)
-    heads = _heads(space, seg, parts[starts], sizes, _POSTING_UNITS)
-    kinds = _kinds(np.full(len(heads), _HEAD_UNITS), sizes * _POSTING_UNITS)
+    heads = _row_headers(space, seg, parts[starts], sizes, _POSTING_UNITS)
+    kinds = _part_of_unit(np.full(len(heads), _HEAD_UNITS), sizes * _POSTING_UNITS)
     units = np.empty(len(kinds), "<u2")
     units[kinds == 0] = heads.view("<u2")
     units[kinds == 1] = rare.view("<u2")
     return b"".join((_START, units.tobytes(), _END))
 
 
-def rare_of(sizes: Ints, blobs: bytes) -> Rare:
+def read_rare_blobs(sizes: Ints, blobs: bytes) -> RarePostings:
     """Read rows of rare postings that were written one after the other. Raises as `whole` does."""
-    whole(len(blobs), int(sizes.sum()), _POSTING.itemsize)
+    check_blob_size(len(blobs), int(sizes.sum()), _POSTING.itemsize)
     return np.frombuffer(blobs, _POSTING)
 
 
-def _heads(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -> NDArray[np.void]:
+def _row_headers(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -> NDArray[np.void]:
     """Return what stands before the blob in each row: its first four fields, and the length of the blob."""
     heads = np.zeros(len(numbers), _HEAD)
     heads["fields"] = 5
@@ -122,7 +122,7 @@ def _heads(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -> NDAr
     return heads
 
 
-def _kinds(*lengths: NDArray[np.integer]) -> NDArray[np.uint8]:
+def _part_of_unit(*lengths: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Say for every unit which part of its row it is, if row `i` has parts of `lengths[0][i]`, `lengths[1][i]`..."""
     parts = np.tile(np.arange(len(lengths), dtype=np.uint8), len(lengths[0]))
     return np.repeat(parts, np.stack(lengths, axis=1).ravel())

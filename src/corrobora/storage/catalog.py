@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
-from corrobora.domain.parsed import Item
-from corrobora.policies.passages import Cut, cut
-from corrobora.policies.words import fingerprint
+from corrobora.domain.parsed import IngestItem
+from corrobora.policies.passages import PassageSpan, segment_passages
+from corrobora.policies.words import tokenizer_fingerprint
 from corrobora.storage import links, segments
 from corrobora.storage.tokens import Fields, Tokenizer
 
@@ -33,19 +33,19 @@ _WRITER_LOCK = 0x636F_7277
 _SNAPSHOT_LOCK = 0x636F_7273
 
 
-class Stored(NamedTuple):
+class StoredDocument(NamedTuple):
     """A stored document. Most are never looked at: source and passages are made when they are asked for."""
 
-    document: _Prepared
+    document: _PreparedDocument
     number: int  # of the source
     ids: Sequence[int]  # of the passages, in reading order
-    cuts: Sequence[Cut]
+    cuts: Sequence[PassageSpan]
     new: bool
 
     @property
     def source(self) -> Source:
         """The source with its number."""
-        return self.document.numbered(self.number)
+        return self.document.with_number(self.number)
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -76,9 +76,9 @@ class Catalog:
         self._tokenizer = tokenizer or Tokenizer()
         self._checked = False
 
-    async def spaces(self) -> list[SpaceInfo]:
+    async def list_spaces(self) -> list[SpaceInfo]:
         """List all spaces by name."""
-        rows = await self._database.rows(
+        rows = await self._database.fetch_all(
             "select p.name, p.root, (select count(*) from source s where s.space = p.id and s.gone is null),"
             " (select count(*) from passage q where q.space = p.id),"
             " (select coalesce(sum(length(body)), 0) from passage q where q.space = p.id) from space p order by p.name"
@@ -88,19 +88,19 @@ class Catalog:
     async def open(self, name: str, *, root: str = "") -> int:
         """Return the number of a space, made if it does not exist; `root` is remembered if given."""
         await self._check_tokenizer()
-        row = await self._database.row(
+        row = await self._database.fetch_one(
             "insert into space (name, root) values (%s, %s) on conflict (name)"
             " do update set root = case when excluded.root = '' then space.root else excluded.root end returning id",
             (name, root),
         )
         return int(row[0]) if row else 0
 
-    async def numbers(self, names: Sequence[str]) -> list[int]:
+    async def space_numbers(self, names: Sequence[str]) -> list[int]:
         """Return the numbers of the spaces that exist, in the order of their numbers."""
-        rows = await self._database.rows("select id from space where name = any(%s) order by id", (list(names),))
+        rows = await self._database.fetch_all("select id from space where name = any(%s) order by id", (list(names),))
         return [row[0] for row in rows]
 
-    async def remove(self, name: str) -> bool:
+    async def remove_space(self, name: str) -> bool:
         """Remove a space with all that is in it. Returns False if there is none of that name."""
         async with self._database.connection(f"removing the library {name}") as connection, connection.transaction():
             cursor = await connection.execute("delete from space where name = %s returning id", (name,))
@@ -115,20 +115,20 @@ class Catalog:
     async def _check_tokenizer(self) -> None:
         if self._checked:
             return
-        row = await self._database.row(
+        row = await self._database.fetch_one(
             "with made as (insert into library_setting values ('tokenizer', %s) on conflict do nothing returning value)"
             " select value from made union all select value from library_setting where name = 'tokenizer'",
-            (fingerprint(),),
+            (tokenizer_fingerprint(),),
         )
-        if row is None or row[0] != fingerprint():
+        if row is None or row[0] != tokenizer_fingerprint():
             raise JournalError(
                 "library_version",
-                f"The library was indexed as {row[0] if row else 'unknown'}, this program indexes as {fingerprint()}.",
+                f"The library was indexed as {row[0] if row else 'unknown'}, this program indexes as {tokenizer_fingerprint()}.",
                 next_step="Remove the libraries and add them again, or use the version that wrote them.",
             )
         self._checked = True
 
-    async def store(self, space: int, items: Sequence[Item]) -> list[Stored]:
+    async def store(self, space: int, items: Sequence[IngestItem]) -> list[StoredDocument]:
         """Store documents in one transaction, content-addressed: the same text under the same address is stored once.
 
         A document with a `path` replaces the one that was read from the same path before.
@@ -137,63 +137,76 @@ class Catalog:
             if not item.text.strip():
                 raise UserError("library_empty_text", f"The document {item.source.url!r} has no text.")
         await self._check_tokenizer()
-        prepared = [_Prepared(item) for item in items]
+        prepared = [_PreparedDocument(item) for item in items]
         async with self._database.connection("storing documents") as connection, connection.transaction():
-            await hold(connection, space)
+            await lock_space(connection, space)
             replaced = [item.path for item in items if item.path is not None]
-            known = await self._known(connection, space, prepared)
+            known = await self._find_stored(connection, space, prepared)
             if replaced:
-                await self._retire(connection, space, replaced, keep=list(known.values()))
-            fresh = await self._insert(connection, space, [each for each in prepared if each.key not in known])
-        return [fresh[each.key] if each.key in fresh else await self._old(each, known[each.key]) for each in prepared]
+                await self._retire_paths(connection, space, replaced, keep=list(known.values()))
+            fresh = await self._insert_documents(
+                connection, space, [each for each in prepared if each.key not in known]
+            )
+        return [
+            fresh[each.key] if each.key in fresh else await self._load_stored(each, known[each.key])
+            for each in prepared
+        ]
 
-    async def _known(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, int]:
+    async def _find_stored(
+        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
+    ) -> dict[_Key, int]:
         """Return the numbers of the documents that are stored already."""
         # An array, not a join: without fresh statistics a join may be planned as a scan of all sources for every text.
         cursor = await connection.execute(
             "select url, snapshot, coalesce(path, ''), digest, id from source"
             " where space = %s and md5(url) = any(string_to_array(%s, ' ')) and gone is null",
-            (space, " ".join({_md5(each.source.url) for each in prepared})),
+            (space, " ".join({_hash_url(each.source.url) for each in prepared})),
             prepare=False,
         )
         wanted = {each.key for each in prepared}
         found = {(row[0], row[1], row[2], row[3]): row[4] for row in await cursor.fetchall()}
         return {key: number for key, number in found.items() if key in wanted}
 
-    async def _insert(self, connection: Connection, space: int, prepared: Sequence[_Prepared]) -> dict[_Key, Stored]:
+    async def _insert_documents(
+        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
+    ) -> dict[_Key, StoredDocument]:
         unique = list({each.key: each for each in prepared}.values())
         if not unique:
             return {}
-        sources = await _numbers(connection, "source", len(unique))
-        ids = await _numbers(connection, "passage", sum(len(each.cuts) for each in unique))
-        stored: list[Stored] = []
+        sources = await _reserve_ids(connection, "source", len(unique))
+        ids = await _reserve_ids(connection, "passage", sum(len(each.cuts) for each in unique))
+        stored: list[StoredDocument] = []
         at = 0
         for number, each in zip(sources, unique, strict=True):
-            stored.append(Stored(each, number, ids[at : at + len(each.cuts)], each.cuts, new=True))
+            stored.append(StoredDocument(each, number, ids[at : at + len(each.cuts)], each.cuts, new=True))
             at += len(each.cuts)
         await _copy_rows(connection, space, stored)
-        fields = [fields for each in unique for fields in each.fields()]
+        fields = [fields for each in unique for fields in each.index_fields()]
         bodies = {id_: each.body for id_, each in zip(ids, fields, strict=True)}
         titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
-        await links.connect(connection, space, titles, bodies, self._tokenizer)
+        await links.add_links(connection, space, titles, bodies, self._tokenizer)
         publishers = [each.source.publisher for each in unique for _ in each.cuts]
-        await segments.add(connection, space, ids, self._tokenizer.postings(fields), publishers)
+        await segments.add_passages(connection, space, ids, self._tokenizer.index_batch(fields), publishers)
         return {each.document.key: each for each in stored}
 
-    async def _old(self, each: _Prepared, number: int) -> Stored:
+    async def _load_stored(self, each: _PreparedDocument, number: int) -> StoredDocument:
         """Return what is stored of a document that was there before."""
-        rows = await self._database.rows(
+        rows = await self._database.fetch_all(
             "select id, starts, ends, heading from passage where source = %s order by place", (number,)
         )
-        return Stored(each, number, [row[0] for row in rows], [Cut(*row[1:]) for row in rows], new=False)
+        return StoredDocument(
+            each, number, [row[0] for row in rows], [PassageSpan(*row[1:]) for row in rows], new=False
+        )
 
     async def retire(self, space: int, paths: Sequence[str]) -> int:
         """Take documents out of search by the paths they were read from. Sources and snapshots stay for citations."""
         async with self._database.connection("removing documents") as connection, connection.transaction():
             await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
-            return await self._retire(connection, space, paths, keep=())
+            return await self._retire_paths(connection, space, paths, keep=())
 
-    async def _retire(self, connection: Connection, space: int, paths: Sequence[str], *, keep: Sequence[int]) -> int:
+    async def _retire_paths(
+        self, connection: Connection, space: int, paths: Sequence[str], *, keep: Sequence[int]
+    ) -> int:
         cursor = await connection.execute(
             "update source set gone = now() where space = %s and path = any(%s) and gone is null"
             " and not id = any(%s::int4[]) returning id",
@@ -202,12 +215,12 @@ class Catalog:
         gone = [row[0] for row in await cursor.fetchall()]
         if gone:
             await connection.execute("delete from passage where source = any(%s)", (gone,))
-            await links.disconnect(connection, space, gone)
+            await links.remove_links(connection, space, gone)
         return len(gone)
 
     async def files(self, space: int) -> dict[str, str]:
         """Return path to digest of every file that is in search now."""
-        rows = await self._database.rows(
+        rows = await self._database.fetch_all(
             "select path, digest from source where space = %s and path is not null and gone is null", (space,)
         )
         return {row[0]: row[1] for row in rows}
@@ -215,24 +228,26 @@ class Catalog:
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
         """Fold and merge what is due. Not in the path of a request: a large merge takes seconds."""
         async with self._database.connection("merging the index") as connection:
-            await segments.upkeep(connection, space, deleted=deleted)
+            await segments.maintain_index(connection, space, deleted=deleted)
 
 
-class _Prepared:
+class _PreparedDocument:
     """A document cleaned, hashed and cut, before any statement is sent."""
 
     __slots__ = ("cuts", "item", "key", "sha", "source", "text")
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: IngestItem) -> None:
         self.item = item
-        self.text = clean(item.text)
+        self.text = clean_text(item.text)
         self.sha = hashlib.sha256(self.text.encode()).hexdigest()
         given = item.source
-        self.source = given if _clean(given) else _cleaned(given)
+        self.source = given if _is_clean(given) else _clean_source(given)
         self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
-        self.cuts: tuple[Cut, ...] = cut(self.text, item.headings if self.text == item.text else ())
+        self.cuts: tuple[PassageSpan, ...] = segment_passages(
+            self.text, item.headings if self.text == item.text else ()
+        )
 
-    def numbered(self, number: int) -> Source:
+    def with_number(self, number: int) -> Source:
         it = self.source  # spelled out: `replace` takes as long as to hash and to cut a short text
         return Source(
             SourceId(f"S{number}"),
@@ -245,7 +260,7 @@ class _Prepared:
         source = self.source
         return " ".join(part for part in (source.publisher, source.published[:10], source.version) if part)
 
-    def fields(self) -> list[Fields]:
+    def index_fields(self) -> list[Fields]:
         meta = self.meta
         return [
             Fields(
@@ -257,29 +272,29 @@ class _Prepared:
         ]
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Drop what a database cannot hold: NUL and lone surrogates."""
     text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _clean(source: Source) -> bool:
+def _is_clean(source: Source) -> bool:
     words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
     return words.isascii() and "\0" not in words
 
 
-def _cleaned(source: Source) -> Source:
+def _clean_source(source: Source) -> Source:
     return replace(
         source,
-        title=clean(source.title),
-        url=clean(source.url),
-        version=clean(source.version),
-        published=clean(source.published),
-        publisher=clean(source.publisher),
+        title=clean_text(source.title),
+        url=clean_text(source.url),
+        version=clean_text(source.version),
+        published=clean_text(source.published),
+        publisher=clean_text(source.publisher),
     )
 
 
-async def _numbers(connection: Connection, table: str, n: int) -> list[int]:
+async def _reserve_ids(connection: Connection, table: str, n: int) -> list[int]:
     cursor = await connection.execute(
         "select string_agg(nextval(s)::text, ' ')"
         " from (select pg_get_serial_sequence(%s, 'id')::regclass s offset 0) x, generate_series(1, %s)",
@@ -289,7 +304,7 @@ async def _numbers(connection: Connection, table: str, n: int) -> list[int]:
     return sorted(map(int, row[0].split())) if row else []
 
 
-async def _copy_rows(connection: Connection, space: int, stored: Sequence[Stored]) -> None:
+async def _copy_rows(connection: Connection, space: int, stored: Sequence[StoredDocument]) -> None:
     documents = [each.document for each in stored]
     await connection.execute(
         "insert into snapshot (sha, body) select * from unnest(%b::text[], %b::text[]) on conflict do nothing",
@@ -320,7 +335,7 @@ async def _copy_rows(connection: Connection, space: int, stored: Sequence[Stored
                     await copy.write_row((id_, space, number, place, start, end, title, heading, meta, text[start:end]))
 
 
-async def hold(connection: Connection, space: int) -> None:
+async def lock_space(connection: Connection, space: int) -> None:
     """Be the only writer of a space until the transaction ends, and let neither it nor any snapshot go meanwhile.
 
     Raises:
@@ -337,7 +352,7 @@ async def hold(connection: Connection, space: int) -> None:
     await connection.execute("select pg_advisory_xact_lock_shared(%s, 0)", (_SNAPSHOT_LOCK,))
 
 
-def _md5(url: str) -> str:
+def _hash_url(url: str) -> str:
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.processes import Account, is_running, works_in
+from corrobora.storage.processes import Account, is_running, runs_in
 
 MAJOR = "18"
 PORT = 5432
@@ -60,7 +60,7 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A running server as its own pid file describes it."""
 
     pid: int
@@ -86,22 +86,22 @@ class Cluster:
         """What the server says."""
         return self.base / "server.log"
 
-    def running(self) -> Running | None:
+    def read_pid_file(self) -> RunningServer | None:
         """Read the pid file; None if it is missing, or if its process is not this cluster's server any more."""
         try:
             lines = (self.data / "postmaster.pid").read_text("utf-8", "replace").splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        if not lines or not lines[0].strip().isdigit() or not works_in(int(lines[0]), self.data, "postgres"):
+        if not lines or not lines[0].strip().isdigit() or not runs_in(int(lines[0]), self.data, "postgres"):
             return None
         ready = len(lines) >= _PID_FILE_LINES and lines[7].strip() == "ready"
-        return Running(int(lines[0]), Path(lines[4].strip()) if ready else Path(), ready)
+        return RunningServer(int(lines[0]), Path(lines[4].strip()) if ready else Path(), ready)
 
-    def answers(self, running: Running) -> bool:
+    def accepts_connections(self, running: RunningServer) -> bool:
         """True if the server accepts a connection on a socket that only its owner can reach."""
         if not running.ready:
             return False
-        self.refuse_foreign(running.sockets)
+        self.require_private(running.sockets)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(str(running.sockets / _SOCKET))
@@ -109,7 +109,7 @@ class Cluster:
                 return False
         return True
 
-    def make(self) -> None:
+    def ensure_created(self) -> None:
         """Make the cluster if there is none: built aside and renamed, so that an interrupted start leaves no half.
 
         Raises:
@@ -120,47 +120,47 @@ class Cluster:
             self._check_version(mark)
             return
         if self.data.exists() and any(self.data.iterdir()):
-            raise self._damaged(f"{mark} is missing")
+            raise self._damage_error(f"{mark} is missing")
         unfinished = self.base / "cluster.new"
         shutil.rmtree(unfinished, ignore_errors=True)
         options = ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C"]
         options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "-U", SUPERUSER, "-D", str(unfinished)]
-        done = self.run([str(self.programs() / "initdb"), *options])
+        done = self.run_program([str(self.find_programs() / "initdb"), *options])
         if done.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise self.explain("PostgreSQL could not make its cluster", done.stderr)
+            raise self.explain_failure("PostgreSQL could not make its cluster", done.stderr)
         if self.data.exists():
             self.data.rmdir()
         unfinished.rename(self.data)
 
-    def launch(self) -> Running:
+    def start_server(self) -> RunningServer:
         """Start the server in a session of its own, so that no Ctrl-C reaches it, and wait until it accepts.
 
         Raises:
             JournalError: the server ends at once (damaged files, a full disk), or does not accept in time.
         """
-        sockets = self._sockets()
+        sockets = self._socket_folder()
         settings = {**_SETTINGS, "unix_socket_directories": '"' + str(sockets).replace('"', '""') + '"'}
-        self._admit()
-        self._forget_stale_pid(sockets)
+        self._write_access_rules()
+        self._remove_stale_pid(sockets)
         begin = self.log.stat().st_size if self.log.exists() else 0
         # The shell puts the server into the background and ends, so that we never become its parent.
         script = 'umask 077; "$@" </dev/null >>"$0" 2>&1 & echo $!'
-        server = [str(self.programs() / "postgres"), "-D", str(self.data)]
+        server = [str(self.find_programs() / "postgres"), "-D", str(self.data)]
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        done = self.run(["/bin/sh", "-c", script, str(self.log), *server, *options])
+        done = self.run_program(["/bin/sh", "-c", script, str(self.log), *server, *options])
         pid = int(done.stdout.strip() or 0)
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
-            running = self.running()
-            if running is not None and self.answers(running):
+            running = self.read_pid_file()
+            if running is not None and self.accepts_connections(running):
                 return running
             if not is_running(pid):
-                raise self.explain("PostgreSQL did not start", self._log_since(begin))
+                raise self.explain_failure("PostgreSQL did not start", self._log_since(begin))
             time.sleep(_PAUSE_SECONDS)
-        raise self.explain(f"PostgreSQL did not accept within {_START_SECONDS:g} s", self._log_since(begin))
+        raise self.explain_failure(f"PostgreSQL did not accept within {_START_SECONDS:g} s", self._log_since(begin))
 
-    def halt(self, running: Running) -> None:
+    def stop_server(self, running: RunningServer) -> None:
         """Stop the server: fast (running statements are rolled back), then at once if that takes too long."""
         for stop in (signal.SIGINT, signal.SIGQUIT):
             try:
@@ -173,7 +173,7 @@ class Cluster:
                     return
                 time.sleep(_PAUSE_SECONDS)
 
-    def programs(self) -> Path:
+    def find_programs(self) -> Path:
         """Return the folder of the server's programs; copied to a shared place if the account cannot reach them.
 
         Root keeps its environment in places that nobody else may enter. Opening them is not ours to do.
@@ -196,15 +196,15 @@ class Cluster:
             _copy_programs(package, copy)
         return copy / programs
 
-    def own(self, folder: Path) -> None:
+    def secure_folder(self, folder: Path) -> None:
         """Make `folder` if it is missing, and give it to the server's account alone."""
         if not folder.exists():
             folder.mkdir(mode=0o700)
             if self.as_root:
                 os.chown(folder, self.account.uid, self.account.gid, follow_symlinks=False)
-        self.refuse_foreign(folder)
+        self.require_private(folder)
 
-    def refuse_foreign(self, folder: Path) -> None:
+    def require_private(self, folder: Path) -> None:
         """Raise `JournalError` unless `folder` is a real folder that only the server's account can enter."""
         info = folder.lstat()
         private = stat.S_ISDIR(info.st_mode) and not info.st_mode & 0o077
@@ -216,7 +216,7 @@ class Cluster:
             next_step="Remove it, or point TMPDIR or the data folder elsewhere.",
         )
 
-    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def run_program(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run a program of the server as its account, away from the terminal's signals, and return what it said."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
         other: tuple[int, ...] | None = () if self.as_root else None
@@ -236,7 +236,7 @@ class Cluster:
             extra_groups=other,
         )
 
-    def _sockets(self) -> Path:
+    def _socket_folder(self) -> Path:
         """Return a private folder with a path short enough for a socket: beside the cluster, or a run-time folder."""
         name = "corrobora-" + sha256(os.fsencode(self.data)).hexdigest()[:12]
         candidates = [self.base / "run"]
@@ -246,7 +246,7 @@ class Cluster:
         for folder in candidates:
             usable = len(os.fsencode(folder / _SOCKET)) <= _MAX_SOCKET_PATH and "," not in str(folder)
             if usable and folder.parent.is_dir() and self.account.may_enter(folder.parent):
-                self.own(folder)
+                self.secure_folder(folder)
                 return folder
         raise JournalError(
             "database_folder",
@@ -256,7 +256,7 @@ class Cluster:
             next_step="Use a shorter data folder or a shorter TMPDIR.",
         )
 
-    def _admit(self) -> None:
+    def _write_access_rules(self) -> None:
         """Let in only the account of the server, known by the kernel, and root where root started it."""
         names = [self.account.name, "root"] if self.as_root else [self.account.name]
         files = {
@@ -271,14 +271,14 @@ class Cluster:
                     os.fchown(file.fileno(), self.account.uid, self.account.gid)
             Path(fresh).replace(self.data / name)  # root never writes through a link that the account may have set
 
-    def _forget_stale_pid(self, sockets: Path) -> None:
+    def _remove_stale_pid(self, sockets: Path) -> None:
         """Remove lock files whose number was given to another program after a restart of the machine or container.
 
         PostgreSQL would refuse to start. Removed only if no process of a server works in the cluster.
         """
         files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
         if any(file.exists() for file in files) and not any(
-            works_in(pid, self.data, "postgres") for pid in psutil.pids()
+            runs_in(pid, self.data, "postgres") for pid in psutil.pids()
         ):
             for file in files:
                 file.unlink(missing_ok=True)
@@ -300,7 +300,7 @@ class Cluster:
         except FileNotFoundError:
             return ""
 
-    def explain(self, what: str, said: str) -> JournalError:
+    def explain_failure(self, what: str, said: str) -> JournalError:
         """Turn what a program said into an error with the step that helps."""
         marks = ("FATAL:", "PANIC:", "error:", "could not")
         telling = [line.strip() for line in said.splitlines() if any(mark in line for mark in marks)]
@@ -318,17 +318,17 @@ class Cluster:
                 next_step=f"Make {self.base} writable for the account {self.account.name}.",
             )
         if "incompatible" in said:
-            return JournalError("database_version", f"{what}: {why}.", next_step=self._aside())
-        return self._damaged(f"{what}: {why}")
+            return JournalError("database_version", f"{what}: {why}.", next_step=self._restore_hint())
+        return self._damage_error(f"{what}: {why}")
 
-    def _damaged(self, why: str) -> JournalError:
+    def _damage_error(self, why: str) -> JournalError:
         return JournalError(
             "database_damaged",
             f"The cluster {self.data} cannot be used: {why}. Its log is {self.log}.",
-            next_step=self._aside(),
+            next_step=self._restore_hint(),
         )
 
-    def _aside(self) -> str:
+    def _restore_hint(self) -> str:
         return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
 
 

@@ -21,7 +21,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.migrate import migrate
+from corrobora.storage.migrate import apply_migrations
 
 if TYPE_CHECKING:
     from corrobora.storage.embedded import EmbeddedServer
@@ -44,21 +44,21 @@ _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about hal
 }
 
 
-class Pooled(AsyncConnection[TupleRow]):
+class PooledConnection(AsyncConnection[TupleRow]):
     """A connection of the pool, which knows when a statement last went through it."""
 
     used_at = float("-inf")
 
-    async def check(self) -> None:
+    async def check_alive(self) -> None:
         """Ask the server for a sign of life, if there is a reason to doubt it.
 
         A trip to the server before every statement would double the trips. A server that closed the connection has
         made its socket readable, which costs no trip to see; one that vanished without a word is noticed after a rest.
         """
-        if self._says_something() or time.monotonic() - self.used_at > _TRUSTED_SECONDS:
+        if self._has_input() or time.monotonic() - self.used_at > _TRUSTED_SECONDS:
             await AsyncConnectionPool.check_connection(self)
 
-    def _says_something(self) -> bool:
+    def _has_input(self) -> bool:
         with _Poll() as selector:
             selector.register(self.pgconn.socket, selectors.EVENT_READ)
             return bool(selector.select(0))
@@ -70,7 +70,9 @@ class Database:
     Every statement is its own transaction: a frozen process must hold no lock.
     """
 
-    def __init__(self, conninfo: str, pool: AsyncConnectionPool[Pooled], server: EmbeddedServer | None) -> None:
+    def __init__(
+        self, conninfo: str, pool: AsyncConnectionPool[PooledConnection], server: EmbeddedServer | None
+    ) -> None:
         self.conninfo = conninfo
         self.pool = pool
         self._server = server
@@ -85,21 +87,21 @@ class Database:
             JournalError: the server is down, refuses us, is older than PostgreSQL 15, lacks pgvector, or its tables
                 are of another version of this program.
         """
-        server = await asyncio.to_thread(_start, target) if isinstance(target, Path) else None
+        server = await asyncio.to_thread(_start_embedded, target) if isinstance(target, Path) else None
         try:
-            conninfo = full_conninfo(server.url if server else str(target))
+            conninfo = complete_conninfo(server.url if server else str(target))
             async with await open_connection(conninfo) as connection:
-                with errors("checking the database"):
-                    await _check(connection)
-                    await migrate(connection)
-            pool = AsyncConnectionPool[Pooled](
+                with translate_errors("checking the database"):
+                    await _check_server(connection)
+                    await apply_migrations(connection)
+            pool = AsyncConnectionPool[PooledConnection](
                 conninfo,
-                connection_class=Pooled,
+                connection_class=PooledConnection,
                 min_size=1,
                 max_size=size,
                 timeout=wait_seconds,
-                configure=configure,
-                check=Pooled.check,
+                configure=configure_connection,
+                check=PooledConnection.check_alive,
                 open=False,
             )
             try:
@@ -128,38 +130,38 @@ class Database:
     @contextlib.asynccontextmanager
     async def connection(self, where: str = "using the database") -> AsyncGenerator[Connection]:
         """Lend a connection in autocommit mode; errors inside become `JournalError` that name `where`."""
-        with errors(where):
+        with translate_errors(where):
             async with self.pool.connection() as connection:
                 yield connection
                 connection.used_at = time.monotonic()
 
-    async def rows(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> list[TupleRow]:
+    async def fetch_all(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> list[TupleRow]:
         """Run one statement and return its rows."""
         async with self.connection(where) as connection:
             cursor = await connection.execute(sql, params)
             return await cursor.fetchall()
 
-    async def row(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> TupleRow | None:
+    async def fetch_one(self, sql: LiteralString, params: Params = None, *, where: str = "reading") -> TupleRow | None:
         """Run one statement and return its first row, or None."""
         async with self.connection(where) as connection:
             cursor = await connection.execute(sql, params)
             return await cursor.fetchone()
 
-    async def run(self, sql: LiteralString, params: Params = None, *, where: str = "writing") -> int:
+    async def execute(self, sql: LiteralString, params: Params = None, *, where: str = "writing") -> int:
         """Run one statement and return how many rows it touched."""
         async with self.connection(where) as connection:
             cursor = await connection.execute(sql, params)
             return cursor.rowcount
 
 
-def _start(data_dir: Path) -> EmbeddedServer:
+def _start_embedded(data_dir: Path) -> EmbeddedServer:
     # Imported here: the embedded server needs a POSIX system, a given server does not.
     from corrobora.storage.embedded import EmbeddedServer  # noqa: PLC0415
 
     return EmbeddedServer.start(data_dir)
 
 
-def full_conninfo(url: str) -> str:
+def complete_conninfo(url: str) -> str:
     """Complete a URL with our time limits; what the URL itself says wins. Raises `JournalError` for a broken URL."""
     try:
         given = conninfo_to_dict(url)
@@ -174,23 +176,23 @@ def full_conninfo(url: str) -> str:
 
 async def open_connection(conninfo: str) -> Connection:
     """Open one connection outside the pool, in autocommit mode. Raises `JournalError`."""
-    with errors(f"connecting to {place(conninfo)}"):
+    with translate_errors(f"connecting to {describe_database(conninfo)}"):
         connection = await AsyncConnection[TupleRow].connect(conninfo)
         try:
-            await configure(connection)
+            await configure_connection(connection)
         except BaseException:  # also when cancelled: nobody else knows this connection
             await connection.close()
             raise
         return connection
 
 
-async def configure(connection: Connection) -> None:
+async def configure_connection(connection: Connection) -> None:
     """Make every statement its own transaction, and a connection of a frozen process unable to hold locks for ever."""
     await connection.set_autocommit(True)
     await connection.execute("SET idle_in_transaction_session_timeout = '60s'")
 
 
-def place(conninfo: str) -> str:
+def describe_database(conninfo: str) -> str:
     """Name a database without its password."""
     parts = conninfo_to_dict(conninfo)
     host, name = parts.get("host") or "localhost", parts.get("dbname") or "postgres"
@@ -198,15 +200,15 @@ def place(conninfo: str) -> str:
 
 
 @contextlib.contextmanager
-def errors(where: str) -> Generator[None]:
+def translate_errors(where: str) -> Generator[None]:
     """Turn every error of PostgreSQL in the block into a `JournalError` that says what, where and the next step."""
     try:
         yield
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-        raise explain(error, where) from error
+        raise explain_error(error, where) from error
 
 
-def explain(error: Exception, where: str) -> JournalError:
+def explain_error(error: Exception, where: str) -> JournalError:
     """Say in our words what PostgreSQL refused, while doing `where`."""
     said = _first_line(error)
     state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
@@ -298,7 +300,7 @@ def require_version(version: int) -> None:
         )
 
 
-async def _check(connection: Connection) -> None:
+async def _check_server(connection: Connection) -> None:
     """Raise `JournalError` if the server is too old or has no pgvector."""
     require_version(connection.info.server_version // 10_000)
     cursor = await connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")

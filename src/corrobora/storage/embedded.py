@@ -16,8 +16,8 @@ from typing import Self
 from urllib.parse import quote
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, Running
-from corrobora.storage.processes import FileLock, UserList, hold, server_account
+from corrobora.storage.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, RunningServer
+from corrobora.storage.processes import FileLock, UserList, hold_lock, server_account
 
 _START_WAIT_SECONDS = 180.0
 _STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
@@ -56,22 +56,24 @@ class EmbeddedServer:
             JournalError: the folder belongs to another user, the cluster is damaged or of another version, the disk
                 is full, or another process holds the start lock for minutes.
         """
-        home = _home(data_dir)
+        home = _resolve_home(data_dir)
         _make_home(home)
-        with hold(_lock(home), timeout_seconds=_START_WAIT_SECONDS):
-            cluster = _cluster(home, create=True)
-            cluster.own(cluster.base)
-            running = cluster.running()
-            if running is not None and not cluster.answers(running):
-                cluster.halt(running)  # an interrupted start, or a socket that was swept away: nobody can connect
+        with hold_lock(_lock_file(home), timeout_seconds=_START_WAIT_SECONDS):
+            cluster = _find_cluster(home, create=True)
+            cluster.secure_folder(cluster.base)
+            running = cluster.read_pid_file()
+            if running is not None and not cluster.accepts_connections(running):
+                cluster.stop_server(
+                    running
+                )  # an interrupted start, or a socket that was swept away: nobody can connect
                 running = None
             if running is None:
-                cluster.make()
-                running = cluster.launch()
+                cluster.ensure_created()
+                running = cluster.start_server()
             membership = UserList(home / "users").join()
             if keep:
-                _kept(home).touch(mode=0o600)
-        server = cls(home, cluster, _url(running), membership)
+                _keep_file(home).touch(mode=0o600)
+        server = cls(home, cluster, _server_url(running), membership)
         atexit.register(server.stop_if_last)
         return server
 
@@ -84,61 +86,61 @@ class EmbeddedServer:
             return False
         atexit.unregister(self.stop_if_last)
         if not self.data_dir.is_dir():  # removed under us: let the server go, its files are gone
-            return self._halt()
-        with hold(_lock(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
+            return self._stop_server()
+        with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
             self._membership.release(remove=True)
             self._membership = None
-            if UserList(self.data_dir / "users").alive() or _kept(self.data_dir).exists():
+            if UserList(self.data_dir / "users").list_alive() or _keep_file(self.data_dir).exists():
                 return False
-            return self._halt()
+            return self._stop_server()
 
     def stop(self) -> None:
         """Stop the server now, whoever uses it (`db stop`). Others get a `JournalError` at their next statement."""
         atexit.unregister(self.stop_if_last)
-        with hold(_lock(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
+        with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
             if self._membership is not None:
                 self._membership.release(remove=True)
                 self._membership = None
-            _kept(self.data_dir).unlink(missing_ok=True)
-            self._halt()
+            _keep_file(self.data_dir).unlink(missing_ok=True)
+            self._stop_server()
 
-    def _halt(self) -> bool:
-        running = self._cluster.running()
+    def _stop_server(self) -> bool:
+        running = self._cluster.read_pid_file()
         if running is None:
             return False
-        self._cluster.halt(running)
+        self._cluster.stop_server(running)
         return True
 
 
-def status(data_dir: Path) -> ServerStatus:
+def server_status(data_dir: Path) -> ServerStatus:
     """Say whether the server of `data_dir` runs and who uses it. Starts nothing and makes nothing."""
-    home = _home(data_dir)
-    cluster = _cluster(home, create=False)
-    running = cluster.running() if home.is_dir() else None
+    home = _resolve_home(data_dir)
+    cluster = _find_cluster(home, create=False)
+    running = cluster.read_pid_file() if home.is_dir() else None
     users: tuple[int, ...] = ()
     if home.is_dir() and os.access(home, os.W_OK):
-        with hold(_lock(home), timeout_seconds=_STOP_WAIT_SECONDS):
-            users = UserList(home / "users").alive()
-    url = _url(running) if running is not None and running.ready else ""
+        with hold_lock(_lock_file(home), timeout_seconds=_STOP_WAIT_SECONDS):
+            users = UserList(home / "users").list_alive()
+    url = _server_url(running) if running is not None and running.ready else ""
     pid = running.pid if running else None
-    return ServerStatus(home, running is not None, pid, url, users, _kept(home).exists(), cluster.log)
+    return ServerStatus(home, running is not None, pid, url, users, _keep_file(home).exists(), cluster.log)
 
 
-def stop(data_dir: Path) -> bool:
+def stop_server(data_dir: Path) -> bool:
     """Stop the server of `data_dir` whoever uses it; False if none ran (`db stop`)."""
-    home = _home(data_dir)
+    home = _resolve_home(data_dir)
     if not home.is_dir():
         return False
-    with hold(_lock(home), timeout_seconds=_STOP_WAIT_SECONDS):
-        _kept(home).unlink(missing_ok=True)
-        cluster = _cluster(home, create=False)
-        running = cluster.running()
+    with hold_lock(_lock_file(home), timeout_seconds=_STOP_WAIT_SECONDS):
+        _keep_file(home).unlink(missing_ok=True)
+        cluster = _find_cluster(home, create=False)
+        running = cluster.read_pid_file()
         if running is not None:
-            cluster.halt(running)
+            cluster.stop_server(running)
         return running is not None
 
 
-def _home(data_dir: Path) -> Path:
+def _resolve_home(data_dir: Path) -> Path:
     home = data_dir.expanduser().resolve()
     if any(ord(letter) < ord(" ") for letter in str(home)):
         raise JournalError(
@@ -149,15 +151,15 @@ def _home(data_dir: Path) -> Path:
     return home
 
 
-def _lock(home: Path) -> Path:
+def _lock_file(home: Path) -> Path:
     return home / "start.lock"
 
 
-def _kept(home: Path) -> Path:
+def _keep_file(home: Path) -> Path:
     return home / "keep"
 
 
-def _url(running: Running) -> str:
+def _server_url(running: RunningServer) -> str:
     return f"postgresql://{SUPERUSER}@/postgres?host={quote(str(running.sockets), safe='')}&port={PORT}"
 
 
@@ -182,7 +184,7 @@ def _make_home(home: Path) -> None:
         home.chmod(stat.S_IMODE(info.st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
 
 
-def _cluster(home: Path, *, create: bool) -> Cluster:
+def _find_cluster(home: Path, *, create: bool) -> Cluster:
     """Say where the cluster of a data folder lies: inside it, or under /var/lib for a root whose home is closed.
 
     The account of the server must be able to walk down to its cluster. A closed folder above ours is never opened.

@@ -19,8 +19,8 @@ from psycopg import sql
 from corrobora.domain.errors import JournalError
 from corrobora.domain.events import Event, EventType
 from corrobora.storage.database import Database, open_connection
-from corrobora.storage.group import CHANNEL
-from corrobora.storage.runs import FINAL, STATUS_CHANNEL
+from corrobora.storage.group import EVENT_CHANNEL
+from corrobora.storage.runs import FINAL_STATUSES, STATUS_CHANNEL
 
 _PAGE = 500
 _AGAIN_SECONDS = 1.0
@@ -32,20 +32,20 @@ _STATUS: LiteralString = "SELECT status FROM runs WHERE id = %s"
 
 async def read_events(database: Database, run: str, *, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
     """Return at most `limit` events of a run with a number above `after`, in order, without gaps."""
-    rows = await database.rows(_READ, [run, after, limit], where="reading the events of a run")
+    rows = await database.fetch_all(_READ, [run, after, limit], where="reading the events of a run")
     return [
         Event(EventType(kind), key, path, number, json.loads(data), seq, at.astimezone(UTC).isoformat())
         for seq, at, kind, key, path, number, data in rows
     ]
 
 
-async def last_number(database: Database, run: str) -> int:
+async def last_event_number(database: Database, run: str) -> int:
     """Return the number of the last event of a run so far, 0 if it has none."""
-    row = await database.row("SELECT max(seq) FROM run_events WHERE run = %s", [run], where="counting events")
+    row = await database.fetch_one("SELECT max(seq) FROM run_events WHERE run = %s", [run], where="counting events")
     return int(row[0] or 0) if row is not None else 0
 
 
-def _taken_back(event: Event) -> bool:
+def _is_rewound(event: Event) -> bool:
     """True for an event of a stage that was rewound: it stays in the log under another key (`rewind`)."""
     return event.key.endswith(f"!{event.seq}")
 
@@ -58,7 +58,11 @@ class EventLog:
     """
 
     def __init__(
-        self, database: Database, *, poll_seconds: float = 1.0, channels: Sequence[str] = (CHANNEL, STATUS_CHANNEL)
+        self,
+        database: Database,
+        *,
+        poll_seconds: float = 1.0,
+        channels: Sequence[str] = (EVENT_CHANNEL, STATUS_CHANNEL),
     ) -> None:
         self._database = database
         self._channels = channels
@@ -67,20 +71,22 @@ class EventLog:
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._listen(), name="event listener")
+        self._task = asyncio.create_task(self._listen_for_changes(), name="event listener")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
-            await end(self._task)
+            await cancel_tasks(self._task)
 
-    async def follow(self, run: str, after: int = 0, *, ends: Collection[str] = FINAL) -> AsyncGenerator[Event]:
+    async def follow(
+        self, run: str, after: int = 0, *, ends: Collection[str] = FINAL_STATUSES
+    ) -> AsyncGenerator[Event]:
         """Yield the events of a run with a number above `after`, past ones first, then live ones.
 
         Ends after `run.finished`, or when the run is in one of the statuses `ends`, or when it was removed. A slow
         reader misses nothing: it reads from the table, not from a buffer.
         """
-        with self.watching([run]) as changed:
+        with self.watch_runs([run]) as changed:
             while True:
                 changed.clear()
                 final = await self._has_ended(run, ends)  # asked before reading, so that no last event is missed
@@ -88,16 +94,16 @@ class EventLog:
                 for event in events:
                     after = event.seq
                     yield event
-                    if event.type is EventType.RUN_FINISHED and not _taken_back(event):
+                    if event.type is EventType.RUN_FINISHED and not _is_rewound(event):
                         return
                 if len(events) == _PAGE:
                     continue
                 if final:
                     return
-                await self.wait(changed)
+                await self.wait_for_change(changed)
 
     @contextlib.contextmanager
-    def watching(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
+    def watch_runs(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
         """Lend an event that is set whenever something happens to one of the runs."""
         changed = asyncio.Event()
         names = list(runs)
@@ -111,35 +117,35 @@ class EventLog:
                 if not self._followers[run]:
                     del self._followers[run]
 
-    async def wait(self, changed: asyncio.Event) -> None:
+    async def wait_for_change(self, changed: asyncio.Event) -> None:
         """Wait until `changed` is set, but not longer than one poll."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._poll_seconds):
                 await changed.wait()
 
     async def _has_ended(self, run: str, ends: Collection[str]) -> bool:
-        row = await self._database.row(_STATUS, [run], where="reading a run")
+        row = await self._database.fetch_one(_STATUS, [run], where="reading a run")
         return row is None or row[0] in ends
 
-    async def _listen(self) -> None:
+    async def _listen_for_changes(self) -> None:
         """Listen for ever; when the connection is lost, connect again while the followers poll."""
         while True:
             with contextlib.suppress(psycopg.Error, JournalError):
                 async with await open_connection(self._database.conninfo) as connection:
                     for channel in self._channels:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-                    self._wake(list(self._followers))  # what was missed before
+                    self._wake_followers(list(self._followers))  # what was missed before
                     async for note in connection.notifies():
-                        self._wake(pair.split(" ")[0] for pair in note.payload.split(","))
+                        self._wake_followers(pair.split(" ")[0] for pair in note.payload.split(","))
             await asyncio.sleep(self._poll_seconds)
 
-    def _wake(self, runs: Iterable[str]) -> None:
+    def _wake_followers(self, runs: Iterable[str]) -> None:
         for run in runs:
             for changed in self._followers.get(run, ()):
                 changed.set()
 
 
-async def end(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
+async def cancel_tasks(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
     """Cancel tasks until they have ended.
 
     Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg waits with, loses a cancellation that comes

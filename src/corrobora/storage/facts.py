@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from corrobora.domain.evidence import Fact, FactId, Grade, PassageId, SourceId
-from corrobora.policies.words import words
+from corrobora.policies.words import split_words
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     Connection = AsyncConnection[TupleRow]
 
-SAME = 0.7  # share of common word pairs above which two claims are one
+SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
 _GRADES = [grade.value for grade in (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)]
 _CANDIDATES = 500
 
-Row = dict[str, Any]  # a fact as the columns of its table
+FactRow = dict[str, Any]  # a fact as the columns of its table
 
 
-class _Held(NamedTuple):
+class _StoredClaim(NamedTuple):
     """What a fact that is stored, or about to be, is compared by."""
 
     source: int
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 
 # Several facts in a statement, as JSON: a round trip for each of them was most of what remembering cost.
-_TWINS: LiteralString = """
+_FIND_CANDIDATES: LiteralString = """
 select w.n, f.source, f.id, f.claim
 from jsonb_to_recordset(%s::jsonb) as w (n int4, origin text, terms int4[])
 cross join lateral (
@@ -75,21 +75,24 @@ where f.id = w.id and f.source = w.source
 """
 
 
-async def remember(connection: Connection, tokenizer: Tokenizer, facts: Sequence[Fact], *, run: str) -> int:
+async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequence[Fact], *, run: str) -> int:
     """Insert facts; the same quote of a source, or nearly the same claim of the same origin, is merged.
 
     Merging keeps the higher confidence and grade. Facts of different origins stay apart: they are two witnesses. A fact
     whose source is gone is left out. Returns how many were new.
     """
     async with connection.transaction():
-        origins = await _locked(connection, facts)
-        rows = [_row(fact, tokenizer) for fact in facts if int(fact.source[1:]) in origins]
-        known = await _known(connection, rows, origins)
-        new: list[Row] = []
-        merged: list[Row] = []
+        origins = await _lock_origins(connection, facts)
+        rows = [_fact_columns(fact, tokenizer) for fact in facts if int(fact.source[1:]) in origins]
+        known = await _find_candidates(connection, rows, origins)
+        new: list[FactRow] = []
+        merged: list[FactRow] = []
         for row, held in zip(rows, known, strict=True):
-            near = (*held, *(_Held(n["source"], n["id"], n["claim"]) for n in new if _may_be_one(n, row, origins)))
-            twin = _twin(row, near)
+            near = (
+                *held,
+                *(_StoredClaim(n["source"], n["id"], n["claim"]) for n in new if _may_duplicate(n, row, origins)),
+            )
+            twin = _find_duplicate(row, near)
             if twin is None:
                 new.append(row)
             else:
@@ -102,7 +105,7 @@ async def remember(connection: Connection, tokenizer: Tokenizer, facts: Sequence
     return inserted
 
 
-async def _locked(connection: Connection, facts: Sequence[Fact]) -> dict[int, str]:
+async def _lock_origins(connection: Connection, facts: Sequence[Fact]) -> dict[int, str]:
     """Return the origin of each source that is stored, and hold the lock of these origins to the transaction's end.
 
     Parallel parts of a run remember facts of the same pages: without an order they would wait for each other for ever,
@@ -118,7 +121,7 @@ async def _locked(connection: Connection, facts: Sequence[Fact]) -> dict[int, st
     return dict(await cursor.fetchall())
 
 
-def _row(fact: Fact, tokenizer: Tokenizer) -> Row:
+def _fact_columns(fact: Fact, tokenizer: Tokenizer) -> FactRow:
     return {
         "id": fact.id,
         "source": int(fact.source[1:]),
@@ -133,37 +136,39 @@ def _row(fact: Fact, tokenizer: Tokenizer) -> Row:
         "heading": fact.heading,
         "answers": list(fact.answers),
         "subjects": list(fact.subjects),
-        "terms": sorted(set(tokenizer.query(fact.claim))),
+        "terms": sorted(set(tokenizer.query_terms(fact.claim))),
     }
 
 
-async def _known(connection: Connection, rows: Sequence[Row], origins: Mapping[int, str]) -> list[list[_Held]]:
+async def _find_candidates(
+    connection: Connection, rows: Sequence[FactRow], origins: Mapping[int, str]
+) -> list[list[_StoredClaim]]:
     """Return for each row the stored facts of its origin that share a word with it."""
     wanted = [{"n": n, "origin": origins[row["source"]], "terms": row["terms"]} for n, row in enumerate(rows)]
-    cursor = await connection.execute(_TWINS, (json.dumps(wanted), _CANDIDATES))
-    found: list[list[_Held]] = [[] for _ in range(len(rows))]
+    cursor = await connection.execute(_FIND_CANDIDATES, (json.dumps(wanted), _CANDIDATES))
+    found: list[list[_StoredClaim]] = [[] for _ in range(len(rows))]
     for n, source, id_, claim in await cursor.fetchall():
-        found[int(n)].append(_Held(source, id_, claim))
+        found[int(n)].append(_StoredClaim(source, id_, claim))
     return found
 
 
-def _may_be_one(new: Row, row: Row, origins: Mapping[int, str]) -> bool:
+def _may_duplicate(new: FactRow, row: FactRow, origins: Mapping[int, str]) -> bool:
     same_origin = origins[new["source"]] == origins[row["source"]]
     return same_origin and not set(row["terms"]).isdisjoint(new["terms"])
 
 
-def _twin(row: Row, held: Sequence[_Held]) -> _Held | None:
+def _find_duplicate(row: FactRow, held: Sequence[_StoredClaim]) -> _StoredClaim | None:
     """Return the fact among `held` that says the same, the oldest source first."""
-    wanted = pairs(row["claim"])
+    wanted = claim_pairs(row["claim"])
     for each in sorted(held):
-        if each.id == row["id"] or same(wanted, pairs(each.claim)):
+        if each.id == row["id"] or is_same_claim(wanted, claim_pairs(each.claim)):
             return each
     return None
 
 
-def pairs(claim: str) -> frozenset[str]:
+def claim_pairs(claim: str) -> frozenset[str]:
     """Return the word pairs of a claim, and apart its numbers and negations: where these differ, claims do."""
-    found = words(claim)
+    found = split_words(claim)
     return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
         f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
     )
@@ -172,19 +177,19 @@ def pairs(claim: str) -> frozenset[str]:
 _NEGATIONS = frozenset("no not never none neither nor without cannot".split())
 
 
-def same(a: frozenset[str], b: frozenset[str]) -> bool:
+def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
     """True if two claims share most word pairs and all numbers and negations."""
     if {each for each in a if each[0] == "="} != {each for each in b if each[0] == "="}:
         return False
     both = len(a & b)
-    return both >= SAME * len(a | b) and bool(both)
+    return both >= SAME_CLAIM_SHARE * len(a | b) and bool(both)
 
 
-async def recall(
+async def query_facts(
     connection: Connection, tokenizer: Tokenizer, spaces: Sequence[int], text: str, *, limit: int
 ) -> list[Fact]:
     """Return facts that share words with `text`, ranked by the rarity of the words they share, then by confidence."""
-    terms = tokenizer.query(text)
+    terms = tokenizer.query_terms(text)
     if not terms or not spaces:
         return []
     cursor = await connection.execute(
@@ -196,14 +201,14 @@ async def recall(
     holders = {term: sum(term in row[19] for row in rows) for term in terms}
     weight = {term: math.log(1 + (len(rows) + 0.5) / (n + 0.5)) for term, n in holders.items()}
 
-    def score(row: TupleRow) -> float:
+    def shared_weight(row: TupleRow) -> float:
         return sum(weight[term] for term in terms if term in row[19]) / (1 + 0.02 * len(row[19]))
 
-    ranked = sorted(rows, key=lambda row: (-score(row), -row[7], row[0]))[:limit]
-    return [_fact(row, score(row)) for row in ranked]
+    ranked = sorted(rows, key=lambda row: (-shared_weight(row), -row[7], row[0]))[:limit]
+    return [_fact_from_row(row, shared_weight(row)) for row in ranked]
 
 
-def _fact(row: TupleRow, score: float) -> Fact:
+def _fact_from_row(row: TupleRow, score: float) -> Fact:
     return Fact(
         id=FactId(row[0]),
         claim=row[1],

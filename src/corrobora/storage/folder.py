@@ -21,20 +21,20 @@ class RunFolder:
     def __init__(self, base: Path) -> None:
         self.base = base
 
-    def path(self, name: str) -> Path:
+    def file_path(self, name: str) -> Path:
         """Return where a file of this name lies. Raises `UserError` for a name that could lead elsewhere."""
         parts = name.split("/")
         if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
             raise UserError("file_name", f"{name!r} is not a name for a file of a run.")
         return self.base.joinpath(*parts)
 
-    def write(self, name: str, content: bytes) -> Path:
+    def write_file(self, name: str, content: bytes) -> Path:
         """Write a file atomically: temporary file, fsync, rename.
 
         Raises:
             JournalError: `disk`, if the disk is full or refuses; what was written before stays whole.
         """
-        path = self.path(name)
+        path = self.file_path(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -17,9 +17,9 @@ from psycopg.rows import TupleRow
 from corrobora.domain.errors import JournalError, Stale
 from corrobora.ports import Entry
 from corrobora.storage.database import Connection
-from corrobora.storage.integrity import checked, digest
+from corrobora.storage.integrity import entry_digest, verify_entry
 
-CHANNEL = "corrobora_events"
+EVENT_CHANNEL = "corrobora_events"
 
 # FOR SHARE makes the statement wait for a concurrent claim, so that it sees who owns the run now. An answer that comes
 # late is kept if its key is free: it is paid. An intent of an old attempt is not.
@@ -68,7 +68,7 @@ SELECT ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own),
     (SELECT count(pg_notify(%b::text, payload)) FROM notes)
 """
 
-_READ_TOLD: LiteralString = """
+_READ_EVENT_KEYS: LiteralString = """
 SELECT r.id, r.epoch, r.next_seq, ARRAY(SELECT e.key FROM run_events e WHERE e.run = r.id)
 FROM runs r WHERE r.id = ANY(%b::text[])
 """
@@ -86,14 +86,14 @@ class Lane:
     pending: int = 0
     waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
 
-    def check(self) -> None:
+    def raise_if_failed(self) -> None:
         """Raise what went wrong: `Stale` if a newer attempt owns the run, or the error that stopped the writing."""
         if self.stale:
             raise Stale(f"A newer attempt owns run {self.run}; attempt {self.epoch} stops.")
         if self.error is not None:
             raise self.error
 
-    def settle(self, count: int) -> None:
+    def settle_writes(self, count: int) -> None:
         """Count `count` writes as ended, and wake who waits for all of them."""
         self.pending -= count
         if self.pending == 0:
@@ -104,7 +104,7 @@ class Lane:
 
 
 @dataclass(slots=True, eq=False)
-class Answered:
+class AnswerWrite:
     """An answer to commit; its future gets the entry that counts."""
 
     lane: Lane
@@ -113,7 +113,7 @@ class Answered:
 
 
 @dataclass(slots=True, eq=False)
-class Begun:
+class IntentWrite:
     """A call that is about to be sent."""
 
     lane: Lane
@@ -121,7 +121,7 @@ class Begun:
 
 
 @dataclass(slots=True, eq=False)
-class Told:
+class EventWrite:
     """An event to append; `data` is JSON."""
 
     lane: Lane
@@ -133,22 +133,22 @@ class Told:
 
 
 @dataclass(slots=True)
-class Group:
+class CommitGroup:
     """What one flush writes. Parts that are committed are emptied, so that a repetition writes only the rest."""
 
-    answers: list[Answered]
-    intents: list[Begun]
-    events: list[Told]
+    answers: list[AnswerWrite]
+    intents: list[IntentWrite]
+    events: list[EventWrite]
 
     def __bool__(self) -> bool:
         return bool(self.answers or self.intents or self.events)
 
-    def items(self) -> Sequence[Answered | Begun | Told]:
+    def uncommitted_items(self) -> Sequence[AnswerWrite | IntentWrite | EventWrite]:
         """Everything that is not committed yet."""
         return [*self.answers, *self.intents, *self.events]
 
 
-async def write_group(connection: Connection, group: Group, *, again: bool) -> None:
+async def commit_group(connection: Connection, group: CommitGroup, *, again: bool) -> None:
     """Commit a group: answers and intents first, so that an event never tells of an answer that is not committed.
 
     `again` says that a first try may have committed without our knowing. Parts that are committed are emptied.
@@ -163,7 +163,7 @@ async def write_group(connection: Connection, group: Group, *, again: bool) -> N
         again = True  # whoever is left was refused by an expectation: look again
 
 
-async def _write_answers(connection: Connection, group: Group) -> None:
+async def _write_answers(connection: Connection, group: CommitGroup) -> None:
     answers, intents = group.answers, group.intents
     runs = sorted({item.lane.run for item in (*answers, *intents)})
     parameters = (
@@ -171,25 +171,27 @@ async def _write_answers(connection: Connection, group: Group) -> None:
         [item.lane.run for item in answers],
         [item.entry.key for item in answers],
         [item.lane.epoch for item in answers],
-        [digest(item.entry) for item in answers],
+        [entry_digest(item.entry) for item in answers],
         [item.entry.meta for item in answers],
         [item.entry.out for item in answers],
         [item.lane.run for item in intents],
         [item.key for item in intents],
         [item.lane.epoch for item in intents],
     )
-    row = await _one(connection, _WRITE_ANSWERS, parameters)
+    row = await _fetch_row(connection, _WRITE_ANSWERS, parameters)
     owners: dict[str, int] = dict(zip(row[1], row[2], strict=True))
-    winners = {} if row[0] == len(answers) else await _winners(connection, answers)
+    winners = {} if row[0] == len(answers) else await _read_winners(connection, answers)
     for item in answers:
-        _end_answer(item, owners, winners)
+        _resolve_answer(item, owners, winners)
     for item in intents:
         item.lane.stale |= owners.get(item.lane.run) != item.lane.epoch
-        item.lane.settle(1)
+        item.lane.settle_writes(1)
     group.answers, group.intents = [], []
 
 
-def _end_answer(item: Answered, owners: dict[str, int], winners: dict[tuple[str, str], Entry | JournalError]) -> None:
+def _resolve_answer(
+    item: AnswerWrite, owners: dict[str, int], winners: dict[tuple[str, str], Entry | JournalError]
+) -> None:
     """Tell a waiter which entry counts; a stale one learns that it is stale, though its answer may have been kept."""
     lane, entry = item.lane, winners.get((item.lane.run, item.entry.key), item.entry)
     lane.stale |= owners.get(lane.run) != lane.epoch
@@ -202,30 +204,32 @@ def _end_answer(item: Answered, owners: dict[str, int], winners: dict[tuple[str,
             item.future.set_exception(entry)
         else:
             item.future.set_result(entry)
-    lane.settle(1)
+    lane.settle_writes(1)
 
 
-async def _winners(connection: Connection, answers: Sequence[Answered]) -> dict[tuple[str, str], Entry | JournalError]:
+async def _read_winners(
+    connection: Connection, answers: Sequence[AnswerWrite]
+) -> dict[tuple[str, str], Entry | JournalError]:
     """Read what stands in the journal for keys that were taken: the first committed answer counts."""
     runs, keys = [item.lane.run for item in answers], [item.entry.key for item in answers]
     cursor = await connection.execute(_READ_WINNERS, (runs, keys), prepare=False)
     found: dict[tuple[str, str], Entry | JournalError] = {}
     for run, key, stored, meta, out in await cursor.fetchall():
         try:
-            found[run, key] = checked(run, Entry(key, out, meta), stored)
+            found[run, key] = verify_entry(run, Entry(key, out, meta), stored)
         except JournalError as error:
             found[run, key] = error
     return found
 
 
-async def _write_events(connection: Connection, group: Group, *, again: bool) -> None:
+async def _write_events(connection: Connection, group: CommitGroup, *, again: bool) -> None:
     """Append the group's events, those of live attempts; on a repetition, only those that are not there yet."""
     expected: dict[str, int] = {}
     if again:
-        expected = await _look_again(connection, group)
+        expected = await _drop_committed(connection, group)
         if not group.events:
             return
-    by_lane: dict[Lane, list[Told]] = {}
+    by_lane: dict[Lane, list[EventWrite]] = {}
     for event in group.events:
         by_lane.setdefault(event.lane, []).append(event)
     lanes = sorted(by_lane, key=lambda lane: (lane.run, lane.epoch))
@@ -243,43 +247,43 @@ async def _write_events(connection: Connection, group: Group, *, again: bool) ->
         [event.path for _, event in ordered],
         [-1 if event.round is None else event.round for _, event in ordered],
         [event.data for _, event in ordered],
-        CHANNEL,
+        EVENT_CHANNEL,
     )
-    row = await _one(connection, _WRITE_EVENTS, parameters)
+    row = await _fetch_row(connection, _WRITE_EVENTS, parameters)
     written = set(zip(row[0], row[1], strict=True))
-    left: list[Told] = []
+    left: list[EventWrite] = []
     for lane in lanes:
         if (lane.run, lane.epoch) in written:
-            lane.settle(len(by_lane[lane]))
+            lane.settle_writes(len(by_lane[lane]))
         elif again:
             left += by_lane[lane]
         else:
             lane.stale = True
-            lane.settle(len(by_lane[lane]))
+            lane.settle_writes(len(by_lane[lane]))
     group.events = left
 
 
-async def _look_again(connection: Connection, group: Group) -> dict[str, int]:
+async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[str, int]:
     """Drop what a first try has written after all, and what a newer attempt has made stale.
 
     Returns the last number of each run, which the repetition then expects.
     """
     runs = sorted({event.lane.run for event in group.events})
-    cursor = await connection.execute(_READ_TOLD, (runs,), prepare=False)
+    cursor = await connection.execute(_READ_EVENT_KEYS, (runs,), prepare=False)
     state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
-    left: list[Told] = []
+    left: list[EventWrite] = []
     for event in group.events:
         epoch, _, told = state.get(event.lane.run, (None, 0, frozenset[str]()))
         event.lane.stale |= epoch != event.lane.epoch
         if event.lane.stale or event.key in told:
-            event.lane.settle(1)
+            event.lane.settle_writes(1)
         else:
             left.append(event)
     group.events = left
     return {run: last for run, (_, last, _) in state.items()}
 
 
-async def _one(connection: Connection, sql: LiteralString, parameters: Sequence[object]) -> TupleRow:
+async def _fetch_row(connection: Connection, sql: LiteralString, parameters: Sequence[object]) -> TupleRow:
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(sql, parameters, prepare=True)
         row = await cursor.fetchone()
@@ -288,22 +292,22 @@ async def _one(connection: Connection, sql: LiteralString, parameters: Sequence[
     return row
 
 
-def alone(item: Answered | Begun | Told) -> Group:
+def group_of_one(item: AnswerWrite | IntentWrite | EventWrite) -> CommitGroup:
     """Return a group of one."""
     match item:
-        case Answered():
-            return Group([item], [], [])
-        case Begun():
-            return Group([], [item], [])
-        case Told():
-            return Group([], [], [item])
+        case AnswerWrite():
+            return CommitGroup([item], [], [])
+        case IntentWrite():
+            return CommitGroup([], [item], [])
+        case EventWrite():
+            return CommitGroup([], [], [item])
 
 
-def fail(group: Group, error: JournalError) -> None:
+def fail_group(group: CommitGroup, error: JournalError) -> None:
     """Give up a group: whoever waits gets the error, and the lanes keep it for the next call."""
-    for item in group.items():
+    for item in group.uncommitted_items():
         item.lane.error = error
-        if isinstance(item, Answered) and not item.future.done():
+        if isinstance(item, AnswerWrite) and not item.future.done():
             item.future.set_exception(error)
-        item.lane.settle(1)
+        item.lane.settle_writes(1)
     group.answers, group.intents, group.events = [], [], []

@@ -23,14 +23,14 @@ _KINDS = bytes(
 )
 
 
-class Heads(NamedTuple):
+class AliasPrefixes(NamedTuple):
     """Heads of many texts, each as often as it stands there; `texts[i]` is the place of the text of `heads[i]`."""
 
     texts: Sequence[int]
     heads: Sequence[str]
 
 
-def of(texts: Sequence[str]) -> Heads:
+def find_alias_prefixes(texts: Sequence[str]) -> AliasPrefixes:
     """Return the heads of all aliases that each of `texts` could mention."""
     ready = [text if text.isascii() else "" for text in texts]
     joined = _BETWEEN.join(ready)
@@ -56,8 +56,10 @@ def of(texts: Sequence[str]) -> Heads:
     ]
     borders = np.cumsum([len(text) + len(_BETWEEN) for text in ready])
     owner = np.searchsorted(borders, starts[first], side="right")
-    others = [(at, head) for at, text in enumerate(texts) if not text.isascii() for head in names.heads(text)]
-    return Heads(
+    others = [
+        (at, head) for at, text in enumerate(texts) if not text.isascii() for head in names.list_alias_prefixes(text)
+    ]
+    return AliasPrefixes(
         [*owner.tolist(), *owner[reached].tolist(), *(at for at, _ in others)],
         [*ones, *pairs, *(head for _, head in others)],
     )

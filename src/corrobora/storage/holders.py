@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Connection = AsyncConnection[TupleRow]
 
-Keys = NDArray[np.int64]  # term << 32 | passage, rising
+PostingKeys = NDArray[np.int64]  # term << 32 | passage, rising
 
 _RAREST = 4  # terms of a name that are intersected
 _SHORT = 64  # a blob of so many postings is read at once, a longer one if a name with holders needs it
@@ -43,16 +43,18 @@ where space = %(space)s and term = any(string_to_array(%(terms)s, ' ')::int4[]) 
 """
 
 
-class _Held(NamedTuple):
+class _FoundPostings(NamedTuple):
     """What the first statement read, for terms by rising number: postings, how many each term has, which have more."""
 
     terms: NDArray[np.int64]
     sizes: NDArray[np.int64]
     partly: NDArray[np.bool_]
-    keys: Keys
+    keys: PostingKeys
 
 
-async def of(connection: Connection, space: int, names: Mapping[str, Sequence[int]]) -> dict[int, list[str]]:
+async def find_phrase_matches(
+    connection: Connection, space: int, names: Mapping[str, Sequence[int]]
+) -> dict[int, list[str]]:
     """Return the indexed passages that hold the rarest terms of a name, each with those names.
 
     The long blobs of common words are read only for names that the short ones of their rare words leave in question.
@@ -60,29 +62,29 @@ async def of(connection: Connection, space: int, names: Mapping[str, Sequence[in
     labels = [name for name, terms in names.items() if terms]
     terms = np.array([term for terms in names.values() for term in terms], np.int64)
     owner = np.repeat(np.arange(len(labels)), [len(names[label]) for label in labels])
-    held = await _read(connection, space, np.unique(terms))
+    held = await _read_postings(connection, space, np.unique(terms))
     places = np.searchsorted(held.terms, terms)
     sizes = held.sizes[places]
     lacking = np.zeros(len(labels), np.bool_)
     lacking[owner[sizes == 0]] = True
     order = np.lexsort((terms, sizes, owner))
     order = order[~lacking[owner[order]]]
-    order = order[_turn(owner[order]) < _RAREST]
+    order = order[_place_in_owner(owner[order]) < _RAREST]
     owner, terms, partly = owner[order], terms[order], held.partly[places[order]]
-    short, _ = intersection(owner[~partly], terms[~partly], held.keys)
+    short, _ = intersect_postings(owner[~partly], terms[~partly], held.keys)
     in_question = ~lacking
     in_question[owner[~partly]] = False
     in_question[short] = True
     asked = in_question[owner]
-    keys = await _with_long(connection, space, held.keys, np.unique(terms[partly & asked]))
+    keys = await _add_long_blobs(connection, space, held.keys, np.unique(terms[partly & asked]))
     hits: dict[int, list[str]] = {}
-    found, docs = intersection(owner[asked], terms[asked], keys)
+    found, docs = intersect_postings(owner[asked], terms[asked], keys)
     for at, doc in zip(found.tolist(), docs.tolist(), strict=True):
         hits.setdefault(doc, []).append(labels[int(at)])
     return hits
 
 
-async def _read(connection: Connection, space: int, terms: NDArray[np.int64]) -> _Held:
+async def _read_postings(connection: Connection, space: int, terms: NDArray[np.int64]) -> _FoundPostings:
     given = {"space": space, "terms": " ".join(map(str, terms.tolist())), "short": _SHORT}
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_READ, given)
@@ -90,40 +92,44 @@ async def _read(connection: Connection, space: int, terms: NDArray[np.int64]) ->
         await cursor.execute(_READ_RARE, given)
         parts = await cursor.fetchall()
     old = [row for row in rows if row[0] >= 0]
-    outbox = _keys([row for row in rows if row[0] < 0])
+    outbox = _posting_keys([row for row in rows if row[0] < 0])
     outbox = (outbox << 32) | (-1 - (outbox >> 32))
-    rare = blobs.rare_of(np.array([row[0] for row in parts], np.int32), b"".join([row[1] for row in parts]))
-    rare = rare[_wanted(rare["term"], terms)]
-    single = np.concatenate((outbox[_wanted(outbox >> 32, terms)], (rare["term"].astype(np.int64) << 32) | rare["doc"]))
+    rare = blobs.read_rare_blobs(np.array([row[0] for row in parts], np.int32), b"".join([row[1] for row in parts]))
+    rare = rare[_places_of_terms(rare["term"], terms)]
+    single = np.concatenate(
+        (outbox[_places_of_terms(outbox >> 32, terms)], (rare["term"].astype(np.int64) << 32) | rare["doc"])
+    )
     of_rows = np.searchsorted(terms, np.array([row[0] for row in old], np.int64))
     unread = np.array([row[2] is None for row in old], np.bool_)
     sizes = np.bincount(of_rows, np.array([row[1] for row in old], np.float64), len(terms))
     sizes += np.bincount(np.searchsorted(terms, single >> 32), minlength=len(terms))
     partly = np.zeros(len(terms), np.bool_)
     partly[of_rows[unread]] = True
-    keys = np.sort(np.concatenate((_keys([row for row in old if row[2] is not None]), single)))
-    return _Held(terms, sizes.astype(np.int64), partly, keys)
+    keys = np.sort(np.concatenate((_posting_keys([row for row in old if row[2] is not None]), single)))
+    return _FoundPostings(terms, sizes.astype(np.int64), partly, keys)
 
 
-async def _with_long(connection: Connection, space: int, keys: Keys, terms: NDArray[np.int64]) -> Keys:
+async def _add_long_blobs(
+    connection: Connection, space: int, keys: PostingKeys, terms: NDArray[np.int64]
+) -> PostingKeys:
     """Add the long blobs of some terms."""
     if not len(terms):
         return keys
     given = {"space": space, "terms": " ".join(map(str, terms.tolist())), "short": _SHORT}
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_READ_LONG, given)
-        return np.sort(np.concatenate((keys, _keys(await cursor.fetchall()))))
+        return np.sort(np.concatenate((keys, _posting_keys(await cursor.fetchall()))))
 
 
-def _keys(rows: Sequence[TupleRow]) -> Keys:
+def _posting_keys(rows: Sequence[TupleRow]) -> PostingKeys:
     """Turn rows of (number, n, blob) into number << 32 | what the blob lists, unsorted."""
     numbers = np.array([row[0] for row in rows], np.int64)
     sizes = np.array([row[1] for row in rows], np.int32)
-    lists = blobs.split(sizes, b"".join([row[2] for row in rows]))
+    lists = blobs.split_blobs(sizes, b"".join([row[2] for row in rows]))
     return np.repeat(numbers << 32, sizes) | lists.docs
 
 
-def _wanted(found: NDArray[np.integer], terms: NDArray[np.int64]) -> NDArray[np.intp]:
+def _places_of_terms(found: NDArray[np.integer], terms: NDArray[np.int64]) -> NDArray[np.intp]:
     """Return the places in `found` of the wanted terms; a sieve leaves few to be looked up."""
     sieve = np.zeros(1 << _SIEVE_BITS, np.bool_)
     sieve[terms & (len(sieve) - 1)] = True
@@ -131,14 +137,14 @@ def _wanted(found: NDArray[np.integer], terms: NDArray[np.int64]) -> NDArray[np.
     return places[np.isin(found[places], terms)]
 
 
-def _turn(owner: NDArray[np.intp]) -> NDArray[np.intp]:
+def _place_in_owner(owner: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return for each place which one it is of its owner, whose places follow one another."""
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     return np.arange(len(owner)) - np.repeat(starts, np.diff(starts, append=len(owner)))
 
 
-def intersection(
-    owner: NDArray[np.intp], terms: NDArray[np.int64], keys: Keys
+def intersect_postings(
+    owner: NDArray[np.intp], terms: NDArray[np.int64], keys: PostingKeys
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return (owner, passage) for the passages that hold all terms of an owner, at most four.
 
@@ -146,7 +152,7 @@ def intersection(
     """
     owners, row = np.unique(owner, return_inverse=True)
     table = np.full((len(owners), _RAREST), _ABSENT, np.int64)
-    table[row, _turn(owner)] = terms
+    table[row, _place_in_owner(owner)] = terms
     low, high = np.searchsorted(keys, table[:, 0] << 32), np.searchsorted(keys, (table[:, 0] + 1) << 32)
     n = high - low
     name = np.repeat(np.arange(len(owners)), n)

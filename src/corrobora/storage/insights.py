@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     Connection = AsyncConnection[TupleRow]
 
-_LOOKED_AT = 5_000  # of the newest that share a word
+_MAX_RECENT = 5_000  # of the newest that share a word
 
 
-async def note(connection: Connection, tokenizer: Tokenizer, insights: Sequence[Insight], *, run: str) -> int:
+async def insert_insights(
+    connection: Connection, tokenizer: Tokenizer, insights: Sequence[Insight], *, run: str
+) -> int:
     """Insert insights; the same of one source is counted once more, and the surer confidence stays.
 
     Insights of a source that is not stored are left out: without a citation they are worth nothing.
@@ -40,7 +42,7 @@ async def note(connection: Connection, tokenizer: Tokenizer, insights: Sequence[
             "text": text,
             "why": each.why,
             "confidence": each.confidence,
-            "terms": sorted(set(tokenizer.query(f"{text} {each.why}"))),
+            "terms": sorted(set(tokenizer.query_terms(f"{text} {each.why}"))),
         }
         for (source, kind, text), each in sorted(rows.items())
     ]
@@ -58,27 +60,27 @@ async def note(connection: Connection, tokenizer: Tokenizer, insights: Sequence[
     return sum(seen == 1 for (seen,) in await cursor.fetchall())
 
 
-async def noted(
+async def query_insights(
     connection: Connection, tokenizer: Tokenizer, spaces: Sequence[int], text: str, *, limit: int
 ) -> list[Insight]:
     """Return insights that share words with `text`, the rarest shared words first."""
-    terms = tokenizer.query(text)
+    terms = tokenizer.query_terms(text)
     if not terms or not spaces:
         return []
     cursor = await connection.execute(
         "select i.kind, i.text, i.source, i.why, i.confidence, s.title, i.terms"
         " from insight i join source s on s.id = i.source"
         " where s.space = any(%s) and i.terms && %s::int4[] order by i.added desc, i.source, i.kind, i.digest limit %s",
-        (list(spaces), terms, _LOOKED_AT),
+        (list(spaces), terms, _MAX_RECENT),
     )
     rows = await cursor.fetchall()
     holders = {term: sum(term in row[6] for row in rows) for term in terms}
     weight = {term: math.log(1 + (len(rows) + 0.5) / (n + 0.5)) for term, n in holders.items()}
 
-    def score(row: TupleRow) -> float:
+    def shared_weight(row: TupleRow) -> float:
         return sum(weight[term] for term in terms if term in row[6])
 
-    ranked = sorted(rows, key=lambda row: (-score(row), -row[4], row[2], row[0], row[1]))[:limit]
+    ranked = sorted(rows, key=lambda row: (-shared_weight(row), -row[4], row[2], row[0], row[1]))[:limit]
     return [
         Insight(InsightKind(kind), told, SourceId(f"S{source}"), why, confidence, title)
         for kind, told, source, why, confidence, title, _ in ranked

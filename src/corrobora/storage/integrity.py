@@ -11,7 +11,7 @@ from corrobora.domain.errors import JournalError
 from corrobora.ports import Entry
 
 
-def digest(entry: Entry) -> bytes:
+def entry_digest(entry: Entry) -> bytes:
     """Return 8 bytes that change with any bit of the entry. Raises `JournalError` for text no database can hold."""
     text = f"{entry.key}\x1f{entry.meta}\x1f{entry.out}"
     try:
@@ -24,7 +24,7 @@ def digest(entry: Entry) -> bytes:
         ) from error
 
 
-def writable(entry: Entry) -> Entry:
+def require_storable(entry: Entry) -> Entry:
     """Return the entry if PostgreSQL can hold its text; raise `JournalError` for zero bytes and broken characters."""
     if "\x00" in entry.key or "\x00" in entry.meta or "\x00" in entry.out:
         raise JournalError(
@@ -35,9 +35,9 @@ def writable(entry: Entry) -> Entry:
     return entry
 
 
-def checked(run: str, entry: Entry, stored: bytes) -> Entry:
+def verify_entry(run: str, entry: Entry, stored: bytes) -> Entry:
     """Return the entry if its digest is the stored one; raise `JournalError` that names the key if not."""
-    if digest(entry) != bytes(stored):
+    if entry_digest(entry) != bytes(stored):
         raise JournalError(
             "journal_damaged",
             f"The stored answer to {entry.key!r} of run {run} is damaged: its checksum does not match.",

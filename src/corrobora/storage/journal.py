@@ -15,12 +15,12 @@ from corrobora.domain.errors import JournalError
 from corrobora.domain.events import Event
 from corrobora.ports import Entry
 from corrobora.storage.database import Database
-from corrobora.storage.group import Lane, Told
-from corrobora.storage.integrity import checked, digest, writable
+from corrobora.storage.group import EventWrite, Lane
+from corrobora.storage.integrity import entry_digest, require_storable, verify_entry
 from corrobora.storage.writer import JournalWriter
 
 _ENTRIES: LiteralString = "SELECT key, digest, meta, out FROM journal WHERE run = %s ORDER BY key"
-_TOLD: LiteralString = "SELECT key FROM run_events WHERE run = %s"
+_EVENT_KEYS: LiteralString = "SELECT key FROM run_events WHERE run = %s"
 _UNCERTAIN: LiteralString = """
 SELECT i.key FROM journal_intent i LEFT JOIN journal j USING (run, key)
 WHERE i.run = %s AND i.epoch < %s AND j.key IS NULL ORDER BY i.key
@@ -49,7 +49,7 @@ class RunJournal:
         self._told = set(told)
         self._uncertain = tuple(uncertain)
         self._pending: dict[str, asyncio.Future[Entry]] = {}
-        self._lane = Lane(run, epoch, self._commit)
+        self._lane = Lane(run, epoch, self._record_commit)
 
     @classmethod
     async def open(cls, database: Database, writer: JournalWriter, run: str, epoch: int) -> RunJournal:
@@ -58,8 +58,8 @@ class RunJournal:
         Raises:
             JournalError: the database does not answer, or a stored answer is damaged (the message names its key).
         """
-        told = await database.rows(_TOLD, [run], where="reading the events of a run")
-        uncertain = await database.rows(_UNCERTAIN, [run, epoch], where="reading the journal of a run")
+        told = await database.fetch_all(_EVENT_KEYS, [run], where="reading the events of a run")
+        uncertain = await database.fetch_all(_UNCERTAIN, [run, epoch], where="reading the journal of a run")
         return cls(
             writer,
             run,
@@ -79,9 +79,9 @@ class RunJournal:
 
     def begin(self, key: str) -> None:
         """Note that a paid call is about to be sent. Not awaited: it is written with the next group."""
-        self._lane.check()
+        self._lane.raise_if_failed()
         if key not in self._entries:
-            self._writer.begin(self._lane, key)
+            self._writer.add_intent(self._lane, key)
 
     async def put(self, entry: Entry) -> Entry:
         """Commit an answer and return the one that counts: the first committed for its key.
@@ -92,50 +92,50 @@ class RunJournal:
             Stale: a newer attempt owns the run.
             JournalError: the database did not come back in time, or cannot hold the text.
         """
-        self._lane.check()
+        self._lane.raise_if_failed()
         if (known := self._entries.get(entry.key)) is not None:
             return known
         pending = self._pending.get(entry.key)
         if pending is None:
-            digest(writable(entry))
-            pending = self._pending[entry.key] = self._writer.answer(self._lane, entry)
-            pending.add_done_callback(lambda done: self._settled(entry.key, done))
+            entry_digest(require_storable(entry))
+            pending = self._pending[entry.key] = self._writer.add_answer(self._lane, entry)
+            pending.add_done_callback(lambda done: self._drop_pending(entry.key, done))
         return await asyncio.shield(pending)
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Append an event, unless one with its key was told before."""
-        self._lane.check()
+        self._lane.raise_if_failed()
         if event.key in self._told:
             return
         data = json.dumps(dict(event.data), separators=(",", ":"))
         if "\x00" in event.key or "\x00" in event.path:
             raise JournalError("journal_text", f"The event {event.key!r} holds a zero byte in its key or path.")
         self._told.add(event.key)
-        self._writer.tell(Told(self._lane, event.type.value, event.key, event.path, event.round, data))
+        self._writer.add_event(EventWrite(self._lane, event.type.value, event.key, event.path, event.round, data))
 
     async def flush(self) -> None:
         """Wait until all that was put, told or begun is committed. Raises `Stale` or `JournalError`."""
         if self._lane.pending:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._lane.waiting.append(future)
-            self._writer.hurry()
+            self._writer.flush_now()
             await future
-        self._lane.check()
+        self._lane.raise_if_failed()
 
-    def uncertain(self) -> Sequence[str]:
+    def uncertain_keys(self) -> Sequence[str]:
         """Keys that an earlier attempt began and nobody answered: they may have been billed."""
         return [key for key in self._uncertain if key not in self._entries]
 
-    def _settled(self, key: str, done: asyncio.Future[Entry]) -> None:
+    def _drop_pending(self, key: str, done: asyncio.Future[Entry]) -> None:
         self._pending.pop(key, None)
         if not done.cancelled():
             done.exception()  # seen, even if whoever waited has gone
 
-    def _commit(self, entry: Entry) -> None:
+    def _record_commit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry
 
 
 async def read_entries(database: Database, run: str) -> list[Entry]:
     """Read all committed answers of a run, each checked against its digest, sorted by key. Raises `JournalError`."""
-    rows = await database.rows(_ENTRIES, [run], where="reading the journal of a run")
-    return [checked(run, Entry(key, out, meta), stored) for key, stored, meta, out in rows]
+    rows = await database.fetch_all(_ENTRIES, [run], where="reading the journal of a run")
+    return [verify_entry(run, Entry(key, out, meta), stored) for key, stored, meta, out in rows]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from corrobora.policies.ranking import spoken
-from corrobora.storage.blobs import rare_of
-from corrobora.storage.lexical import Blob, Postings
-from corrobora.storage.tokens import Codes, Ints, unpack
+from corrobora.policies.ranking import list_publisher_names
+from corrobora.storage.blobs import read_rare_blobs
+from corrobora.storage.lexical import Blob, QueryPostings
+from corrobora.storage.tokens import Codes, Ints, unpack_blob
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -51,12 +51,12 @@ union all select 4, source, 0, null, array[alias] from alias
 _POST, _SEGMENT, _FRESH, _WAITING, _ALIAS, _RARE = range(6)
 
 
-class Names:
+class PublisherNames:
     """The names by which a question may name a publisher of what is indexed."""
 
     def __init__(self, publishers: Iterable[str]) -> None:
         self._by_first: dict[str, set[str]] = {}
-        for name in {name for publisher in set(publishers) for name in spoken(publisher)}:
+        for name in {name for publisher in set(publishers) for name in list_publisher_names(publisher)}:
             self._by_first.setdefault(name.split(" ", 1)[0], set()).add(name)
 
     def any_in(self, joined: str) -> bool:
@@ -66,15 +66,15 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class IndexSnapshot:
     """What was read for one question, all of one moment.
 
     `bearers` are the sources by alias; `publishers` is None if those of some passages are not known.
     """
 
-    postings: Postings
+    postings: QueryPostings
     bearers: Mapping[str, Sequence[int]]
-    publishers: Names | None
+    publishers: PublisherNames | None
 
 
 class _Segment(NamedTuple):
@@ -85,7 +85,7 @@ class _Segment(NamedTuple):
     publishers: Sequence[str] | None
 
 
-class _Fresh(NamedTuple):
+class _OutboxRow(NamedTuple):
     """A row of the outbox."""
 
     length: int
@@ -102,63 +102,63 @@ class _Outbox(NamedTuple):
     codes: Codes
 
 
-class Kept:
+class PostingCache:
     """Keeps what was read of some spaces: postings of the terms asked last up to a limit, and all of what is small."""
 
     def __init__(self, spaces: Sequence[str], max_bytes: int = MAX_BYTES) -> None:
         self._spaces = list(spaces)
         self._max_bytes = max_bytes
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         self._blobs: dict[int, Blob] = {}  # by term, of all segments together; the last asked last
         self._bytes = 0
         self._segments: dict[int, _Segment] = {}
-        self._fresh: dict[int, _Fresh] = {}
-        self._digest()
+        self._fresh: dict[int, _OutboxRow] = {}
+        self._update_totals()
 
-    async def read(self, connection: Connection, terms: Sequence[int], heads: Sequence[str] = ()) -> Read:
+    async def read(self, connection: Connection, terms: Sequence[int], heads: Sequence[str] = ()) -> IndexSnapshot:
         """Read what the spaces hold of `terms`, and who bears an alias with one of the `heads`."""
         asked = [term for term in terms if term not in self._blobs]
-        rows = await self._ask(connection, asked, heads)
-        if not self._take(rows, asked) or not all(term in self._blobs for term in terms):
-            self._forget()  # other segments than before: read everything at one moment
-            rows = await self._ask(connection, terms, heads)
-            self._take(rows, terms)
+        rows = await self._query_index(connection, asked, heads)
+        if not self._apply_rows(rows, asked) or not all(term in self._blobs for term in terms):
+            self._clear_cache()  # other segments than before: read everything at one moment
+            rows = await self._query_index(connection, terms, heads)
+            self._apply_rows(rows, terms)
         blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
-        found = replace(self._totals, blobs=(*blobs, *self._waiting(terms)))
-        self._trim(terms)
-        return Read(found, _bearers(rows), self._publishers)
+        found = replace(self._totals, blobs=(*blobs, *self._outbox_blobs(terms)))
+        self._evict_blobs(terms)
+        return IndexSnapshot(found, _alias_sources(rows), self._publishers)
 
-    async def more(self, connection: Connection, terms: Sequence[int]) -> Postings:
+    async def read_more(self, connection: Connection, terms: Sequence[int]) -> QueryPostings:
         """Return further postings of the moment of the last `read`; asks nothing if all of them are kept."""
         if not all(term in self._blobs for term in terms):
             return (await self.read(connection, terms)).postings
         blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
-        return replace(self._totals, blobs=(*blobs, *self._waiting(terms)))
+        return replace(self._totals, blobs=(*blobs, *self._outbox_blobs(terms)))
 
-    async def _ask(self, connection: Connection, terms: Sequence[int], heads: Sequence[str]) -> list[TupleRow]:
+    async def _query_index(self, connection: Connection, terms: Sequence[int], heads: Sequence[str]) -> list[TupleRow]:
         given = {
             "spaces": self._spaces,
-            "terms": array(terms),
-            "segments": array(self._segments),
-            "fresh": array(self._fresh),
+            "terms": array_literal(terms),
+            "segments": array_literal(self._segments),
+            "fresh": array_literal(self._fresh),
             "heads": list(heads),
         }
         async with connection.cursor(binary=True) as cursor:
             await cursor.execute(_READ, given)
             return await cursor.fetchall()
 
-    def _take(self, rows: Sequence[TupleRow], asked: Sequence[int]) -> bool:
+    def _apply_rows(self, rows: Sequence[TupleRow], asked: Sequence[int]) -> bool:
         """Keep what was read, `asked` in full; False if a row came without its values that is not known any more."""
         segments: dict[int, _Segment | None] = {}
         fresh = dict(self._fresh)
         waiting: list[int] = []
         for kind, number, n, values, names in rows:
             if kind == _SEGMENT:
-                segments[number] = self._segments.get(number) if values is None else _segment(n, values, names)
+                segments[number] = self._segments.get(number) if values is None else _parse_segment(n, values, names)
             elif kind == _FRESH:
-                fresh[number] = _fresh(n, values, names)
+                fresh[number] = _parse_outbox_row(n, values, names)
             elif kind == _WAITING and values:
                 waiting = np.frombuffer(values, ">i4").tolist()
         known = {number: segment for number, segment in segments.items() if segment is not None}
@@ -168,17 +168,17 @@ class Kept:
             self._blobs, self._bytes = {}, 0
         if known.keys() != self._segments.keys() or set(waiting) != self._fresh.keys():
             self._segments, self._fresh = known, {number: fresh[number] for number in waiting}
-            self._digest()
-        for term, lists in _lists(rows, asked).items():
-            self._put(_joined(term, lists))
+            self._update_totals()
+        for term, lists in _lists_by_term(rows, asked).items():
+            self._put_blob(_join_blobs(term, lists))
         return True
 
-    def _digest(self) -> None:
+    def _update_totals(self) -> None:
         """Work out what follows from the segments and the outbox."""
         filled = [segment for segment in self._segments.values() if segment.docs]
         rows = self._fresh
-        self._outbox = _turned(rows)
-        self._totals = Postings(
+        self._outbox = _transpose_outbox(rows)
+        self._totals = QueryPostings(
             (),
             sum(segment.docs for segment in filled) + len(rows),
             sum(segment.length for segment in filled) + sum(row.length for row in rows.values()),
@@ -189,9 +189,9 @@ class Kept:
         known = [each for each in lists if each is not None]
         waiting = [row.publisher for row in rows.values() if row.publisher is not None]
         complete = len(known) == len(lists) and len(waiting) == len(rows)
-        self._publishers = Names([*(name for each in known for name in each), *waiting]) if complete else None
+        self._publishers = PublisherNames([*(name for each in known for name in each), *waiting]) if complete else None
 
-    def _waiting(self, terms: Sequence[int]) -> list[Blob]:
+    def _outbox_blobs(self, terms: Sequence[int]) -> list[Blob]:
         """Return what the outbox holds of some terms."""
         box = self._outbox
         if not len(box.terms):
@@ -204,12 +204,12 @@ class Kept:
             if start < end
         ]
 
-    def _put(self, blob: Blob) -> None:
+    def _put_blob(self, blob: Blob) -> None:
         old = self._blobs.pop(blob.term, None)
         self._bytes += _POSTING_BYTES * (len(blob.docs) - (0 if old is None else len(old.docs)))
         self._blobs[blob.term] = blob
 
-    def _trim(self, asked: Sequence[int]) -> None:
+    def _evict_blobs(self, asked: Sequence[int]) -> None:
         """Drop what was asked longest ago until the rest is within the limit."""
         for term in asked:
             self._blobs[term] = self._blobs.pop(term)
@@ -218,21 +218,21 @@ class Kept:
             self._bytes -= _POSTING_BYTES * len(self._blobs.pop(term).docs)
 
 
-def array(numbers: Iterable[int]) -> str:
+def array_literal(numbers: Iterable[int]) -> str:
     """Write numbers as PostgreSQL reads an array: many times as fast as a list that the driver looks through."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
-def _segment(docs: int, values: bytes, publishers: Sequence[str] | None) -> _Segment:
+def _parse_segment(docs: int, values: bytes, publishers: Sequence[str] | None) -> _Segment:
     lowest, highest, length = (int.from_bytes(values[at:end], "big") for at, end in ((0, 4), (4, 8), (8, 16)))
     return _Segment(docs, length, lowest, highest, publishers)
 
 
-def _fresh(n: int, values: bytes, publisher: Sequence[str | None]) -> _Fresh:
-    return _Fresh(int.from_bytes(values[:4], "big"), *unpack(memoryview(values)[4:], n), publisher[0])
+def _parse_outbox_row(n: int, values: bytes, publisher: Sequence[str | None]) -> _OutboxRow:
+    return _OutboxRow(int.from_bytes(values[:4], "big"), *unpack_blob(memoryview(values)[4:], n), publisher[0])
 
 
-def _joined(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
+def _join_blobs(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
     if len(parts) == 1:
         return Blob(term, *parts[0])
     if not parts:
@@ -240,20 +240,20 @@ def _joined(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
     return Blob(term, np.concatenate([docs for docs, _ in parts]), np.concatenate([codes for _, codes in parts]))
 
 
-def _lists(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, list[tuple[Ints, Codes]]]:
+def _lists_by_term(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, list[tuple[Ints, Codes]]]:
     """Return what was read of each term: blobs of its own, and its postings among the rare ones."""
     found: dict[int, list[tuple[Ints, Codes]]] = {term: [] for term in asked}
     parts: list[TupleRow] = []
     for row in rows:
         kind, term, n, post, _ = row
         if kind == _POST:
-            found[term].append(unpack(post, n))
+            found[term].append(unpack_blob(post, n))
         elif kind == _RARE:
             parts.append(row)
     if not parts:
         return found
     sizes = np.array([row[2] for row in parts], np.int32)
-    rare = rare_of(sizes, b"".join([row[3] for row in parts]))
+    rare = read_rare_blobs(sizes, b"".join([row[3] for row in parts]))
     rare = rare[rare["term"] == np.repeat(np.array([row[1] for row in parts], np.int32), sizes)]  # read for one term
     rare = rare[np.argsort(rare["term"], kind="stable")]
     terms, starts = np.unique(rare["term"], return_index=True)
@@ -262,7 +262,7 @@ def _lists(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, list[tup
     return found
 
 
-def _turned(rows: Mapping[int, _Fresh]) -> _Outbox:
+def _transpose_outbox(rows: Mapping[int, _OutboxRow]) -> _Outbox:
     """Turn the forward rows of the outbox."""
     if not rows:
         return _Outbox(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint16))
@@ -274,7 +274,7 @@ def _turned(rows: Mapping[int, _Fresh]) -> _Outbox:
     return _Outbox(terms[order], docs[order], codes[order])
 
 
-def _bearers(rows: Sequence[TupleRow]) -> dict[str, list[int]]:
+def _alias_sources(rows: Sequence[TupleRow]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for kind, source, _, _, alias in rows:
         if kind == _ALIAS:

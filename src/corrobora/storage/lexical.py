@@ -31,7 +31,7 @@ class Blob(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class QueryPostings:
     """What was read for a question: blobs, the totals that BM25 needs, and the span of the passage numbers."""
 
     blobs: tuple[Blob, ...]
@@ -48,18 +48,18 @@ class Postings:
             found[blob.term] = found.get(blob.term, 0) + len(blob.docs)
         return found
 
-    def only(self, terms: Collection[int]) -> Postings:
+    def keep_terms(self, terms: Collection[int]) -> QueryPostings:
         """Return the same postings without all other terms; totals stay."""
         return replace(self, blobs=tuple(blob for blob in self.blobs if blob.term in terms))
 
 
-class Ranked(NamedTuple):
+class RankedPassages(NamedTuple):
     """Passage numbers with scores, best first; equal scores by rising number."""
 
     ids: Ints
     scores: Scores
 
-    def pairs(self) -> list[tuple[int, float]]:
+    def as_pairs(self) -> list[tuple[int, float]]:
         """Return (passage number, score), best first."""
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
@@ -77,7 +77,7 @@ class Scorer:
         self._average = -1.0
         self._table = np.empty(0, np.float32)
 
-    def rank(self, postings: Postings, *, limit: int) -> Ranked:
+    def rank(self, postings: QueryPostings, *, limit: int) -> RankedPassages:
         """Return the `limit` best documents by BM25 over all terms, exactly.
 
         The sum of a document is built in a fixed order of terms, so equal content gives equal bits whatever the
@@ -86,11 +86,11 @@ class Scorer:
         self._lowest, self._size = postings.lowest, 0
         frequencies = postings.frequencies
         if not frequencies:
-            return Ranked(np.empty(0, np.int32), np.empty(0, np.float32))
+            return RankedPassages(np.empty(0, np.int32), np.empty(0, np.float32))
         blobs = sorted(postings.blobs, key=lambda blob: (frequencies[blob.term], blob.term))
         weights = {term: idf(postings.n_docs, frequency) for term, frequency in frequencies.items()}
-        self._reserve(postings.highest - postings.lowest + 1, sum(frequencies.values()))
-        table = self._impacts(postings.total_length / max(1, postings.n_docs))
+        self._reserve_buffers(postings.highest - postings.lowest + 1, sum(frequencies.values()))
+        table = self._impact_table(postings.total_length / max(1, postings.n_docs))
         end = 0
         for blob in blobs:
             part = slice(end, end := end + len(blob.docs))
@@ -98,10 +98,10 @@ class Scorer:
             scores = table.take(blob.codes, out=self._scores[part], mode="clip")
             scores *= np.float32(weights[blob.term])
         np.add.at(self._buffer[: self._size], self._places[:end], self._scores[:end])  # one after the other, in order
-        ids, found = self._best([len(blob.docs) for blob in blobs], limit)
-        return Ranked((ids + self._lowest).astype(np.int32), found)
+        ids, found = self._select_best([len(blob.docs) for blob in blobs], limit)
+        return RankedPassages((ids + self._lowest).astype(np.int32), found)
 
-    def _reserve(self, span: int, n: int) -> None:
+    def _reserve_buffers(self, span: int, n: int) -> None:
         """Have room for `n` postings, and a zero for every passage of the span."""
         if len(self._buffer) < span:
             self._buffer = np.zeros(int(span * 1.25) + 1024, np.float32)
@@ -112,16 +112,16 @@ class Scorer:
             self._places, self._scores = np.empty(int(n * 1.25), np.intp), np.empty(int(n * 1.25), np.float32)
         self._size = span
 
-    def _impacts(self, average: float) -> Scores:
+    def _impact_table(self, average: float) -> Scores:
         """Return the table for an average length; it is the same until something is written."""
         if average != self._average:
-            self._average, self._table = average, impacts(average)
+            self._average, self._table = average, compute_impacts(average)
         return self._table
 
-    def sum_of(self, postings: Postings, weights: Mapping[int, float], ids: Sequence[int]) -> list[float]:
+    def weighted_sums(self, postings: QueryPostings, weights: Mapping[int, float], ids: Sequence[int]) -> list[float]:
         """Return for `ids` the sum of BM25 times the weight of each term; what `score_of` tells stays as it is."""
         frequencies = postings.frequencies
-        table = self._impacts(postings.total_length / max(1, postings.n_docs))
+        table = self._impact_table(postings.total_length / max(1, postings.n_docs))
         wanted = np.array(ids, np.int32)
         order = np.argsort(wanted)
         rising = wanted[order]
@@ -133,7 +133,7 @@ class Scorer:
             sums[order[at[held]]] += table.take(blob.codes[held]) * weight * np.float32(weights[blob.term])
         return sums.tolist()
 
-    def _best(self, sizes: Sequence[int], limit: int) -> tuple[Places, Scores]:
+    def _select_best(self, sizes: Sequence[int], limit: int) -> tuple[Places, Scores]:
         """Select the best: the k-th best score among holders of the rarest terms is a valid lower bound for the rest.
 
         `sizes` are those of the lists of the terms, the rarest first.
@@ -161,7 +161,7 @@ class Scorer:
         order = np.lexsort((ids, -found))[:limit]
         return ids[order], found[order]
 
-    def score_of(self, ids: Sequence[int]) -> list[float]:
+    def last_scores(self, ids: Sequence[int]) -> list[float]:
         """Return the scores that the last `rank` gave to `ids`; 0.0 for those without any term."""
         places = [id_ - self._lowest for id_ in ids]
         return [float(self._buffer[at]) if 0 <= at < self._size else 0.0 for at in places]
@@ -172,7 +172,7 @@ def idf(n_docs: int, frequency: int) -> float:
     return float(max(1e-6, np.log((n_docs - frequency + 0.5) / (frequency + 0.5)))) if frequency < n_docs else 1e-6
 
 
-def impacts(average: float) -> Scores:
+def compute_impacts(average: float) -> Scores:
     """Saturated term frequency for every code, at this average length: 65,536 entries."""
     norm = K1 * (1 - B + B * LENGTHS / max(average, 1e-9))
     frequency = np.arange(256, dtype=np.float64)[:, None]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, LiteralString
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Item
+from corrobora.domain.parsed import IngestItem
 from corrobora.storage import facts, insights, vectors
 from corrobora.storage.catalog import Catalog
-from corrobora.storage.kept import Kept
+from corrobora.storage.kept import PostingCache
 from corrobora.storage.lexical import Scorer
-from corrobora.storage.search import Found, Search
-from corrobora.storage.shelf import Shelf
+from corrobora.storage.search import FoundPassage, Search
+from corrobora.storage.shelf import DocumentCache
 from corrobora.storage.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class PostgresLibrary:
         self._tokenizer = Tokenizer()
         self.catalog = Catalog(database, self._tokenizer)
         self._scorers: list[Scorer] = []
-        self._kept = Kept(spaces)
-        self._shelf = Shelf()
+        self._kept = PostingCache(spaces)
+        self._shelf = DocumentCache()
         self._upkeep: set[asyncio.Task[None]] = set()
 
     @contextlib.contextmanager
-    def _scorer(self) -> Generator[Scorer]:
+    def _lend_scorer(self) -> Generator[Scorer]:
         """Lend a scorer: its buffer belongs to one question at a time."""
         scorer = self._scorers.pop() if self._scorers else Scorer()
         try:
@@ -71,20 +71,20 @@ class PostgresLibrary:
         The order is the same for the same content, however it was added. Follows S1 (hybrid search).
         """
         text = text[: LIMITS.question_max_chars]
-        terms = self._tokenizer.query(text)
+        terms = self._tokenizer.query_terms(text)
         if not terms or limit < 1:
             return ()
         near = (await self._embedder.embed([text]))[0] if self._embedder is not None else None
         async with self._database.connection("searching the library") as connection:
-            with self._scorer() as scorer:
+            with self._lend_scorer() as scorer:
                 search = Search(connection, self._kept, text, scorer, self._tokenizer)
                 if near is not None and self._embedder is not None:
-                    await vectors.prepare(connection, self._embedder.name, self._embedder.dimensions)
+                    await vectors.prepare_table(connection, self._embedder.name, self._embedder.dimensions)
                     numbers = await self._space_numbers(connection)
-                    search.near = await vectors.nearest(connection, numbers, near, DEPTH)
-                found = await search.run(terms, max(DEPTH, 2 * limit), limit)
-            bodies = await search.bodies([each.row.id for each in found])
-        return [_hit(each, bodies.get(each.row.id, ""), text) for each in found]
+                    search.near = await vectors.find_nearest(connection, numbers, near, DEPTH)
+                found = await search.find_passages(terms, max(DEPTH, 2 * limit), limit)
+            bodies = await search.read_bodies([each.row.id for each in found])
+        return [_make_hit(each, bodies.get(each.row.id, ""), text) for each in found]
 
     async def _space_numbers(self, connection: Connection) -> list[int]:
         cursor = await connection.execute("select id from space where name = any(%s) order by id", (list(self.spaces),))
@@ -96,14 +96,14 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
-        kept = self._shelf.document(source)
+        kept = self._shelf.get_document(source)
         if kept is not None:
             return kept
-        row = await self._database.row(
+        row = await self._database.fetch_one(
             "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
             " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
             " where s.id = %s and p.name = any(%s)",
-            (_number(source), list(self.spaces)),
+            (_parse_number(source), list(self.spaces)),
         )
         if row is None:
             raise ReadError(
@@ -112,34 +112,34 @@ class PostgresLibrary:
                 next_step="List the sources with: corrobora library show NAME.",
             )
         found = Source(SourceId(f"S{row[0]}"), *row[1:10])
-        self._shelf.put(found, row[10])
+        self._shelf.put_document(found, row[10])
         return found, row[10]
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         """Return the passages that exist, in the order asked for."""
-        kept = self._shelf.passages(ids)
+        kept = self._shelf.get_passages(ids)
         if kept is not None:
             return kept
-        rows = await self._passage_rows("p.id = any(%s)", [_number(each) for each in ids])
+        rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
         found = {each.id: each for each in rows}
         return [found[each] for each in ids if each in found]
 
-    async def contents(self, source: SourceId) -> Sequence[Passage]:
+    async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         """Return all passages of a source in reading order; empty if it is not stored."""
-        return await self._passage_rows("p.source = %s", _number(source))
+        return await self._passage_rows("p.source = %s", _parse_number(source))
 
-    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
         """Return the passage with its neighbours in the same source, in reading order; empty if it is gone."""
         return await self._passage_rows(
             "(p.source, p.place) in (select q.source, q.place + d from passage q, generate_series(%s::int4, %s::int4) d"
             " where q.id = %s)",
             -max(0, before),
             max(0, after),
-            _number(passage),
+            _parse_number(passage),
         )
 
     async def _passage_rows(self, condition: LiteralString, *values: object) -> list[Passage]:
-        rows = await self._database.rows(
+        rows = await self._database.fetch_all(
             "select p.id, p.source, p.body, p.starts, p.ends, p.heading from passage p"  # noqa: S608 - our own words
             f" join space x on x.id = p.space where {condition} and x.name = any(%s) order by p.source, p.place",
             (*values, list(self.spaces)),
@@ -153,11 +153,11 @@ class PostgresLibrary:
     ) -> tuple[Source, Sequence[Passage]]:
         """Store a document once and return it with its number and its passages; searchable when this returns."""
         number = await self.catalog.open(space)
-        (stored,) = await self.catalog.store(number, [Item(source, text, tuple(headings))])
+        (stored,) = await self.catalog.store(number, [IngestItem(source, text, tuple(headings))])
         if stored.new:
             await self._embed_missing(number)
-            self._keep_up(number)
-        self._shelf.put(stored.source, text)
+            self._start_upkeep(number)
+        self._shelf.put_document(stored.source, text)
         self._shelf.put_passages(stored.passages)
         return stored.source, stored.passages
 
@@ -172,23 +172,23 @@ class PostgresLibrary:
             return 0
         done = 0
         async with self._database.connection("preparing vectors") as connection:
-            await vectors.prepare(connection, self._embedder.name, self._embedder.dimensions)
+            await vectors.prepare_table(connection, self._embedder.name, self._embedder.dimensions)
         while True:
             async with self._database.connection("reading passages without vectors") as connection:
-                waiting = await vectors.missing(connection, space, _EMBED_BATCH)
+                waiting = await vectors.find_unembedded(connection, space, _EMBED_BATCH)
             if not waiting:
                 break
             found = await self._embedder.embed([body for _, body in waiting])
             pairs = [(number, vector) for (number, _), vector in zip(waiting, found, strict=True)]
             async with self._database.connection("storing vectors") as connection, connection.transaction():
-                await vectors.add(connection, space, self._embedder.dimensions, pairs)
+                await vectors.store_vectors(connection, space, self._embedder.dimensions, pairs)
             done += len(waiting)
         if done:
             async with self._database.connection("indexing vectors") as connection:
-                await vectors.index(connection)
+                await vectors.build_index(connection)
         return done
 
-    def _keep_up(self, space: int) -> None:
+    def _start_upkeep(self, space: int) -> None:
         if self._upkeep:
             return  # one at a time; the next write starts another
         task = asyncio.create_task(self.catalog.upkeep(space))
@@ -202,32 +202,32 @@ class PostgresLibrary:
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
         """Keep facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
         async with self._database.connection("remembering facts") as connection:
-            return await facts.remember(connection, self._tokenizer, facts_, run=run)
+            return await facts.insert_facts(connection, self._tokenizer, facts_, run=run)
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return stored facts that speak to `text`, best first, from sources of the spaces of this library."""
         async with self._database.connection("recalling facts") as connection:
             spaces = await self._space_numbers(connection)
-            return await facts.recall(connection, self._tokenizer, spaces, text, limit=limit)
+            return await facts.query_facts(connection, self._tokenizer, spaces, text, limit=limit)
 
-    async def note(self, insights_: Sequence[Insight], *, run: str) -> int:
+    async def remember_insights(self, insights_: Sequence[Insight], *, run: str) -> int:
         """Keep what sources told beside what was asked, the same of one source once. Returns how many were new."""
         async with self._database.connection("keeping insights") as connection:
-            return await insights.note(connection, self._tokenizer, insights_, run=run)
+            return await insights.insert_insights(connection, self._tokenizer, insights_, run=run)
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first, from these spaces."""
         async with self._database.connection("looking for insights") as connection:
             spaces = await self._space_numbers(connection)
-            return await insights.noted(connection, self._tokenizer, spaces, text, limit=limit)
+            return await insights.query_insights(connection, self._tokenizer, spaces, text, limit=limit)
 
 
-def _number(id_: str) -> int:
+def _parse_number(id_: str) -> int:
     digits = id_[1:]
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1  # noqa: PLR2004 - int4
 
 
-def _hit(found: Found, body: str, query: str) -> Hit:
+def _make_hit(found: FoundPassage, body: str, query: str) -> Hit:
     row = found.row
     return Hit(
         url=row.url,

@@ -40,7 +40,7 @@ class Limiter:
         self._waiting: deque[asyncio.Future[float]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         """Wait for the next free slot.
 
         Raises:
@@ -50,11 +50,11 @@ class Limiter:
         future: asyncio.Future[float] = loop.create_future()
         self._waiting.append(future)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._reserve(), name=f"limiter of {self._provider}")
+            self._task = asyncio.create_task(self._reserve_slots(), name=f"limiter of {self._provider}")
         at = await future
         await asyncio.sleep(max(0.0, at - loop.time()))
 
-    async def _reserve(self) -> None:
+    async def _reserve_slots(self) -> None:
         """Reserve exactly as many slots as there are waiters: none is wasted, and none is used late."""
         while self._waiting:
             taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
@@ -63,7 +63,7 @@ class Limiter:
                 continue
             values = {"provider": self._provider, "rate": self._rate, "burst": self._burst, "n": len(waiters)}
             try:
-                row = await self._database.row(_RESERVE, values, where="reserving calls to a provider")
+                row = await self._database.fetch_one(_RESERVE, values, where="reserving calls to a provider")
             except CorroboraError as error:
                 for future in waiters:
                     if not future.done():

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 from corrobora.policies import names
-from corrobora.policies.names import Mention, alias_of, by_head, head_of, mentions
-from corrobora.policies.sentences import sentences
-from corrobora.policies.words import fold
+from corrobora.policies.names import AliasMention, alias_prefix, find_alias_mentions, group_by_prefix, make_alias
+from corrobora.policies.sentences import split_sentences
+from corrobora.policies.words import fold_text
 from corrobora.storage import heads, holders
-from corrobora.storage.kept import array
+from corrobora.storage.kept import array_literal
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SENTENCE_CHARS = 400
 MAX_FAN = 4  # a name that more sources bear leads nowhere
 # What leaves the passages that a select yields as `id`: links by names that at most %(fan)s bear, numbered in order.
-LEAVING: LiteralString = """
+LINKS_FROM_SEEDS: LiteralString = """
 select l.src, l.alias, l.sent, l.source, row_number() over (order by l.src, l.alias, l.source)::int4 turn,
   array(select q.id from passage q where q.source = l.source and q.place < 200 order by q.place) passages
 from (
@@ -35,7 +35,7 @@ from (
   from ({seeds}) x join mention m on m.src = x.id join alias a on a.space = m.space and a.alias = m.alias
 ) l where l.fan <= (select %(fan)s::int8)
 """
-_OF_ARRAY = LEAVING.format(seeds="select unnest((select %(ids)s::int4[])) id")
+_OF_ARRAY = LINKS_FROM_SEEDS.format(seeds="select unnest((select %(ids)s::int4[])) id")
 _FROM_PASSAGES = f"select src, alias, sent, source, passages from ({_OF_ARRAY}) l order by turn"  # noqa: S608
 
 
@@ -49,7 +49,7 @@ class Link(NamedTuple):
     passages: tuple[int, ...] | list[int]  # the first ones of the source
 
 
-async def connect(
+async def add_links(
     connection: Connection, space: int, titles: Mapping[int, str], passages: Mapping[int, str], tokenizer: Tokenizer
 ) -> None:
     """Bring links up to date after new sources (id to title) and their passages (id to body), in one transaction.
@@ -61,13 +61,15 @@ async def connect(
     fresh = await _add_aliases(connection, space, titles)
     affected = dict(passages)
     if fresh:
-        old = await holders.of(connection, space, dict(zip(fresh, tokenizer.queries(fresh), strict=True)))
-        bodies = await _bodies(connection, [each for each in old if each not in passages])
-        affected |= {id_: body for id_, body in bodies.items() if may_name(body, old[id_])}
-    await relink(connection, space, affected)
+        old = await holders.find_phrase_matches(
+            connection, space, dict(zip(fresh, tokenizer.query_terms_batch(fresh), strict=True))
+        )
+        bodies = await _read_bodies(connection, [each for each in old if each not in passages])
+        affected |= {id_: body for id_, body in bodies.items() if may_mention(body, old[id_])}
+    await refresh_mentions(connection, space, affected)
 
 
-async def disconnect(connection: Connection, space: int, sources: Sequence[int]) -> None:
+async def remove_links(connection: Connection, space: int, sources: Sequence[int]) -> None:
     """Forget the names of sources that go; passages that mention them are looked at again."""
     cursor = await connection.execute(
         "with lost as (delete from alias where source = any(%(sources)s) returning alias)"
@@ -78,12 +80,12 @@ async def disconnect(connection: Connection, space: int, sources: Sequence[int])
     )
     touched = [row[0] for row in await cursor.fetchall()]
     if touched:
-        await relink(connection, space, await _bodies(connection, touched))
+        await refresh_mentions(connection, space, await _read_bodies(connection, touched))
 
 
 async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, str]) -> list[str]:
     """Insert the aliases of new sources; return those that no source of the space had before."""
-    named = {source: alias for source, title in titles.items() if (alias := alias_of(title))}
+    named = {source: alias for source, title in titles.items() if (alias := make_alias(title))}
     if not named:
         return []
     cursor = await connection.execute(
@@ -97,17 +99,17 @@ async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, 
     ):
         copy.set_types(("int4", "text", "text", "int4"))
         for source, alias in named.items():
-            await copy.write_row((space, alias, head_of(alias), source))
+            await copy.write_row((space, alias, alias_prefix(alias), source))
     return sorted(set(named.values()) - known)
 
 
-def may_name(body: str, aliases: Sequence[str]) -> bool:
+def may_mention(body: str, aliases: Sequence[str]) -> bool:
     """True if the first two words of one of `aliases` stand together in `body`: a cheap test before the true one."""
-    folded = fold(body)
-    return any(_together(folded, *head_of(alias).split(" ")) for alias in aliases)
+    folded = fold_text(body)
+    return any(_occur_together(folded, *alias_prefix(alias).split(" ")) for alias in aliases)
 
 
-def _together(folded: str, first: str, second: str = "") -> bool:
+def _occur_together(folded: str, first: str, second: str = "") -> bool:
     at = folded.find(first)
     while at >= 0:
         after = at + len(first)
@@ -117,17 +119,17 @@ def _together(folded: str, first: str, second: str = "") -> bool:
     return False
 
 
-async def _bodies(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+async def _read_bodies(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     if not ids:
         return {}
     cursor = await connection.execute("select id, body from passage where id = any(%s)", (list(ids),))
     return {row[0]: row[1] for row in await cursor.fetchall()}
 
 
-async def relink(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
+async def refresh_mentions(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
     """Find the mentions of some passages again and replace what was stored for them."""
     numbers = list(passages)
-    found = heads.of(list(passages.values()))
+    found = heads.find_alias_prefixes(list(passages.values()))
     asked = set(found.heads)
     if not asked:
         return
@@ -135,23 +137,23 @@ async def relink(connection: Connection, space: int, passages: Mapping[int, str]
         "select distinct alias from alias where space = %s and head = any(string_to_array(%s, E'\\n'))",
         (space, "\n".join(asked)),
     )
-    known = by_head(row[0] for row in await cursor.fetchall())
-    await connection.execute("delete from mention where src = any(%s::int4[])", (array(numbers),))
+    known = group_by_prefix(row[0] for row in await cursor.fetchall())
+    await connection.execute("delete from mention where src = any(%s::int4[])", (array_literal(numbers),))
     if not known:
         return
     naming = sorted({at for at, head in zip(found.texts, found.heads, strict=True) if head in known})
     async with connection.cursor() as writer, writer.copy("copy mention (src, space, alias, sent) from stdin") as copy:
         for number in (numbers[at] for at in naming):
             body = passages[number]
-            for alias, sentence in _first_mentions(body, mentions(body, known)).items():
+            for alias, sentence in _first_mentions(body, find_alias_mentions(body, known)).items():
                 await copy.write_row((number, space, alias, sentence))
 
 
-def _first_mentions(body: str, found: Sequence[Mention]) -> dict[str, str]:
+def _first_mentions(body: str, found: Sequence[AliasMention]) -> dict[str, str]:
     """Return for each alias the sentence that mentions it first."""
     if not found:
         return {}
-    spans = sentences(body)
+    spans = split_sentences(body)
     first: dict[str, str] = {}
     at = 0
     for mention in found:
@@ -163,19 +165,19 @@ def _first_mentions(body: str, found: Sequence[Mention]) -> dict[str, str]:
     return first
 
 
-async def from_passages(connection: Connection, passages: Sequence[int]) -> list[Link]:
+async def read_links(connection: Connection, passages: Sequence[int]) -> list[Link]:
     """Return the links that leave some passages by names that at most four sources bear, in a fixed order."""
     async with connection.cursor(binary=True) as cursor:
-        await cursor.execute(_FROM_PASSAGES, {"ids": array(passages), "fan": MAX_FAN})
+        await cursor.execute(_FROM_PASSAGES, {"ids": array_literal(passages), "fan": MAX_FAN})
         return [Link(*row) for row in await cursor.fetchall()]
 
 
-def asked_heads(text: str) -> list[str]:
+def question_prefixes(text: str) -> list[str]:
     """Return the heads by which the aliases that `text` may mention are looked up."""
-    return sorted(names.heads(text))
+    return sorted(names.list_alias_prefixes(text))
 
 
-def named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:
+def sources_named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:
     """Return the sources that `text` names, given the aliases that it may mention with the sources that bear each."""
-    named = {mention.alias for mention in mentions(text, by_head(bearers))}
+    named = {mention.alias for mention in find_alias_mentions(text, group_by_prefix(bearers))}
     return {source for alias in named if len(bearers[alias]) <= MAX_FAN for source in bearers[alias]}

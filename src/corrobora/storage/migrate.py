@@ -44,7 +44,7 @@ class Migration:
         return sha256(self.sql.encode()).hexdigest()[:16]
 
 
-def migrations() -> tuple[Migration, ...]:
+def load_migrations() -> tuple[Migration, ...]:
     """Return the package's migrations, in order."""
     folder = resources.files("corrobora.storage") / "migrations"
     found = [
@@ -55,7 +55,7 @@ def migrations() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda each: each.number))
 
 
-async def migrate(connection: AsyncConnection[TupleRow], known: tuple[Migration, ...] | None = None) -> int:
+async def apply_migrations(connection: AsyncConnection[TupleRow], known: tuple[Migration, ...] | None = None) -> int:
     """Apply what is missing, each file in a transaction of its own, and return how many were applied.
 
     Several processes may call it at once: each waits for the one that applies.
@@ -63,17 +63,17 @@ async def migrate(connection: AsyncConnection[TupleRow], known: tuple[Migration,
     Raises:
         JournalError: the database has a migration that this program does not know, or knows differently.
     """
-    wanted = migrations() if known is None else known
-    if not _missing(wanted, await _seen(connection)):
+    wanted = load_migrations() if known is None else known
+    if not _missing_migrations(wanted, await _read_applied(connection)):
         return 0
     applied = 0
     for migration in wanted:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
             await connection.execute(_TABLE)
-            if migration not in _missing(wanted, await _seen(connection)):
+            if migration not in _missing_migrations(wanted, await _read_applied(connection)):
                 continue
-            await connection.execute(_statements(migration))
+            await connection.execute(_migration_sql(migration))
             await connection.execute(
                 "INSERT INTO schema_migration (number, name, checksum) VALUES (%s, %s, %s)",
                 [migration.number, migration.name, migration.checksum],
@@ -82,12 +82,12 @@ async def migrate(connection: AsyncConnection[TupleRow], known: tuple[Migration,
     return applied
 
 
-def _statements(migration: Migration) -> LiteralString:
+def _migration_sql(migration: Migration) -> LiteralString:
     sql = migration.sql.replace(_INCLUDE, SchemaManager.get_schema())
     return cast("LiteralString", sql)  # our own files: as trustworthy as the code
 
 
-async def _seen(connection: AsyncConnection[TupleRow]) -> dict[int, tuple[str, str]]:
+async def _read_applied(connection: AsyncConnection[TupleRow]) -> dict[int, tuple[str, str]]:
     exists = await (await connection.execute("SELECT to_regclass('schema_migration') IS NOT NULL")).fetchone()
     if exists is None or not exists[0]:
         return {}
@@ -95,7 +95,7 @@ async def _seen(connection: AsyncConnection[TupleRow]) -> dict[int, tuple[str, s
     return {number: (name, checksum) for number, name, checksum in await cursor.fetchall()}
 
 
-def _missing(wanted: tuple[Migration, ...], seen: dict[int, tuple[str, str]]) -> list[Migration]:
+def _missing_migrations(wanted: tuple[Migration, ...], seen: dict[int, tuple[str, str]]) -> list[Migration]:
     """Return what must be applied; raise if the database is of another version."""
     by_number = {migration.number: migration for migration in wanted}
     for number, (name, checksum) in sorted(seen.items()):

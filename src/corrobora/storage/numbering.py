@@ -21,14 +21,14 @@ _MASKS = np.array([(1 << 8 * n) - 1 for n in range(_HALF + 1)], np.uint64)
 _IN_WORD = bytes(chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789" for byte in range(256))
 
 
-class Numbered(NamedTuple):
+class NumberedWords(NamedTuple):
     """The words of a text: where each starts, rising, and its number."""
 
     starts: NDArray[np.int64]
     numbers: NDArray[np.int32]
 
 
-class Numbering:
+class WordTable:
     """A table of words already numbered. It never answers for a word that it only resembles."""
 
     def __init__(self, number: Callable[[str], int]) -> None:
@@ -36,7 +36,7 @@ class Numbering:
         self._halves = np.zeros((2, 1 << _BITS), np.uint64)  # the letters of the word in each slot
         self._numbers = np.zeros(1 << _BITS, np.int32)
 
-    def of(self, text: str) -> Numbered:
+    def number_words(self, text: str) -> NumberedWords:
         """Number every run of a-z and 0-9 of an ASCII text, in order."""
         data = text.encode("ascii")
         padded = b"\0%b%b" % (data, bytes(2 * _HALF))
@@ -48,7 +48,7 @@ class Numbering:
         for at in range(0, len(starts), _STEP):
             part = slice(at, at + _STEP)
             numbers[part] = self._look_up(data, letters, starts[part], lengths[part])
-        return Numbered(starts, numbers)
+        return NumberedWords(starts, numbers)
 
     def _look_up(
         self, data: bytes, letters: NDArray[np.uint64], starts: NDArray[np.int64], lengths: NDArray[np.int64]

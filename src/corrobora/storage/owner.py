@@ -16,14 +16,14 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 
 def this_process() -> str:
     """Name this process, for the column `owner` of a run."""
-    return f"{_machine()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
+    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
 
 
-def has_gone(owner: str) -> bool:
+def has_ended(owner: str) -> bool:
     """True if the owner is a process of this machine that has ended; False if it lives or is out of sight."""
     machine, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
-    if machine != _machine() or not pid.isdigit():
+    if machine != _machine_name() or not pid.isdigit():
         return False
     try:
         process = psutil.Process(int(pid))
@@ -32,7 +32,7 @@ def has_gone(owner: str) -> bool:
         return True
 
 
-def _machine() -> str:
+def _machine_name() -> str:
     """Name the machine and its process-id namespace: two containers may share a host name."""
     try:
         space = _NAMESPACE.readlink().name

@@ -56,10 +56,10 @@ def server_account() -> Account:
     """
     uid = os.geteuid()
     name = ACCOUNT if uid == 0 else None
-    entry = _entry(name) if name else _entry_of(uid)
+    entry = _entry_by_name(name) if name else _entry_by_uid(uid)
     if entry is None and name:
-        _create(name)
-        entry = _entry(name)
+        _create_account(name)
+        entry = _entry_by_name(name)
     if entry is None:
         who = f"The account {name}" if name else f"User id {uid}"
         raise JournalError(
@@ -70,21 +70,21 @@ def server_account() -> Account:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def _entry(name: str) -> pwd.struct_passwd | None:
+def _entry_by_name(name: str) -> pwd.struct_passwd | None:
     try:
         return pwd.getpwnam(name)
     except KeyError:
         return None
 
 
-def _entry_of(uid: int) -> pwd.struct_passwd | None:
+def _entry_by_uid(uid: int) -> pwd.struct_passwd | None:
     try:
         return pwd.getpwuid(uid)
     except KeyError:
         return None
 
 
-def _create(name: str) -> None:
+def _create_account(name: str) -> None:
     """Create a system account with whichever of the two usual programs is there; what fails is seen by the caller."""
     shell = shutil.which("nologin") or "/bin/false"
     if program := shutil.which("useradd"):
@@ -127,7 +127,7 @@ class FileLock:
 
 
 @contextlib.contextmanager
-def hold(path: Path, *, timeout_seconds: float) -> Generator[None]:
+def hold_lock(path: Path, *, timeout_seconds: float) -> Generator[None]:
     """Hold the lock on `path` for a block.
 
     Raises:
@@ -170,7 +170,7 @@ class UserList:
                 return lock
             number += 1
 
-    def alive(self) -> tuple[int, ...]:
+    def list_alive(self) -> tuple[int, ...]:
         """Return the process ids of living users, and remove the files of dead ones."""
         living: list[int] = []
         for path in sorted(self._folder.glob("*-*")) if self._folder.is_dir() else ():
@@ -190,7 +190,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def works_in(pid: int, folder: Path, program: str) -> bool:
+def runs_in(pid: int, folder: Path, program: str) -> bool:
     """True if process `pid` is `program` and its working folder is `folder`."""
     try:
         process = psutil.Process(pid)

@@ -19,16 +19,16 @@ from procrastinate.job_context import JobContext
 from corrobora.domain.errors import CorroboraError, JournalError, Stale
 from corrobora.domain.run import RunId, RunStatus
 from corrobora.storage import queue_sql as sql
-from corrobora.storage.attempts import DEAD_AFTER_SECONDS, POLL_SECONDS, TASK, AttemptWorker, asked_by_user
+from corrobora.storage.attempts import ATTEMPT_TASK, DEAD_AFTER_SECONDS, POLL_SECONDS, AttemptWorker, is_user_request
 from corrobora.storage.database import Database
-from corrobora.storage.events import EventLog, end
-from corrobora.storage.owner import has_gone, this_process
-from corrobora.storage.runs import FINAL, STATUS_CHANNEL, Runs
+from corrobora.storage.events import EventLog, cancel_tasks
+from corrobora.storage.owner import has_ended, this_process
+from corrobora.storage.runs import FINAL_STATUSES, STATUS_CHANNEL, Runs
 from corrobora.storage.schedules import Schedules
 
 Execute: TypeAlias = Callable[[RunId, int], Awaitable[None]]
 
-SHARED = "runs"
+SHARED_QUEUE = "runs"
 _MAX_ATTEMPTS = 25  # of one run whose workers die one after another
 _PURGE_EVERY = 300  # sweeps
 _ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -37,13 +37,13 @@ _PASSING = frozenset({"database_down", "database_busy", "database_full", "databa
 _log = logging.getLogger(__name__)
 
 
-def own_queue(run: str) -> str:
+def own_queue_name(run: str) -> str:
     """Name the queue of one run: a command's own worker takes it, a fleet never does. Short, as channel names are."""
     return f"own-{blake2b(run.encode(), digest_size=12).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
     """What one sweep did: rows of dead workers closed, attempts inserted, schedules that had their turn."""
 
     closed: int = 0
@@ -75,16 +75,18 @@ class Queue:
             await self._free_dead_owner(run)
         values = {
             "run": run,
-            "queue": own_queue(run) if own else SHARED,
+            "queue": own_queue_name(run) if own else SHARED_QUEUE,
             "priority": priority,
             "deadline": deadline_seconds,
         }
-        row = await self._database.row(sql.SUBMIT, self._with(values), where="submitting a run")
+        row = await self._database.fetch_one(sql.SUBMIT_RUN, self._with_defaults(values), where="submitting a run")
         return row is not None and row[1] > 0
 
     async def cancel(self, run: str) -> bool:
         """Ask to cancel a run; False if it is final or unknown. A live attempt is cancelled within milliseconds."""
-        row = await self._database.row(sql.CANCEL, self._with({"run": run}), where="cancelling a run")
+        row = await self._database.fetch_one(
+            sql.CANCEL_RUN, self._with_defaults({"run": run}), where="cancelling a run"
+        )
         return row is not None
 
     async def run_worker(
@@ -104,19 +106,19 @@ class Queue:
         """
         worker = AttemptWorker(
             self._database,
-            lambda context, run: self._attempt(execute, context, RunId(run)),
+            lambda context, run: self._run_attempt(execute, context, RunId(run)),
             grace_seconds=grace_seconds,
         )
-        queues = [SHARED] if until is None else [own_queue(run) for run in until]
+        queues = [SHARED_QUEUE] if until is None else [own_queue_name(run) for run in until]
         tasks = [
-            asyncio.create_task(worker.work(queues, concurrency=concurrency), name="worker"),
-            asyncio.create_task(self._sweep_for_ever(worker), name="sweeper"),
+            asyncio.create_task(worker.take_jobs(queues, concurrency=concurrency), name="worker"),
+            asyncio.create_task(self._sweep_forever(worker), name="sweeper"),
         ]
         ends: list[asyncio.Task[bool] | asyncio.Task[None]] = []
         if stop is not None:
             ends.append(asyncio.create_task(stop.wait(), name="stop"))
         if until is not None:
-            ends.append(asyncio.create_task(self._ended(until), name="until"))
+            ends.append(asyncio.create_task(self._wait_until_inactive(until), name="until"))
         try:
             done, _ = await asyncio.wait([*tasks, *ends], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -124,23 +126,25 @@ class Queue:
         finally:
             working, sweeping = tasks
             working.cancel()
-            await end(sweeping, *ends)
+            await cancel_tasks(sweeping, *ends)
             await asyncio.gather(working, return_exceptions=True)
 
-    async def sweep(self, *, lost: Sequence[int] = ()) -> Swept:
+    async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
         """Close what dead workers left, queue what should go on, and give due schedules their turn.
 
         Three statements, each safe in every worker at once. `lost` are job rows that this process knows it has lost.
         What it works on itself is not dead, however long the machine was asleep.
         """
-        values = self._with({"lost": list(lost), "mine": list(self._active), "attempts": _MAX_ATTEMPTS})
-        swept = await self._database.row(sql.SWEEP, values, where="sweeping")
-        again = await self._database.row(sql.RECONCILE, self._with({}), where="reconciling runs")
-        turns = await self._schedules.tick(TASK, SHARED)
+        values = self._with_defaults({"lost": list(lost), "mine": list(self._active), "attempts": _MAX_ATTEMPTS})
+        swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
+        again = await self._database.fetch_one(sql.RECONCILE_RUNS, self._with_defaults({}), where="reconciling runs")
+        turns = await self._schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)
         closed, requeued = (swept[0], swept[1]) if swept else (0, 0)
-        return Swept(closed, requeued + (again[0] if again else 0), len(turns))
+        return SweepResult(closed, requeued + (again[0] if again else 0), len(turns))
 
-    async def wait(self, runs: Collection[str], *, timeout_seconds: float | None = None) -> Mapping[RunId, RunStatus]:
+    async def wait_for_runs(
+        self, runs: Collection[str], *, timeout_seconds: float | None = None
+    ) -> Mapping[RunId, RunStatus]:
         """Wait until none of the runs is queued or running, and return where they stand; unknown ones are left out.
 
         Raises:
@@ -148,31 +152,31 @@ class Queue:
         """
         log = EventLog(self._database, channels=[STATUS_CHANNEL])
         async with log, asyncio.timeout(timeout_seconds):
-            with log.watching(runs) as changed:
+            with log.watch_runs(runs) as changed:
                 while True:
                     changed.clear()
-                    rows = await self._database.rows(sql.STATUSES, [list(runs)], where="reading runs")
+                    rows = await self._database.fetch_all(sql.READ_STATUSES, [list(runs)], where="reading runs")
                     standing = {RunId(run): RunStatus(status) for run, status in rows}
                     if not any(status in _ACTIVE for status in standing.values()):
                         return standing
-                    await log.wait(changed)
+                    await log.wait_for_change(changed)
 
-    def _with(self, values: Mapping[str, object]) -> dict[str, object]:
+    def _with_defaults(self, values: Mapping[str, object]) -> dict[str, object]:
         shared: dict[str, object] = {
-            "task": TASK,
-            "shared": SHARED,
+            "task": ATTEMPT_TASK,
+            "shared": SHARED_QUEUE,
             "channel": STATUS_CHANNEL,
             "dead": DEAD_AFTER_SECONDS,
-            "final": list(FINAL),
+            "final": list(FINAL_STATUSES),
         }
         return shared | dict(values)
 
     async def _free_dead_owner(self, run: str) -> None:
-        row = await self._database.row("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
-        if row is not None and has_gone(row[0]):
-            await self._database.run(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
+        row = await self._database.fetch_one("SELECT owner FROM runs WHERE id = %s", [run], where="reading a run")
+        if row is not None and has_ended(row[0]):
+            await self._database.execute(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
 
-    async def _attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
+    async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
         """One attempt: claim, execute within the deadline, and leave the run in a state that says what happened."""
         epoch = await self._runs.claim(run, self._owner)
         if epoch is None:
@@ -180,28 +184,30 @@ class Queue:
         self._active[run] = epoch
         task = asyncio.ensure_future(execute(run, epoch))
         try:
-            row = await self._database.row(sql.DEADLINE, [run], where="reading a deadline")
+            row = await self._database.fetch_one(sql.READ_DEADLINE, [run], where="reading a deadline")
             done, _ = await asyncio.wait({task}, timeout=max(0.0, row[0]) if row and row[0] is not None else None)
             late = not done
         except asyncio.CancelledError:
-            await _cancelled(task)
-            await self._stopped(run, epoch, task, by_user=asked_by_user(context))
+            await _cancel_and_wait(task)
+            await self._finish_cancelled(run, epoch, task, by_user=is_user_request(context))
             return
         finally:
             self._active.pop(run, None)
         if late:
-            await _cancelled(task)
-        await self._close(run, epoch, task, late=late)
+            await _cancel_and_wait(task)
+        await self._close_attempt(run, epoch, task, late=late)
 
-    async def _stopped(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
+    async def _finish_cancelled(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
         """After a cancellation: end the run if a person asked for it, else hand it back for the next worker."""
         if by_user:
             with contextlib.suppress(Stale):  # `execute` may have finished it itself, with a partial report
                 await self._runs.finish(run, epoch, RunStatus.CANCELLED, outcome="cancelled")
         elif task.cancelled() or task.exception() is not None:
-            await self._database.row(sql.RELEASE, self._with({"run": run, "epoch": epoch}), where="handing a run back")
+            await self._database.fetch_one(
+                sql.RELEASE_RUN, self._with_defaults({"run": run, "epoch": epoch}), where="handing a run back"
+            )
 
-    async def _close(self, run: RunId, epoch: int, task: asyncio.Future[None], *, late: bool) -> None:
+    async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None], *, late: bool) -> None:
         """After the end of `execute`: an error ends the run, unless it is a passing one of the database."""
         error = None if task.cancelled() else _first_cause(task.exception())
         if isinstance(error, Stale):
@@ -217,40 +223,42 @@ class Queue:
         else:
             reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
             _log.error("run %s: attempt %d failed", run, epoch, exc_info=error)
-        row = await self._runs.standing(run)
+        row = await self._runs.status_and_epoch(run)
         if row == (RunStatus.RUNNING, epoch):
             with contextlib.suppress(Stale):
                 await self._runs.finish(run, epoch, RunStatus.FAILED, reason=reason[:2000])
 
-    async def _ended(self, runs: Collection[str]) -> None:
+    async def _wait_until_inactive(self, runs: Collection[str]) -> None:
         """Return when none of the runs is active, in spite of outages."""
         while True:
             try:
-                await self.wait(runs)
+                await self.wait_for_runs(runs)
             except JournalError as error:
                 _log.warning("waiting for runs: %s", error)
                 await asyncio.sleep(POLL_SECONDS)
             else:
                 return
 
-    async def _sweep_for_ever(self, worker: AttemptWorker) -> None:
+    async def _sweep_forever(self, worker: AttemptWorker) -> None:
         """Sweep every second. After an outage nobody is called dead before all had time to say that they live."""
         while True:
             try:
-                await self.sweep(lost=await self._lost(worker))
+                await self.sweep(lost=await self._find_lost_jobs(worker))
                 self._sweeps += 1
                 if self._sweeps % _PURGE_EVERY == 1:
-                    await self._database.run(sql.PURGE, [TASK], where="removing old jobs")
+                    await self._database.execute(sql.PURGE_JOBS, [ATTEMPT_TASK], where="removing old jobs")
                 await asyncio.sleep(POLL_SECONDS)
             except JournalError as error:
                 _log.warning("sweeping: %s", error)
                 await asyncio.sleep(DEAD_AFTER_SECONDS)
 
-    async def _lost(self, worker: AttemptWorker) -> Sequence[int]:
+    async def _find_lost_jobs(self, worker: AttemptWorker) -> Sequence[int]:
         """Find rows that were fetched for us in a statement whose answer never came: seen twice, and not active."""
         if worker.manager.worker_id is None:
             return ()
-        rows = await self._database.rows(sql.MINE, [TASK, worker.manager.worker_id], where="reading jobs")
+        rows = await self._database.fetch_all(
+            sql.READ_OWN_JOBS, [ATTEMPT_TASK, worker.manager.worker_id], where="reading jobs"
+        )
         missing = frozenset(int(job) for job, run in rows if run not in self._active)
         lost, self._missing = missing & self._missing, missing
         return tuple(lost)
@@ -264,7 +272,7 @@ def _first_cause(error: BaseException | None) -> BaseException | None:
     return _first_cause((group.subgroup(Stale) or group).exceptions[0])
 
 
-async def _cancelled(task: asyncio.Future[None]) -> None:
+async def _cancel_and_wait(task: asyncio.Future[None]) -> None:
     """Cancel a task and wait until it has ended, however it ends."""
     task.cancel()
     await asyncio.wait({task})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-SUBMIT: LiteralString = """
+SUBMIT_RUN: LiteralString = """
 WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
 wanted AS (
     UPDATE runs r SET queue = %(queue)s, priority = %(priority)s,
@@ -37,7 +37,7 @@ UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false
 FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j.status = 'doing'
 """
 
-CANCEL: LiteralString = """
+CANCEL_RUN: LiteralString = """
 WITH wanted AS (
     UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(),
         status = CASE WHEN EXISTS (
@@ -55,7 +55,7 @@ SELECT pg_notify(%(channel)s, id) FROM wanted
 
 # Close the rows of dead workers and put a new row for each run that may go on. A run that was started by a command on
 # somebody's machine waits for that person instead.
-SWEEP: LiteralString = """
+SWEEP_DEAD_WORKERS: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
     WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[]) AND (
@@ -86,7 +86,7 @@ SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM again),
 """
 
 # Runs are the truth: one that should go on and has no live job gets one. Fresh changes are left alone for a moment.
-RECONCILE: LiteralString = """
+RECONCILE_RUNS: LiteralString = """
 WITH judged AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
         status = CASE WHEN r.cancel_requested THEN 'cancelled' WHEN r.deadline < now() THEN 'failed'
@@ -106,7 +106,7 @@ SELECT (SELECT count(*) FROM again),
 """
 
 # A worker that leaves hands its run back; the new row waits for the lock of the old one.
-RELEASE: LiteralString = """
+RELEASE_RUN: LiteralString = """
 WITH back AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
         status = CASE WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
@@ -119,17 +119,19 @@ WITH back AS (
 SELECT pg_notify(%(channel)s, id) FROM back
 """
 
-DEADLINE: LiteralString = "SELECT extract(epoch FROM deadline - clock_timestamp())::float8 FROM runs WHERE id = %s"
-MINE: LiteralString = """
+READ_DEADLINE: LiteralString = "SELECT extract(epoch FROM deadline - clock_timestamp())::float8 FROM runs WHERE id = %s"
+READ_OWN_JOBS: LiteralString = """
 SELECT id, lock FROM procrastinate_jobs WHERE status = 'doing' AND task_name = %s AND worker_id = %s
 """
-PURGE: LiteralString = """
+PURGE_JOBS: LiteralString = """
 DELETE FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status NOT IN ('todo', 'doing')
     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = j.lock AND r.status IN ('queued', 'running'))
 """
-STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
+READ_STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
 
-DUE: LiteralString = "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
+READ_DUE_SCHEDULES: LiteralString = (
+    "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
+)
 # Whoever moves `next_at` takes the turn; the run and its job are made in the same statement.
 TAKE_TURN: LiteralString = """
 WITH turn AS (

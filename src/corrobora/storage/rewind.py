@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Stage
 from corrobora.storage.database import Database
-from corrobora.storage.runs import checked_id
+from corrobora.storage.runs import validate_id
 
 # What is forgotten for each stage, as a pattern over the keys of the journal; a later stage keeps more.
-_FORGOTTEN: Mapping[Stage, str] = {
+_FORGOTTEN_KEYS: Mapping[Stage, str] = {
     Stage.CLARIFY: r".",
     Stage.PLAN: r"^(?!root/clarify#)",
     Stage.INVESTIGATE: r"^(?!root/clarify#|root(/\d+)?/plan#|authorized$)",
@@ -23,16 +23,16 @@ _FORGOTTEN: Mapping[Stage, str] = {
     Stage.DELIVER: r"^deliver/",
 }
 # Events are never taken back: those of a stage that is done again make room for new ones by another key.
-_TOLD_AGAIN = ("stage", "report", "verify", "judge", "complete", "run.finished", "leaf.failed", "warning")
+_REPEATED_EVENTS = ("stage", "report", "verify", "judge", "complete", "run.finished", "leaf.failed", "warning")
 
 
-async def rewind(database: Database, run: str, stage: Stage) -> None:
+async def rewind_run(database: Database, run: str, stage: Stage) -> None:
     """Forget what was answered from `stage` on, and open the run again. One statement.
 
     Raises:
         UserError: `run_unknown`, or `run_active` while an attempt works on it.
     """
-    row = await database.row(
+    row = await database.fetch_one(
         """
         WITH opened AS (
             UPDATE runs SET status = 'queued', outcome = '', reason = '', cancel_requested = false, deadline = NULL,
@@ -47,9 +47,9 @@ async def rewind(database: Database, run: str, stage: Stage) -> None:
         SELECT (SELECT count(*) FROM opened), (SELECT status FROM runs WHERE id = %(run)s)
         """,
         {
-            "run": checked_id(run),
-            "pattern": _FORGOTTEN[stage],
-            "again": list(_TOLD_AGAIN),
+            "run": validate_id(run),
+            "pattern": _FORGOTTEN_KEYS[stage],
+            "again": list(_REPEATED_EVENTS),
             "all": stage in (Stage.CLARIFY, Stage.PLAN, Stage.INVESTIGATE),
         },
         where="taking a run back",

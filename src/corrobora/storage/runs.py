@@ -23,7 +23,7 @@ from corrobora.domain.run import Request, RunId, RunRow, RunStatus
 from corrobora.storage.database import Database
 
 STATUS_CHANNEL = "corrobora_runs"
-FINAL = tuple(status.value for status in RunStatus if status.final)
+FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
 _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 _MAX_ARTIFACT_BYTES = 64_000_000
@@ -65,7 +65,7 @@ class Artifact:
     content: bytes
 
     @classmethod
-    def of(cls, name: str, text: str) -> Self:
+    def from_text(cls, name: str, text: str) -> Self:
         """Make the file of a text; the end of its name says of what kind it is."""
         return cls(name, _MEDIA.get(name.rsplit(".", 1)[-1], "text/plain"), text.encode("utf-8", "replace"))
 
@@ -78,7 +78,7 @@ def new_run_id() -> RunId:
     return RunId("r_" + base64.b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower())
 
 
-def checked_id(text: str) -> RunId:
+def validate_id(text: str) -> RunId:
     """Return `text` as a run id; raise `UserError` unless it looks like one (safety C14)."""
     if not _NAME.fullmatch(text):
         raise UserError(
@@ -120,8 +120,8 @@ class Runs:
         Raises:
             UserError: the id is taken by another request (`run_exists`), or does not look like an id.
         """
-        identity, text = checked_id(run) if run is not None else new_run_id(), dump_request(request)
-        made = await self._database.run(
+        identity, text = validate_id(run) if run is not None else new_run_id(), dump_request(request)
+        made = await self._database.execute(
             "INSERT INTO runs (id, request) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [identity, text],
             where="creating a run",
@@ -136,7 +136,7 @@ class Runs:
 
     async def get(self, run: str) -> RunRow:
         """Return a run. Raises `UserError` with code `run_unknown` if there is none with this id."""
-        row = await self._database.row(_GET, [checked_id(run)], where="reading a run")
+        row = await self._database.fetch_one(_GET, [validate_id(run)], where="reading a run")
         if row is None:
             raise UserError(
                 "run_unknown", f"There is no run {run} in this database.", next_step="See `corrobora runs list`."
@@ -145,12 +145,12 @@ class Runs:
 
     async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
         """Return runs, newest first."""
-        rows = await self._database.rows(_LIST, [limit, offset], where="listing runs")
+        rows = await self._database.fetch_all(_LIST, [limit, offset], where="listing runs")
         return [_run_row(row) for row in rows]
 
     async def remove(self, run: str) -> bool:
         """Remove a run with its journal, events, answers and artifacts. A live attempt learns that it is stale."""
-        row = await self._database.row(_REMOVE, {"run": checked_id(run)}, where="removing a run")
+        row = await self._database.fetch_one(_REMOVE, {"run": validate_id(run)}, where="removing a run")
         return row is not None
 
     async def claim(self, run: str, owner: str) -> int | None:
@@ -158,41 +158,45 @@ class Runs:
 
         From this moment an older attempt is stale: its events are refused, its answers kept where the key is free.
         """
-        row = await self._database.row(_CLAIM, [owner, run, list(FINAL)], where="claiming a run")
+        row = await self._database.fetch_one(_CLAIM, [owner, run, list(FINAL_STATUSES)], where="claiming a run")
         return None if row is None else int(row[0])
 
     async def finish(self, run: str, epoch: int, status: RunStatus, *, outcome: str = "", reason: str = "") -> None:
         """End this attempt with a status, final or waiting. Raises `Stale` if a newer attempt owns the run."""
         values = {"status": status.value, "outcome": outcome, "reason": reason, "run": run, "epoch": epoch}
-        row = await self._database.row(
-            _FINISH, {**values, "final": list(FINAL), "channel": STATUS_CHANNEL}, where="finishing a run"
+        row = await self._database.fetch_one(
+            _FINISH, {**values, "final": list(FINAL_STATUSES), "channel": STATUS_CHANNEL}, where="finishing a run"
         )
         if row is None:
             raise Stale(f"A newer attempt owns run {run}, or it has ended.")
 
-    async def standing(self, run: str) -> tuple[RunStatus, int] | None:
+    async def status_and_epoch(self, run: str) -> tuple[RunStatus, int] | None:
         """Return the status and the epoch of a run, or None if there is none."""
-        row = await self._database.row("SELECT status, epoch FROM runs WHERE id = %s", [run], where="reading a run")
+        row = await self._database.fetch_one(
+            "SELECT status, epoch FROM runs WHERE id = %s", [run], where="reading a run"
+        )
         return None if row is None else (RunStatus(row[0]), int(row[1]))
 
     async def set_status(self, run: str, status: RunStatus, *, reason: str = "") -> bool:
         """Set the status of a run that is not final, whoever owns it; False if it is final or unknown."""
-        changed = await self._database.run(
+        changed = await self._database.execute(
             """UPDATE runs SET status = %s, reason = %s, updated_at = clock_timestamp()
             WHERE id = %s AND status <> ALL(%s)""",
-            [status.value, reason, run, list(FINAL)],
+            [status.value, reason, run, list(FINAL_STATUSES)],
             where="changing a run",
         )
         return changed > 0
 
     async def cancel_requested(self, run: str) -> bool:
         """True if somebody asked to cancel the run."""
-        row = await self._database.row("SELECT cancel_requested FROM runs WHERE id = %s", [run], where="reading a run")
+        row = await self._database.fetch_one(
+            "SELECT cancel_requested FROM runs WHERE id = %s", [run], where="reading a run"
+        )
         return row is not None and bool(row[0])
 
     async def store_elapsed(self, run: str, epoch: int, seconds: float) -> None:
         """Store the working time of all attempts so far. Raises `Stale` if a newer attempt owns the run."""
-        changed = await self._database.run(
+        changed = await self._database.execute(
             "UPDATE runs SET elapsed_seconds = %s WHERE id = %s AND epoch = %s",
             [seconds, run, epoch],
             where="storing the time of a run",
@@ -200,24 +204,24 @@ class Runs:
         if not changed:
             raise Stale(f"A newer attempt owns run {run}.")
 
-    async def answer(self, run: str, topic: str, text: str) -> None:
+    async def store_answer(self, run: str, topic: str, text: str) -> None:
         """Store what a person decided ("plan": yes or no; a pause: a hint). The last answer to a topic counts.
 
         It does not start the run: submit it again afterwards.
         """
-        await self._database.run(
+        await self._database.execute(
             """INSERT INTO run_answer (run, topic, answer) SELECT id, %s, %s FROM runs WHERE id = %s
             ON CONFLICT (run, topic) DO UPDATE SET answer = excluded.answer, at = clock_timestamp()""",
-            [topic, text, checked_id(run)],
+            [topic, text, validate_id(run)],
             where="storing an answer",
         )
 
-    async def answers(self, run: str) -> dict[str, str]:
+    async def read_answers(self, run: str) -> dict[str, str]:
         """Return what people decided, by topic."""
-        rows = await self._database.rows("SELECT topic, answer FROM run_answer WHERE run = %s", [run])
+        rows = await self._database.fetch_all("SELECT topic, answer FROM run_answer WHERE run = %s", [run])
         return dict(rows)
 
-    async def keep(self, run: str, epoch: int, files: Sequence[Artifact]) -> None:
+    async def store_artifacts(self, run: str, epoch: int, files: Sequence[Artifact]) -> None:
         """Store files of the run together, replacing those of the same names.
 
         Raises:
@@ -230,7 +234,7 @@ class Runs:
                     "artifact_too_large",
                     f"{file.name} has {len(file.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are kept.",
                 )
-        changed = await self._database.run(
+        changed = await self._database.execute(
             """INSERT INTO run_artifact (run, name, media_type, digest, bytes)
             SELECT r.id, f.* FROM runs r, unnest(%b::text[], %b::text[], %b::bytea[], %b::bytea[]) AS f
             WHERE r.id = %b AND r.epoch = %b
@@ -249,9 +253,9 @@ class Runs:
         if changed < len(files):
             raise Stale(f"A newer attempt owns run {run}.")
 
-    async def artifact(self, run: str, name: str) -> Artifact | None:
+    async def read_artifact(self, run: str, name: str) -> Artifact | None:
         """Return a file of a run, or None. Raises `JournalError` if its checksum does not match."""
-        row = await self._database.row(
+        row = await self._database.fetch_one(
             "SELECT media_type, digest, bytes FROM run_artifact WHERE run = %s AND name = %s", [run, name]
         )
         if row is None:
@@ -265,9 +269,9 @@ class Runs:
             )
         return Artifact(name, media_type, content)
 
-    async def artifacts(self, run: str) -> Sequence[str]:
+    async def list_artifacts(self, run: str) -> Sequence[str]:
         """Return the names of a run's files, sorted: only these may be served."""
-        rows = await self._database.rows("SELECT name FROM run_artifact WHERE run = %s ORDER BY name", [run])
+        rows = await self._database.fetch_all("SELECT name FROM run_artifact WHERE run = %s ORDER BY name", [run])
         return [str(name) for (name,) in rows]
 
 
@@ -278,13 +282,13 @@ def _run_row(row: TupleRow) -> RunRow:
         RunStatus(status),
         epoch,
         load_request(identity, request),
-        _iso(created),
-        _iso(updated),
+        _iso_time(created),
+        _iso_time(updated),
         outcome,
         reason,
         elapsed,
     )
 
 
-def _iso(at: datetime) -> str:
+def _iso_time(at: datetime) -> str:
     return at.astimezone().isoformat(timespec="milliseconds")

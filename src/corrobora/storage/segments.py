@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.storage import blobs
-from corrobora.storage.tokens import Codes, Ints, Postings, renumbered, unpack
+from corrobora.storage.tokens import Codes, Ints, PostingBatch, unpack_blob, with_passage_ids
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
@@ -34,13 +34,15 @@ _MAX_PUBLISHERS = 1_000  # of one segment; more are not listed, and every search
 _COLUMNS = ("int4", "int4", "int4", "int4", "bytea", "text")
 
 
-async def add(
-    connection: Connection, space: int, ids: Sequence[int], postings: Postings, publishers: Sequence[str]
+async def add_passages(
+    connection: Connection, space: int, ids: Sequence[int], postings: PostingBatch, publishers: Sequence[str]
 ) -> None:
     """Index new passages in the caller's transaction: a few go to the outbox, a bulk becomes a segment at once."""
     if len(ids) >= FOLD_AT:
         numbers = np.array(ids, np.int32)
-        await _write_segment(connection, space, numbers, renumbered(postings, numbers), _distinct(publishers))
+        await _write_segment(
+            connection, space, numbers, with_passage_ids(postings, numbers), _distinct_publishers(publishers)
+        )
         return
     async with (
         connection.cursor() as cursor,
@@ -51,7 +53,7 @@ async def add(
             await copy.write_row((ids[doc], space, length, n, post, publishers[doc]))
 
 
-def _distinct(publishers: Iterable[str | None]) -> list[str] | None:
+def _distinct_publishers(publishers: Iterable[str | None]) -> list[str] | None:
     """Return each publisher once; None if they are too many, or not all of them are known."""
     found = set(publishers) - {""}
     if len(found) > _MAX_PUBLISHERS or None in found:
@@ -60,11 +62,11 @@ def _distinct(publishers: Iterable[str | None]) -> list[str] | None:
 
 
 async def _write_segment(
-    connection: Connection, space: int, ids: Ints, postings: Postings, publishers: Sequence[str] | None
+    connection: Connection, space: int, ids: Ints, postings: PostingBatch, publishers: Sequence[str] | None
 ) -> None:
     seg = await _next_segment(connection)
-    common, rare = blobs.parted(blobs.grouped(postings.terms, postings.docs, postings.codes))
-    await _copy(connection, space, seg, common)
+    common, rare = blobs.separate_rare_terms(blobs.group_by_term(postings.terms, postings.docs, postings.codes))
+    await _copy_postings(connection, space, seg, common)
     await _end_segment(connection, space, seg, _Members(ids, postings.lengths, publishers), rare)
 
 
@@ -74,22 +76,24 @@ async def _next_segment(connection: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-async def _copy(connection: Connection, space: int, seg: int, lists: blobs.Lists) -> None:
+async def _copy_postings(connection: Connection, space: int, seg: int, lists: blobs.TermLists) -> None:
     async with (
         connection.cursor() as cursor,
         cursor.copy("copy lex_post (space, term, seg, n, post) from stdin (format binary)") as copy,
     ):
-        await copy.write(blobs.copy_stream(space, seg, lists))
+        await copy.write(blobs.encode_common_rows(space, seg, lists))
 
 
-async def _end_segment(connection: Connection, space: int, seg: int, members: _Members, rare: blobs.Rare) -> None:
+async def _end_segment(
+    connection: Connection, space: int, seg: int, members: _Members, rare: blobs.RarePostings
+) -> None:
     """Write the rare postings of a segment and list it: from now on it is read."""
-    shift = blobs.shift_for(len(rare))
+    shift = blobs.part_shift(len(rare))
     async with (
         connection.cursor() as cursor,
         cursor.copy("copy lex_rare (space, part, seg, n, post) from stdin (format binary)") as copy,
     ):
-        await copy.write(blobs.rare_stream(space, seg, shift, rare))
+        await copy.write(blobs.encode_rare_rows(space, seg, shift, rare))
     ids, lengths, publishers = members
     low, high = (int(ids[0]), int(ids[-1])) if len(ids) else (0, 0)
     await connection.execute(
@@ -102,32 +106,32 @@ async def _end_segment(connection: Connection, space: int, seg: int, members: _M
     )
 
 
-async def fold(connection: Connection, space: int) -> int:
+async def fold_outbox(connection: Connection, space: int) -> int:
     """Turn the outbox of a space into one segment, in one transaction; return how many passages it held.
 
     Another fold of the same space at work means nothing to do here: 0.
     """
     async with connection.transaction():
-        if not await _locked(connection, _LOCK_FOLD, space):
+        if not await _try_lock(connection, _LOCK_FOLD, space):
             return 0
         async with connection.cursor(binary=True) as cursor:
             await cursor.execute("delete from lex_new where space = %s returning id, n, dl, post, publisher", (space,))
             rows = sorted(await cursor.fetchall(), key=itemgetter(0))
         if not rows:
             return 0
-        parts = [unpack(row[3], row[1]) for row in rows]
+        parts = [unpack_blob(row[3], row[1]) for row in rows]
         terms = np.concatenate([part[0] for part in parts])
         codes = np.concatenate([part[1] for part in parts])
         docs = np.repeat(np.array([row[0] for row in rows], np.int32), [row[1] for row in rows])
         order = np.lexsort((docs, terms))
         ids = np.array([row[0] for row in rows], np.int32)
         lengths = np.array([row[2] for row in rows], np.int32)
-        postings = Postings(docs[order], terms[order], codes[order], lengths)
-        await _write_segment(connection, space, ids, postings, _distinct(row[4] for row in rows))
+        postings = PostingBatch(docs[order], terms[order], codes[order], lengths)
+        await _write_segment(connection, space, ids, postings, _distinct_publishers(row[4] for row in rows))
     return len(rows)
 
 
-async def _locked(connection: Connection, kind: int, space: int) -> bool:
+async def _try_lock(connection: Connection, kind: int, space: int) -> bool:
     cursor = await connection.execute("select pg_try_advisory_xact_lock(%s, %s)", (kind, space))
     row = await cursor.fetchone()
     return bool(row and row[0])
@@ -140,21 +144,21 @@ class Segment(NamedTuple):
     docs: int
 
 
-async def merge(connection: Connection, space: int, *, everything: bool = False) -> int:
+async def merge_tier(connection: Connection, space: int, *, everything: bool = False) -> int:
     """Merge one tier of segments that is full, in a transaction of its own; return how many were merged.
 
     Tiers are powers of the fan, so every posting is rewritten about log8(n) times. `everything` merges all of them,
     to drop tombstones; `crowded_by_dead` says when.
     """
     async with connection.transaction():
-        if not await _locked(connection, _LOCK_MERGE, space):
+        if not await _try_lock(connection, _LOCK_MERGE, space):
             return 0
         cursor = await connection.execute("select seg, docs from lex_seg where space = %s order by seg", (space,))
         segments = [Segment(*row) for row in await cursor.fetchall()]
         chosen = segments if everything else full_tier(segments)
         if not chosen:
             return 0
-        await _merge(connection, space, chosen)
+        await _merge_segments(connection, space, chosen)
     return len(chosen)
 
 
@@ -170,31 +174,31 @@ def full_tier(segments: Sequence[Segment]) -> Sequence[Segment]:
     return next((tiers[tier][:FAN] for tier in sorted(tiers) if len(tiers[tier]) >= FAN), ())
 
 
-async def _merge(connection: Connection, space: int, chosen: Sequence[Segment]) -> None:
+async def _merge_segments(connection: Connection, space: int, chosen: Sequence[Segment]) -> None:
     numbers = [segment.seg for segment in chosen]
-    ids, lengths, publishers = await _members(connection, numbers)
+    ids, lengths, publishers = await _read_members(connection, numbers)
     if not len(ids):
-        await _drop(connection, space, numbers)
+        await _drop_segments(connection, space, numbers)
         return
     low = int(ids[0])
-    living = await _living(connection, space, (low, int(ids[-1])))
+    living = await _mark_living(connection, space, (low, int(ids[-1])))
     keep = living[ids - low]
-    old = await _rare(connection, space, numbers)
+    old = await _read_rare(connection, space, numbers)
     seg = await _next_segment(connection)
     rare = [old[:0]]
-    async for rows in _by_terms(connection, space, numbers):
+    async for rows in _blobs_by_term(connection, space, numbers):
         end = int(np.searchsorted(old["term"], int(rows[-1][0]), "right")) if rows else len(old)
-        lists = blobs.grouped(*_sorted_living(*_together(rows, old[:end]), living=living, low=low))
+        lists = blobs.group_by_term(*_sorted_living(*_join_rare(rows, old[:end]), living=living, low=low))
         old = old[end:]
-        common, few = blobs.parted(lists)
+        common, few = blobs.separate_rare_terms(lists)
         rare.append(few)
-        await _copy(connection, space, seg, common)
+        await _copy_postings(connection, space, seg, common)
     members = _Members(ids[keep], lengths[keep], publishers)
     await _end_segment(connection, space, seg, members, np.concatenate(rare))
-    await _drop(connection, space, numbers)
+    await _drop_segments(connection, space, numbers)
 
 
-async def _by_terms(connection: Connection, space: int, segs: Sequence[int]) -> AsyncIterator[Sequence[TupleRow]]:
+async def _blobs_by_term(connection: Connection, space: int, segs: Sequence[int]) -> AsyncIterator[Sequence[TupleRow]]:
     """Yield the blobs of some segments in steps by rising term, never one term in two steps; an empty step ends it."""
     async with connection.cursor("merged", binary=True) as cursor:  # one plan and at most one sort for all steps
         await cursor.execute(
@@ -212,19 +216,19 @@ async def _by_terms(connection: Connection, space: int, segs: Sequence[int]) -> 
         yield ()
 
 
-async def _rare(connection: Connection, space: int, segs: Sequence[int]) -> blobs.Rare:
+async def _read_rare(connection: Connection, space: int, segs: Sequence[int]) -> blobs.RarePostings:
     """Return the rare postings of some segments by rising term."""
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute("select n, post from lex_rare where space = %s and seg = any(%s)", (space, segs))
         rows = await cursor.fetchall()
-    found = blobs.rare_of(np.array([row[0] for row in rows], np.int32), b"".join([row[1] for row in rows]))
+    found = blobs.read_rare_blobs(np.array([row[0] for row in rows], np.int32), b"".join([row[1] for row in rows]))
     return found[np.argsort(found["term"], kind="stable")]
 
 
-def _together(rows: Sequence[TupleRow], rare: blobs.Rare) -> tuple[Ints, Ints, Codes]:
+def _join_rare(rows: Sequence[TupleRow], rare: blobs.RarePostings) -> tuple[Ints, Ints, Codes]:
     """Join the rows of terms with rare postings."""
     terms, sizes = (np.array([row[at] for row in rows], np.int32) for at in (0, 1))
-    docs, codes = blobs.split(sizes, b"".join([row[2] for row in rows]))
+    docs, codes = blobs.split_blobs(sizes, b"".join([row[2] for row in rows]))
     return (
         np.concatenate((np.repeat(terms, sizes), rare["term"])),
         np.concatenate((docs, rare["doc"])),
@@ -243,7 +247,7 @@ def _sorted_living(
     return terms[order], docs[order], codes[order]
 
 
-async def _drop(connection: Connection, space: int, segs: Sequence[int]) -> None:
+async def _drop_segments(connection: Connection, space: int, segs: Sequence[int]) -> None:
     for table in ("lex_post", "lex_rare"):
         await connection.execute(f"delete from {table} where space = %s and seg = any(%s)", (space, segs))  # noqa: S608
     await connection.execute("delete from lex_seg where seg = any(%s)", (segs,))
@@ -257,7 +261,7 @@ class _Members(NamedTuple):
     publishers: Sequence[str] | None
 
 
-async def _members(connection: Connection, segs: Sequence[int]) -> _Members:
+async def _read_members(connection: Connection, segs: Sequence[int]) -> _Members:
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute("select docs, members, publishers from lex_seg where seg = any(%s)", (segs,))
         rows = await cursor.fetchall()
@@ -265,10 +269,12 @@ async def _members(connection: Connection, segs: Sequence[int]) -> _Members:
     lists: list[Sequence[str] | None] = [publishers for _, _, publishers in rows]
     both = np.concatenate(parts, axis=1)
     both = both[:, np.argsort(both[0], kind="stable")]
-    return _Members(both[0], both[1], _distinct(name for each in lists for name in ((None,) if each is None else each)))
+    return _Members(
+        both[0], both[1], _distinct_publishers(name for each in lists for name in ((None,) if each is None else each))
+    )
 
 
-async def _living(connection: Connection, space: int, span: tuple[int, int]) -> NDArray[np.bool_]:
+async def _mark_living(connection: Connection, space: int, span: tuple[int, int]) -> NDArray[np.bool_]:
     """Mark the passages of a span that still exist."""
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(
@@ -282,7 +288,7 @@ async def _living(connection: Connection, space: int, span: tuple[int, int]) -> 
     return living
 
 
-async def crowded_by_dead(connection: Connection, space: int) -> bool:
+async def needs_full_merge(connection: Connection, space: int) -> bool:
     """True if less than 70 % of the documents of the segments still live: time to merge everything."""
     cursor = await connection.execute(
         "select coalesce(sum(docs), 0)::int8, (select count(*) from passage where space = %(space)s)"
@@ -293,7 +299,7 @@ async def crowded_by_dead(connection: Connection, space: int) -> bool:
     return bool(row and row[0] and row[1] < LIVE_SHARE * row[0])
 
 
-async def upkeep(connection: Connection, space: int, *, deleted: bool = False) -> None:
+async def maintain_index(connection: Connection, space: int, *, deleted: bool = False) -> None:
     """Fold a full outbox and merge full tiers, each in its own transaction; after deletions drop tombstones too.
 
     What an earlier version has left is brought up to date first.
@@ -305,18 +311,18 @@ async def upkeep(connection: Connection, space: int, *, deleted: bool = False) -
     )
     waiting, nameless, old = await cursor.fetchone() or (0, 0, 0)
     if nameless or old:
-        await _renew(connection, space)
+        await _fill_publishers(connection, space)
     if waiting >= FOLD_AT:
-        await fold(connection, space)
-    while await merge(connection, space):
+        await fold_outbox(connection, space)
+    while await merge_tier(connection, space):
         pass
-    if deleted and await crowded_by_dead(connection, space):
-        await merge(connection, space, everything=True)
+    if deleted and await needs_full_merge(connection, space):
+        await merge_tier(connection, space, everything=True)
 
 
-async def _renew(connection: Connection, space: int) -> None:
+async def _fill_publishers(connection: Connection, space: int) -> None:
     """List the publishers of segments and of rows of the outbox that were written when none were listed."""
-    given = {"space": space, "shift": blobs.shift_for(0), "most": _MAX_PUBLISHERS}
+    given = {"space": space, "shift": blobs.part_shift(0), "most": _MAX_PUBLISHERS}
     await connection.execute(
         "update lex_new n set publisher = s.publisher from passage p join source s on s.id = p.source"
         " where n.space = %(space)s and n.publisher is null and p.id = n.id",

@@ -11,21 +11,21 @@ from collections.abc import Iterable, Sequence
 
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 
-CHARACTERS = 1_000_000  # of document texts
-PASSAGES = 1_000
+MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
+MAX_CACHED_PASSAGES = 1_000
 
 
-class Shelf:
+class DocumentCache:
     """Documents up to so many characters in all, and so many passages."""
 
-    def __init__(self, *, characters: int = CHARACTERS, passages: int = PASSAGES) -> None:
+    def __init__(self, *, characters: int = MAX_CACHED_CHARACTERS, passages: int = MAX_CACHED_PASSAGES) -> None:
         self._characters = characters
         self._most_passages = passages
         self._held = 0
         self._documents: OrderedDict[SourceId, tuple[Source, str]] = OrderedDict()
         self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
 
-    def put(self, source: Source, text: str) -> None:
+    def put_document(self, source: Source, text: str) -> None:
         """Keep a document, if it is not larger than the shelf."""
         if source.id in self._documents or len(text) > self._characters:
             return
@@ -35,7 +35,7 @@ class Shelf:
             _, (_, dropped) = self._documents.popitem(last=False)
             self._held -= len(dropped)
 
-    def document(self, source: SourceId) -> tuple[Source, str] | None:
+    def get_document(self, source: SourceId) -> tuple[Source, str] | None:
         """Return a kept document."""
         found = self._documents.get(source)
         if found is not None:
@@ -50,7 +50,7 @@ class Shelf:
         while len(self._passages) > self._most_passages:
             self._passages.popitem(last=False)
 
-    def passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
+    def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
         """Return these passages in this order if all of them are kept."""
         found = [self._passages[each] for each in ids if each in self._passages]
         return found if len(found) == len(ids) else None

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corrobora.domain.errors import JournalError
-from corrobora.policies.words import plain, stem, words
-from corrobora.storage.numbering import Numbering
+from corrobora.policies.words import fold_to_ascii, split_words, stem_word
+from corrobora.storage.numbering import WordTable
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.uint16]
@@ -24,7 +24,7 @@ Codes = NDArray[np.uint16]
 TITLE_WEIGHT = 2
 _MAX_TF = 255
 _MEMO_WORDS = 500_000
-STOP = -1
+STOP_WORD = -1
 _FIELDS = 3
 _WEIGHT_BITS = 2
 POSTING_BYTES = 6  # a number and its code
@@ -39,7 +39,7 @@ class Fields(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class PostingBatch:
     """Postings of a batch: parallel arrays sorted by (term, doc), and the length of every document."""
 
     docs: Ints
@@ -63,8 +63,8 @@ class _Memo(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) > _MEMO_WORDS:
             self.clear()
-        found = stem(word)
-        self[word] = number = term_id(found) if found else STOP
+        found = stem_word(word)
+        self[word] = number = term_id(found) if found else STOP_WORD
         return number
 
 
@@ -78,37 +78,39 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._memo = _Memo()
-        self._numbering = Numbering(self._memo.__getitem__)
+        self._numbering = WordTable(self._memo.__getitem__)
 
-    def terms(self, text: str) -> list[int]:
+    def number_terms(self, text: str) -> list[int]:
         """Return the term number of every word in order, `STOP` for stop words."""
-        return list(map(self._memo.__getitem__, words(text)))
+        return list(map(self._memo.__getitem__, split_words(text)))
 
-    def query(self, text: str) -> list[int]:
+    def query_terms(self, text: str) -> list[int]:
         """Return the distinct terms of a question in order of first use, stop words dropped."""
-        return [term for term in dict.fromkeys(self.terms(text)) if term != STOP]
+        return [term for term in dict.fromkeys(self.number_terms(text)) if term != STOP_WORD]
 
-    def postings(self, batch: Sequence[Fields]) -> Postings:
+    def index_batch(self, batch: Sequence[Fields]) -> PostingBatch:
         """Index a batch: term frequencies with the title's weight, capped at 255, and length codes."""
-        return _count(*self._numbered([text for fields in batch for text in fields]), len(batch))
+        return _count_terms(*self._number_batch([text for fields in batch for text in fields]), len(batch))
 
-    def queries(self, texts: Sequence[str]) -> list[list[int]]:
+    def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return for each text what `query` does, in a fraction of the time if they are many."""
-        terms, places, sizes = self._numbered(texts)
+        terms, places, sizes = self._number_batch(texts)
         ends = np.cumsum(sizes).tolist()
         found: list[list[int]] = [[] for _ in texts]
         numbers = terms.tolist()
         for place, start, end in zip(places.tolist(), [0, *ends], ends, strict=False):
-            found[place] += dict.fromkeys(term for term in numbers[start:end] if term != STOP)
+            found[place] += dict.fromkeys(term for term in numbers[start:end] if term != STOP_WORD)
         return found
 
-    def _numbered(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.int64], NDArray[np.int64]]:
+    def _number_batch(self, texts: Sequence[str]) -> tuple[Ints, NDArray[np.int64], NDArray[np.int64]]:
         """Return the terms of all texts in spans, which text each span is of, and how many terms it has."""
-        ready = [plain(text) for text in texts]
+        ready = [fold_to_ascii(text) for text in texts]
         others = {
-            at: self.terms(text) for at, (text, as_is) in enumerate(zip(texts, ready, strict=True)) if as_is is None
+            at: self.number_terms(text)
+            for at, (text, as_is) in enumerate(zip(texts, ready, strict=True))
+            if as_is is None
         }
-        found = self._numbering.of("\n".join([as_is or "" for as_is in ready]))
+        found = self._numbering.number_words("\n".join([as_is or "" for as_is in ready]))
         ends = np.cumsum(np.array([len(as_is or "") + 1 for as_is in ready], np.int64))
         sizes = np.diff(np.searchsorted(found.starts, ends), prepend=0)
         places = np.arange(len(texts))
@@ -119,7 +121,7 @@ class Tokenizer:
         return terms, places, np.concatenate((sizes, [*map(len, others.values())]))
 
 
-def _count(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> Postings:
+def _count_terms(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> PostingBatch:
     """Count the terms of fields, three a document: `sizes[i]` of them stand in the field `fields[i]`."""
     docs = fields // _FIELDS
     lengths = np.bincount(docs, sizes, n_docs).astype(np.int32)
@@ -128,14 +130,14 @@ def _count(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_d
     keys = np.sort(keys[terms >= 0])  # one sort of numbers, no index
     if not len(keys):
         none = np.empty(0, np.int32)
-        return Postings(none, none, np.empty(0, np.uint16), lengths)
+        return PostingBatch(none, none, np.empty(0, np.uint16), lengths)
     weight, keys = keys & (2**_WEIGHT_BITS - 1), keys >> _WEIGHT_BITS
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     frequency = np.minimum(np.add.reduceat(weight, starts), _MAX_TF)
     keys = keys[starts]
     found = (keys & (2 ** (32 - _WEIGHT_BITS) - 1)).astype(np.int32)
     codes = ((frequency << 8) | length_codes(lengths)[found]).astype(np.uint16)
-    return Postings(found, (keys >> (32 - _WEIGHT_BITS)).astype(np.int32), codes, lengths)
+    return PostingBatch(found, (keys >> (32 - _WEIGHT_BITS)).astype(np.int32), codes, lengths)
 
 
 def length_codes(lengths: Ints) -> NDArray[np.int64]:
@@ -146,16 +148,16 @@ def length_codes(lengths: Ints) -> NDArray[np.int64]:
 LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
 
 
-def unpack(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
+def unpack_blob(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
     """Split a blob into its numbers (documents or terms) and codes, without copying. Raises as `whole` does."""
-    whole(len(blob), n)
+    check_blob_size(len(blob), n)
     return (
         np.frombuffer(blob, dtype="<i4", count=n),
         np.frombuffer(blob, dtype="<u2", count=n, offset=4 * n),
     )
 
 
-def whole(size: int, n: int, each: int = POSTING_BYTES) -> None:
+def check_blob_size(size: int, n: int, each: int = POSTING_BYTES) -> None:
     """Raise `JournalError` `library_damaged` unless `n` postings of `each` bytes have this size (safety K12)."""
     if size != n * each:
         raise JournalError(
@@ -165,6 +167,6 @@ def whole(size: int, n: int, each: int = POSTING_BYTES) -> None:
         )
 
 
-def renumbered(postings: Postings, ids: Ints) -> Postings:
+def with_passage_ids(postings: PostingBatch, ids: Ints) -> PostingBatch:
     """Replace document indexes by passage ids; keeps (term, id) order because ids rise with the index."""
-    return Postings(ids[postings.docs], postings.terms, postings.codes, postings.lengths)
+    return PostingBatch(ids[postings.docs], postings.terms, postings.codes, postings.lengths)

@@ -25,7 +25,7 @@ _EF_SEARCH = 200
 _UNIT = 0.02
 
 
-async def prepare(connection: Connection, name: str, dimensions: int) -> None:
+async def prepare_table(connection: Connection, name: str, dimensions: int) -> None:
     """Make the table of vectors on first use.
 
     Raises:
@@ -55,7 +55,7 @@ async def prepare(connection: Connection, name: str, dimensions: int) -> None:
         await connection.execute("create index if not exists passage_vector_space on passage_vector (space)")
 
 
-async def missing(connection: Connection, space: int, limit: int) -> list[tuple[int, str]]:
+async def find_unembedded(connection: Connection, space: int, limit: int) -> list[tuple[int, str]]:
     """Return passages without a vector: number, and the text to be embedded (heading and body, no metadata)."""
     cursor = await connection.execute(
         "select p.id, p.body from passage p where p.space = %s"
@@ -65,21 +65,21 @@ async def missing(connection: Connection, space: int, limit: int) -> list[tuple[
     return [(row[0], row[1]) for row in await cursor.fetchall()]
 
 
-async def add(
+async def store_vectors(
     connection: Connection, space: int, dimensions: int, vectors: Sequence[tuple[int, Sequence[float]]]
 ) -> None:
     """Store vectors. Raises `UserError` naming the passage for a wrong dimension, NaN, or no unit length."""
     for number, vector in vectors:
-        check(vector, dimensions, f"C{number}")
+        check_vector(vector, dimensions, f"C{number}")
     async with connection.cursor() as cursor:
         await cursor.executemany(
             "insert into passage_vector (id, space, emb) select %s, %s, %s::halfvec"
             " where exists (select 1 from passage where id = %s) on conflict do nothing",
-            [(number, space, written(vector), number) for number, vector in vectors],
+            [(number, space, vector_literal(vector), number) for number, vector in vectors],
         )
 
 
-def check(vector: Sequence[float], dimensions: int, of: str) -> None:
+def check_vector(vector: Sequence[float], dimensions: int, of: str) -> None:
     """Refuse what is no unit vector of the right dimension."""
     length = math.sqrt(sum(x * x for x in vector))
     if len(vector) != dimensions or not math.isfinite(length) or abs(length - 1) > _UNIT:
@@ -91,12 +91,12 @@ def check(vector: Sequence[float], dimensions: int, of: str) -> None:
         )
 
 
-def written(vector: Sequence[float]) -> str:
+def vector_literal(vector: Sequence[float]) -> str:
     """Write a vector as pgvector reads it."""
     return "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
 
 
-async def index(connection: Connection) -> bool:
+async def build_index(connection: Connection) -> bool:
     """Build the index once there are enough vectors; return True if it exists."""
     cursor = await connection.execute(
         "select to_regclass('passage_vector_hnsw') is not null, (select count(*) from passage_vector)"
@@ -111,7 +111,7 @@ async def index(connection: Connection) -> bool:
     return True
 
 
-async def nearest(connection: Connection, spaces: Sequence[int], vector: Sequence[float], limit: int) -> list[int]:
+async def find_nearest(connection: Connection, spaces: Sequence[int], vector: Sequence[float], limit: int) -> list[int]:
     """Return the passages whose vectors are nearest, exactly below 30,000, approximately above."""
     async with connection.transaction():
         await connection.execute(
@@ -123,6 +123,6 @@ async def nearest(connection: Connection, spaces: Sequence[int], vector: Sequenc
         cursor = await connection.execute(
             "select id from (select id, emb <#> %(vector)s::halfvec d from passage_vector where space = any(%(spaces)s)"
             " order by emb <#> %(vector)s::halfvec limit %(limit)s) n order by d, id",
-            {"vector": written(vector), "spaces": list(spaces), "limit": limit},
+            {"vector": vector_literal(vector), "spaces": list(spaces), "limit": limit},
         )
         return [row[0] for row in await cursor.fetchall()]

@@ -16,7 +16,7 @@ from corrobora.ports import Answer, Role
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 
-Line = object | Exception | Callable[[Any], object]  # a value, an error to raise, or a function of the input
+ScriptLine = object | Exception | Callable[[Any], object]  # a value, an error to raise, or a function of the input
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class ScriptedAnalyst:
         analyst = ScriptedAnalyst({"critique": Critique(), "judge": [RoleError("refusal", "no"), verdict]})
     """
 
-    script: Mapping[str, Line | Sequence[Line]]
+    script: Mapping[str, ScriptLine | Sequence[ScriptLine]]
     name: str = "scripted"
     usage: Usage = Usage(calls=1)
     played: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
@@ -45,16 +45,16 @@ class ScriptedAnalyst:
         self.played.append((role.prompt, given))
         if role.prompt not in self.script:
             raise RoleError("not_scripted", f"The script has no line for {role.prompt}.")
-        line = self._next(role.prompt, self.script[role.prompt])
+        line = self._next_line(role.prompt, self.script[role.prompt])
         value = line(given) if callable(line) and not isinstance(line, type) else line
         if isinstance(value, Exception):
             raise value
         return Answer(cast("O", value), self.usage, self.name, self.name)
 
-    def _next(self, role: str, lines: Line | Sequence[Line]) -> Any:
+    def _next_line(self, role: str, lines: ScriptLine | Sequence[ScriptLine]) -> Any:
         if not isinstance(lines, list | tuple):
             return lines
-        rows = cast("Sequence[Line]", lines)
+        rows = cast("Sequence[ScriptLine]", lines)
         turn = self._turns.get(role, 0)
         self._turns[role] = turn + 1
         return rows[min(turn, len(rows) - 1)]

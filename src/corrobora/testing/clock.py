@@ -27,7 +27,7 @@ class FakeClock:
         """Seconds on this clock."""
         return self._now
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """A time of day that fits `now`, counted from the first of January 2026."""
         return (_EPOCH + timedelta(seconds=self._now)).isoformat()
 

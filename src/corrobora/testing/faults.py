@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-KINDS: Mapping[str, str] = {
+FAULT_KINDS: Mapping[str, str] = {
     "429": "refuse a share `p` of the calls; `retry_after` seconds are asked for",
     "limit": "refuse every call above `k` in flight; `retry_after`",
     "bad-json": "answer a share `p` with JSON that cannot be parsed",
@@ -47,8 +47,8 @@ class Fault:
     def parse(cls, text: str) -> Fault:
         """Read "429:p=0.2,retry_after=1". Raises `ValueError` that names the kinds or numbers there are."""
         kind, _, rest = text.partition(":")
-        if kind not in KINDS:
-            message = f"unknown fault {kind!r}; there are: {', '.join(KINDS)}"
+        if kind not in FAULT_KINDS:
+            message = f"unknown fault {kind!r}; there are: {', '.join(FAULT_KINDS)}"
             raise ValueError(message)
         numbers = dict(_DEFAULTS)
         for part in filter(None, rest.split(",")):
@@ -61,7 +61,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Faults:
+class FaultInjector:
     """The faults of one server. `forged` lists every wrong marker, number and address that was put into an answer."""
 
     faults: Sequence[Fault] = ()
@@ -69,39 +69,39 @@ class Faults:
     forged: list[str] = field(default_factory=list[str])
     _seen: Counter[str] = field(default_factory=Counter[str])
 
-    def number(self, body: bytes) -> str:
+    def identify_call(self, body: bytes) -> str:
         """Name this sending of a request: its digest and how often it came before."""
         digest = hashlib.sha256(body).hexdigest()[:24]
         self._seen[digest] += 1
         return f"{digest}/{self._seen[digest]}"
 
-    def strikes(self, kind: str, call: str) -> Fault | None:
+    def find_fault(self, kind: str, call: str) -> Fault | None:
         """Return the fault of this kind if it strikes this call."""
         for fault in self.faults:
-            if fault.kind == kind and self.chance(kind, call) < fault.p:
+            if fault.kind == kind and self.draw_chance(kind, call) < fault.p:
                 return fault
         return None
 
-    def chance(self, *parts: str) -> float:
+    def draw_chance(self, *parts: str) -> float:
         """Return a number in [0, 1) that depends on the seed and the parts only."""
         text = "\0".join((str(self.seed), *parts)).encode()
         return int.from_bytes(hashlib.sha256(text).digest()[:7], "big") / (1 << 56)
 
-    def forge(self, answer: str, call: str) -> str:
+    def forge_answer(self, answer: str, call: str) -> str:
         """Change what an answer cites: a marker, a number, a word of a quote, an address."""
         try:
             value: object = json.loads(answer)
         except ValueError:
             return answer
-        return json.dumps(self._changed(value, call, ""), ensure_ascii=False)
+        return json.dumps(self._forge_value(value, call, ""), ensure_ascii=False)
 
-    def _changed(self, value: object, call: str, name: str) -> object:
+    def _forge_value(self, value: object, call: str, name: str) -> object:
         if isinstance(value, dict):
             rows = cast("dict[str, object]", value)
-            return {key: self._changed(each, f"{call}.{key}", key) for key, each in rows.items()}
+            return {key: self._forge_value(each, f"{call}.{key}", key) for key, each in rows.items()}
         if isinstance(value, list):
             rows_ = cast("list[object]", value)
-            return [self._changed(each, f"{call}.{at}", name) for at, each in enumerate(rows_)]
+            return [self._forge_value(each, f"{call}.{at}", name) for at, each in enumerate(rows_)]
         if not isinstance(value, str):
             return value
         if name == "quote":
@@ -110,31 +110,31 @@ class Faults:
 
     def _forge_quote(self, text: str, call: str) -> str:
         words = text.split(" ")
-        at = int(self.chance("word", call) * len(words))
+        at = int(self.draw_chance("word", call) * len(words))
         words[at] = _other_number(words[at]) if any(c.isdigit() for c in words[at]) else f"{words[at]}x"
         return " ".join(words)
 
     def _forge_body(self, text: str, call: str) -> str:
         """Change each marker, number and sentence end with a chance of one in three."""
 
-        def marker(found: re.Match[str]) -> str:
-            if self.chance("marker", call, str(found.start())) > 1 / 3:
+        def change_marker(found: re.Match[str]) -> str:
+            if self.draw_chance("marker", call, str(found.start())) > 1 / 3:
                 return found.group()
             wrong = f"[S{90_000 + found.start()}:C{found.start()}]"
             self.forged.append(wrong)
             return wrong
 
-        def number(found: re.Match[str]) -> str:
-            if self.chance("number", call, str(found.start())) > 1 / 3:
+        def change_number(found: re.Match[str]) -> str:
+            if self.draw_chance("number", call, str(found.start())) > 1 / 3:
                 return found.group()
             wrong = _other_number(found.group())
             self.forged.append(wrong)
             return wrong
 
-        text = re.sub(r"\[S\d+:C\d+\]", marker, text)
-        text = re.sub(r"(?<![\w:\[.,-])\d{2,6}(?![\w:\].,-])", number, text)
-        if self.chance("address", call) < 1 / 3:
-            wrong = f"https://forged.example/{int(self.chance('path', call) * 1e6)}"
+        text = re.sub(r"\[S\d+:C\d+\]", change_marker, text)
+        text = re.sub(r"(?<![\w:\[.,-])\d{2,6}(?![\w:\].,-])", change_number, text)
+        if self.draw_chance("address", call) < 1 / 3:
+            wrong = f"https://forged.example/{int(self.draw_chance('path', call) * 1e6)}"
             self.forged.append(wrong)
             text = f"{text}\n\nSee also {wrong} for details."
         return text

@@ -58,7 +58,7 @@ class HttpServer:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(
-            self._talk, "127.0.0.1", self._wanted, limit=_HEAD_LIMIT, backlog=1024
+            self._serve_connection, "127.0.0.1", self._wanted, limit=_HEAD_LIMIT, backlog=1024
         )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -73,13 +73,13 @@ class HttpServer:
         await asyncio.gather(*talks, return_exceptions=True)
         await self._server.wait_closed()
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         talk = asyncio.current_task()
         assert talk is not None
         self._open[talk] = writer
         try:
-            while (request := await _read(reader)) is not None:
-                if not await _write(writer, request, await self._respond(request)):
+            while (request := await _read_request(reader)) is not None:
+                if not await _write_response(writer, request, await self._respond(request)):
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             writer.transport.abort()
@@ -90,7 +90,7 @@ class HttpServer:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Request | None:
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     """Read one request; None when the client has hung up between two."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -107,7 +107,7 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     return Request(method, path, headers, await reader.readexactly(length) if length else b"")
 
 
-async def _write(writer: asyncio.StreamWriter, request: Request, response: Response) -> bool:
+async def _write_response(writer: asyncio.StreamWriter, request: Request, response: Response) -> bool:
     """Send an answer; return True if the connection may be used again."""
     reason = responses.get(response.status, "Unknown")
     headers = {"content-type": response.content_type, **response.headers}

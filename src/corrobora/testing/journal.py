@@ -25,7 +25,7 @@ class MemoryJournal:
     _stale: bool = False
     _uncertain: tuple[str, ...] = ()
 
-    def again(self) -> MemoryJournal:
+    def next_attempt(self) -> MemoryJournal:
         """Start the next attempt, as another worker would after this one died."""
         self._stale = True
         left = tuple(sorted(self.begun - self.entries.keys()))
@@ -41,29 +41,29 @@ class MemoryJournal:
 
     def begin(self, key: str) -> None:
         """Note that a call is about to be sent. Raises `Stale`."""
-        self._check()
+        self._check_stale()
         self.begun.add(key)
 
     async def put(self, entry: Entry) -> Entry:
         """Keep the first answer of a key and return it; a stale attempt's answer is kept if the key is free."""
         kept = self.entries.setdefault(entry.key, entry)
-        self._check()
+        self._check_stale()
         return kept
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Append an event once. Raises `Stale`."""
-        self._check()
+        self._check_stale()
         if all(known.key != event.key for known in self.events):
             self.events.append(replace(event, seq=len(self.events) + 1))
 
     async def flush(self) -> None:
         """Raise `Stale` if a newer attempt owns the run."""
-        self._check()
+        self._check_stale()
 
-    def uncertain(self) -> Sequence[str]:
+    def uncertain_keys(self) -> Sequence[str]:
         """Keys that an earlier attempt began and nobody answered."""
         return tuple(key for key in self._uncertain if key not in self.entries)
 
-    def _check(self) -> None:
+    def _check_stale(self) -> None:
         if self._stale:
             raise Stale

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.parsed import Heading
-from corrobora.policies.words import stems
+from corrobora.policies.words import stem_text
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _PASSAGE_CHARS = 1_200
@@ -64,21 +64,21 @@ class MemoryLibrary:
         stored = replace(source, id=id_, snapshot=digest, origin=source.origin or digest)
         self._sources[id_] = (stored, text)
         added: list[Passage] = []
-        for start, end in _spans(text):
+        for start, end in _paragraph_spans(text):
             above = [heading.title for heading in headings if heading.start <= start]
-            added.append(self._add(id_, start, text[start:end], above[-1] if above else ""))
+            added.append(self._add_passage(id_, start, text[start:end], above[-1] if above else ""))
         return stored, added
 
-    def _add(self, source: SourceId, start: int, text: str, heading: str) -> Passage:
+    def _add_passage(self, source: SourceId, start: int, text: str, heading: str) -> Passage:
         id_ = PassageId(f"C{len(self._passages) + 1}")
         passage = Passage(id_, source, text, start, start + len(text), heading)
         self._passages[id_] = passage
-        self._words[id_] = frozenset(stems(f"{self._sources[source][0].title} {heading} {text}"))
+        self._words[id_] = frozenset(stem_text(f"{self._sources[source][0].title} {heading} {text}"))
         return passage
 
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
         """Return the passages that share most rare words with `text`, best first."""
-        wanted = set(stems(text))
+        wanted = set(stem_text(text))
         seen = Counter(word for words in self._words.values() for word in words & wanted)
         total = len(self._words) + 1
         scores = {
@@ -87,9 +87,9 @@ class MemoryLibrary:
             if words & wanted
         }
         best = sorted(scores, key=lambda id_: (-scores[id_], int(id_[1:])))[:limit]
-        return [self._hit(self._passages[id_], scores[id_], text) for id_ in best]
+        return [self._build_hit(self._passages[id_], scores[id_], text) for id_ in best]
 
-    def _hit(self, passage: Passage, score: float, query: str) -> Hit:
+    def _build_hit(self, passage: Passage, score: float, query: str) -> Hit:
         source = self._sources[passage.source][0]
         return Hit(
             source.url,
@@ -130,11 +130,11 @@ class MemoryLibrary:
         """Return the passages that exist, in the order asked for."""
         return [self._passages[id_] for id_ in ids if id_ in self._passages]
 
-    async def contents(self, source: SourceId) -> Sequence[Passage]:
+    async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         """Return all passages of a source in reading order."""
         return [each for each in self._passages.values() if each.source == source]
 
-    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
         """Return the passage with its neighbours in the same source."""
         if passage not in self._passages:
             return []
@@ -150,26 +150,28 @@ class MemoryLibrary:
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return remembered facts that share words with `text`, best first."""
-        wanted = set(stems(text))
-        ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stems(fact.quote))), fact.id))
-        return [fact for fact in ranked if wanted & set(stems(fact.quote))][:limit]
+        wanted = set(stem_text(text))
+        ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stem_text(fact.quote))), fact.id))
+        return [fact for fact in ranked if wanted & set(stem_text(fact.quote))][:limit]
 
-    async def note(self, insights: Sequence[Insight], *, run: str) -> int:  # noqa: ARG002 - insights outlive runs
+    async def remember_insights(self, insights: Sequence[Insight], *, run: str) -> int:  # noqa: ARG002 - insights outlive runs
         """Keep insights once, by source, kind and text; return how many were new."""
         fresh = {(each.source, each.kind, each.text): each for each in insights}
         fresh = {name: each for name, each in fresh.items() if name not in self._insights}
         self._insights |= fresh
         return len(fresh)
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return noted insights that share words with `text`, best first."""
-        wanted = set(stems(text))
-        shared = {name: len(wanted & set(stems(f"{each.text} {each.why}"))) for name, each in self._insights.items()}
+        wanted = set(stem_text(text))
+        shared = {
+            name: len(wanted & set(stem_text(f"{each.text} {each.why}"))) for name, each in self._insights.items()
+        }
         ranked = sorted((name for name in shared if shared[name]), key=lambda name: (-shared[name], name))
         return [self._insights[name] for name in ranked][:limit]
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+def _paragraph_spans(text: str) -> list[tuple[int, int]]:
     """Cut at blank lines, and long paragraphs at a fixed length."""
     spans: list[tuple[int, int]] = []
     start = 0

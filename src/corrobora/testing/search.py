@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import Document, Hit, Passage, PassageId, Query, ReadOutcome, Source, SourceId
-from corrobora.policies.words import stems
+from corrobora.policies.words import stem_text
 
 _PASSAGE_CHARS = 1_200
 
@@ -33,13 +33,13 @@ class ScriptedSearch:
         """Return at most `limit` hits, best first."""
         self.asked.append(query)
         if self.down or len(self.asked) <= self.fail_first:
-            raise ProviderError.failed(self.name, status=503)
-        wanted = set(stems(query.text))
+            raise ProviderError.request_failed(self.name, status=503)
+        wanted = set(stem_text(query.text))
         ranked = sorted(
-            ((len(wanted & set(stems(text))), url) for url, text in self.pages.items()), key=lambda r: (-r[0], r[1])
+            ((len(wanted & set(stem_text(text))), url) for url, text in self.pages.items()), key=lambda r: (-r[0], r[1])
         )
         return [
-            Hit(url, _title(self.pages[url]), self.pages[url][:200], float(score), self.name, query.text)
+            Hit(url, _first_line(self.pages[url]), self.pages[url][:200], float(score), self.name, query.text)
             for score, url in ranked[:limit]
             if score
         ]
@@ -64,11 +64,11 @@ class ScriptedReader:
             raise ReadError(page.value, f"{hit.url}: {page.value}.")
         number = sorted(self.pages).index(hit.url) + 1
         digest = hashlib.sha256(page.encode()).hexdigest()
-        source = Source(SourceId(f"S{number}"), _title(page), hit.url, digest, origin=digest, kind="web")
-        return Document(source, page, _passages(source.id, number, page))
+        source = Source(SourceId(f"S{number}"), _first_line(page), hit.url, digest, origin=digest, kind="web")
+        return Document(source, page, _split_passages(source.id, number, page))
 
 
-def _passages(source: SourceId, number: int, text: str) -> tuple[Passage, ...]:
+def _split_passages(source: SourceId, number: int, text: str) -> tuple[Passage, ...]:
     spans = [(at, min(at + _PASSAGE_CHARS, len(text))) for at in range(0, len(text), _PASSAGE_CHARS)]
     return tuple(
         Passage(PassageId(f"C{number * 1_000 + at}"), source, text[start:end], start, end)
@@ -76,5 +76,5 @@ def _passages(source: SourceId, number: int, text: str) -> tuple[Passage, ...]:
     )
 
 
-def _title(text: str) -> str:
+def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0].lstrip("# ")[:100]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+_VIRTUAL_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -56,9 +56,9 @@ class LoopTime:
             self._last = asyncio.get_running_loop().time()
         return self._last
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """A time of day that fits `now`, counted from the first of January 2026."""
-        return (_EPOCH + timedelta(seconds=self.now())).isoformat()
+        return (_VIRTUAL_EPOCH + timedelta(seconds=self.now())).isoformat()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep on the loop's time."""

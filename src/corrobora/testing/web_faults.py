@@ -19,12 +19,12 @@ _STEP = 65_536
 _PACKED = {"content-encoding": "gzip"}
 
 
-def _html(title: str, text: str) -> bytes:
+def _html_page(title: str, text: str) -> bytes:
     return f"<html><head><title>{title}</title></head><body><article><p>{text}</p></article></body></html>".encode()
 
 
 @cache
-def bomb(megabytes: int = 1024) -> bytes:
+def gzip_bomb(megabytes: int = 1024) -> bytes:
     """Return a gzip stream of about a kilobyte for each megabyte of zeros that it unpacks to.
 
     One block is packed and repeated, so the check at its end is not right: whoever gets there has unpacked it all.
@@ -35,79 +35,81 @@ def bomb(megabytes: int = 1024) -> bytes:
     return head + block * megabytes + packer.flush()
 
 
-async def _endless(part: bytes, *, pause: float = 0.0, parts: int = 1_000_000) -> AsyncIterator[bytes]:
+async def _endless_parts(part: bytes, *, pause: float = 0.0, parts: int = 1_000_000) -> AsyncIterator[bytes]:
     for _ in range(parts):
         yield part
         await asyncio.sleep(pause)
 
 
-def _to(location: str, status: int = 302) -> Callable[[Request], Response]:
+def _redirect_to(location: str, status: int = 302) -> Callable[[Request], Response]:
     return lambda _: Response(status, headers={"location": location})
 
 
-def _page(status: int = 200, body: bytes = b"", type_: str = _HTML, **headers: str) -> Callable[[Request], Response]:
+def _fixed_page(
+    status: int = 200, body: bytes = b"", type_: str = _HTML, **headers: str
+) -> Callable[[Request], Response]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _: Response(status, body, type_, named)
 
 
-def _chain(request: Request) -> Response:
+def _redirect_chain(request: Request) -> Response:
     """Each path redirects to itself with one more letter, for ever."""
     return Response(302, headers={"location": request.path + "x"})
 
 
 PAGE_FAULTS: Mapping[str, Callable[[Request], Response] | str] = {
-    "404": _page(404, _html("Not found", "nothing")),
-    "410": _page(410),
-    "401": _page(401),
-    "402": _page(402),
-    "403": _page(403),
-    "429": _page(429, retry_after="5"),
-    "451": _page(451),
-    "500": _page(500),
-    "503": _page(503, retry_after="3600"),
-    "999": _page(999),
-    "204": _page(204),
+    "404": _fixed_page(404, _html_page("Not found", "nothing")),
+    "410": _fixed_page(410),
+    "401": _fixed_page(401),
+    "402": _fixed_page(402),
+    "403": _fixed_page(403),
+    "429": _fixed_page(429, retry_after="5"),
+    "451": _fixed_page(451),
+    "500": _fixed_page(500),
+    "503": _fixed_page(503, retry_after="3600"),
+    "999": _fixed_page(999),
+    "204": _fixed_page(204),
     "hang": "never answers",
-    "drip": lambda _: Response(200, parts=_endless(b"x", pause=0.05), content_type=_HTML),
-    "cut": lambda _: Response(200, _html("Cut", "word " * 1_000), _HTML, cut_after=500),
-    "empty": _page(200, b""),
-    "blank": _page(200, b" \n" * 1_000),
+    "drip": lambda _: Response(200, parts=_endless_parts(b"x", pause=0.05), content_type=_HTML),
+    "cut": lambda _: Response(200, _html_page("Cut", "word " * 1_000), _HTML, cut_after=500),
+    "empty": _fixed_page(200, b""),
+    "blank": _fixed_page(200, b" \n" * 1_000),
     "large": lambda _: Response(200, b"<p>" + b"word " * 1_200_000, _HTML),
-    "endless": lambda _: Response(200, parts=_endless(b"words without end. " * 3_600), content_type=_HTML),
-    "bomb": lambda _: Response(200, bomb(), _HTML, _PACKED),
+    "endless": lambda _: Response(200, parts=_endless_parts(b"words without end. " * 3_600), content_type=_HTML),
+    "bomb": lambda _: Response(200, gzip_bomb(), _HTML, _PACKED),
     "double-gzip": lambda _: Response(
         200, gzip.compress(gzip.compress(b"<p>x")), _HTML, {"content-encoding": "gzip, gzip"}
     ),
-    "brotli": _page(200, b"\x8b\x02\x80hello\x03", content_encoding="br"),
-    "damaged-gzip": _page(200, b"\x1f\x8b\x08\x00" + b"\xff" * 100, content_encoding="gzip"),
-    "short-gzip": lambda _: Response(200, gzip.compress(_html("Short", "word " * 9_999))[:-20], _HTML, _PACKED),
+    "brotli": _fixed_page(200, b"\x8b\x02\x80hello\x03", content_encoding="br"),
+    "damaged-gzip": _fixed_page(200, b"\x1f\x8b\x08\x00" + b"\xff" * 100, content_encoding="gzip"),
+    "short-gzip": lambda _: Response(200, gzip.compress(_html_page("Short", "word " * 9_999))[:-20], _HTML, _PACKED),
     "junk": lambda _: Response(200, random.Random(0).randbytes(200_000), _HTML),  # noqa: S311 - the same junk each time
-    "image": _page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "image/png"),
-    "image-as-html": _page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100),
-    "zip-as-html": _page(200, b"PK\x03\x04" + b"\0" * 100),
-    "program": _page(200, b"MZ" + b"\0" * 100, "application/octet-stream"),
-    "broken-pdf": _page(200, b"%PDF-1.7\n" + b"junk " * 500, "application/pdf"),
-    "wall": _page(200, _html("Just a moment...", "Checking your browser before you go on.")),
-    "login": _page(200, _html("Sign in", "Sign in to continue. Enter your password.")),
-    "soft-404": _page(200, _html("Page not found", "The page you look for does not exist.")),
-    "front-page": _to("/"),
+    "image": _fixed_page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "image/png"),
+    "image-as-html": _fixed_page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100),
+    "zip-as-html": _fixed_page(200, b"PK\x03\x04" + b"\0" * 100),
+    "program": _fixed_page(200, b"MZ" + b"\0" * 100, "application/octet-stream"),
+    "broken-pdf": _fixed_page(200, b"%PDF-1.7\n" + b"junk " * 500, "application/pdf"),
+    "wall": _fixed_page(200, _html_page("Just a moment...", "Checking your browser before you go on.")),
+    "login": _fixed_page(200, _html_page("Sign in", "Sign in to continue. Enter your password.")),
+    "soft-404": _fixed_page(200, _html_page("Page not found", "The page you look for does not exist.")),
+    "front-page": _redirect_to("/"),
     "noai": lambda _: Response(
-        200, _html("No", "Programs may not read this."), _HTML, {"x-robots-tag": "noai, nosnippet"}
+        200, _html_page("No", "Programs may not read this."), _HTML, {"x-robots-tag": "noai, nosnippet"}
     ),
-    "to-private": _to("http://10.0.0.1/"),
-    "to-loopback": _to("http://127.0.0.1:1/"),
-    "to-loopback-v6": _to("http://[::1]/"),
-    "to-metadata": _to("http://169.254.169.254/latest/meta-data/"),
-    "to-file": _to("file:///etc/passwd"),
-    "to-nowhere": _to("http://["),
-    "to-user-data": _to("http://user:word@127.0.0.1/"),
+    "to-private": _redirect_to("http://10.0.0.1/"),
+    "to-loopback": _redirect_to("http://127.0.0.1:1/"),
+    "to-loopback-v6": _redirect_to("http://[::1]/"),
+    "to-metadata": _redirect_to("http://169.254.169.254/latest/meta-data/"),
+    "to-file": _redirect_to("file:///etc/passwd"),
+    "to-nowhere": _redirect_to("http://["),
+    "to-user-data": _redirect_to("http://user:word@127.0.0.1/"),
     "to-self": lambda request: Response(302, headers={"location": request.path}),
     "loop": lambda request: Response(
         302, headers={"location": request.path.rstrip("~") + "~" * (request.path[-1:] != "~")}
     ),
-    "chain": _chain,
-    "upgrade": _page(101, upgrade="websocket", connection="upgrade"),
-    "refresh": _page(
+    "chain": _redirect_chain,
+    "upgrade": _fixed_page(101, upgrade="websocket", connection="upgrade"),
+    "refresh": _fixed_page(
         200,
         b'<html><head><title>R</title><meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">'
         b'<base href="http://10.0.0.1/"></head><body><article><p>' + b"The page itself stays. " * 30,
@@ -147,7 +149,7 @@ async def api_answer(fault: str) -> Response:
     if fault == "hang":
         await asyncio.Event().wait()
     if fault == "large":
-        return Response(200, parts=_endless(b" " * _STEP, parts=200))
+        return Response(200, parts=_endless_parts(b" " * _STEP, parts=200))
     found = API_FAULTS[fault]
     assert isinstance(found, Response)
     return found

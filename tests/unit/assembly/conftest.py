@@ -68,5 +68,5 @@ def made(settings_of: MakeSettings, database_url: str) -> MakeSettings:
 async def workspace(made: MakeSettings, documents: Path) -> AsyncIterator[Workspace]:
     """A workspace with the library `mill`."""
     async with Workspace.open(made()) as opened:
-        await opened.ingest("mill", (documents,), lambda *_: None)
+        await opened.ingest_files("mill", (documents,), lambda *_: None)
         yield opened

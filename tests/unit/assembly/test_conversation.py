@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from corrobora.assembly import Workspace
-from corrobora.assembly.conversation import Manager, asked_in
+from corrobora.assembly.conversation import DialogueManager, first_message
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
 from corrobora.profiles import load_profile
@@ -20,14 +20,14 @@ PHRASE = "Authorized to execute"
 ASKED = Request("", "tree", libraries=("mill",))
 
 
-async def reopened(workspace: Workspace, identity: str) -> Manager:
+async def reopened(workspace: Workspace, identity: str) -> DialogueManager:
     """Go on with a stored dialogue, as another process does."""
     stored = await workspace.dialogues.get(identity)
-    return workspace.manager(stored.request, stored)
+    return workspace.open_dialogue(stored.request, stored)
 
 
 async def test_s0_nothing_starts_before_an_agreement_and_the_phrase(workspace: Workspace) -> None:
-    manager = workspace.manager(ASKED)
+    manager = workspace.open_dialogue(ASKED)
     for said in (PHRASE, BROAD, PHRASE, "please"):
         await manager.say(said)
         assert not manager.agreed
@@ -40,7 +40,7 @@ async def test_s0_nothing_starts_before_an_agreement_and_the_phrase(workspace: W
 
 
 async def test_s0_what_was_agreed_is_researched(workspace: Workspace) -> None:
-    manager = workspace.manager(ASKED)
+    manager = workspace.open_dialogue(ASKED)
     await manager.say(QUESTION)
     await manager.say(PHRASE)
     assert manager.run is not None
@@ -58,18 +58,20 @@ async def test_a_model_that_is_down_is_replaced_by_the_next_analyst(workspace: W
         name = "down"
 
         async def play(self, role: object, given: object, /) -> None:
-            raise ProviderError.failed("down", status=503)
+            raise ProviderError.request_failed("down", status=503)
 
-    manager = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Down(), ExtractiveAnalyst()))  # type: ignore[arg-type]
+    manager = DialogueManager(
+        workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Down(), ExtractiveAnalyst())
+    )  # type: ignore[arg-type]
     await manager.say(QUESTION)
     assert manager.agreed
-    alone = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
+    alone = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
     with pytest.raises(ProviderError):
         await alone.say(QUESTION)
 
 
 async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Workspace) -> None:
-    manager = workspace.manager(Request("", "tree", libraries=("mill",), output=(("pigeon", "x"),)))
+    manager = workspace.open_dialogue(Request("", "tree", libraries=("mill",), output=(("pigeon", "x"),)))
     await manager.say(QUESTION)
     with pytest.raises(UserError):
         await manager.say(PHRASE)
@@ -77,7 +79,7 @@ async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Wor
 
 
 async def test_s0_a_dialogue_survives_its_process_turn_by_turn(workspace: Workspace) -> None:
-    first = workspace.manager(ASKED)
+    first = workspace.open_dialogue(ASKED)
     await first.say(BROAD)
     again = await reopened(workspace, first.id)
     assert again.dialogue == first.dialogue
@@ -103,24 +105,24 @@ async def test_s0_what_was_said_while_the_manager_thought_is_not_lost(workspace:
         async def play(self, role: object, given: object, /) -> None:
             raise Killed
 
-    keep = workspace.dialogues.keep
-    manager = Manager(workspace.submit, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
+    keep = workspace.dialogues.save
+    manager = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
     with pytest.raises(Killed):
         await manager.say(QUESTION)
     again = await reopened(workspace, manager.id)
-    assert again.pending == QUESTION == asked_in(await workspace.dialogues.get(manager.id))
+    assert again.pending == QUESTION == first_message(await workspace.dialogues.get(manager.id))
     await again.say(again.pending)
     assert again.agreed
     assert (await reopened(workspace, manager.id)).pending == ""
 
 
 async def test_s0_one_dialogue_makes_one_run_even_if_it_died_before_that_was_noted(workspace: Workspace) -> None:
-    first = workspace.manager(ASKED)
+    first = workspace.open_dialogue(ASKED)
     await first.say(QUESTION)
     agreed = await workspace.dialogues.get(first.id)
     await first.say(PHRASE)
     kept = await workspace.dialogues.get(first.id)
-    await workspace.dialogues.keep(replace(agreed, version=kept.version))  # as if the last note had been lost
+    await workspace.dialogues.save(replace(agreed, version=kept.version))  # as if the last note had been lost
     again = await reopened(workspace, first.id)
     assert again.run is None
     await again.say(PHRASE)
@@ -129,7 +131,7 @@ async def test_s0_one_dialogue_makes_one_run_even_if_it_died_before_that_was_not
 
 
 async def test_two_processes_cannot_go_on_with_one_dialogue(workspace: Workspace) -> None:
-    first = workspace.manager(ASKED)
+    first = workspace.open_dialogue(ASKED)
     await first.say(BROAD)
     other = await reopened(workspace, first.id)
     await other.say(QUESTION)

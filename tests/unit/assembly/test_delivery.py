@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.assembly.delivery import target
+from corrobora.assembly.delivery import open_target
 from corrobora.domain.errors import UserError
 from corrobora.settings import load_settings
 
@@ -19,13 +19,13 @@ def test_s1_the_address_of_a_webhook_is_the_operators_alone():
         env={"CORROBORA_DELIVERY_WEBHOOK_URL": "https://hook.example.org", "WEBHOOK_SECRET": SECRET},
         user_file=Path("/nonexistent"),
     )
-    assert target("webhook", "", settings).name == "webhook"
+    assert open_target("webhook", "", settings).name == "webhook"
     with pytest.raises(UserError):
-        target("webhook", "https://elsewhere.example.org", settings)
+        open_target("webhook", "https://elsewhere.example.org", settings)
 
 
 @pytest.mark.parametrize("kind", ["email", "webhook", "pigeon"])
 def test_s1_a_target_without_a_server_is_refused_before_the_run(kind: str):
     settings = load_settings(env={}, user_file=Path("/nonexistent"))
     with pytest.raises(UserError):
-        target(kind, "a@b.org" if kind == "email" else "", settings)
+        open_target(kind, "a@b.org" if kind == "email" else "", settings)

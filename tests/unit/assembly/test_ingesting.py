@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.assembly.ingesting import ingest
+from corrobora.assembly.ingesting import ingest_files
 from corrobora.domain.errors import UserError
 from corrobora.storage.database import Database
 
@@ -17,20 +17,20 @@ async def test_files_are_added_once_followed_when_they_change_and_removed(databa
     def told(done: int, total: int, _: str) -> None:
         steps.append((done, total))
 
-    first = await ingest(database, "mill", (documents,), told)
+    first = await ingest_files(database, "mill", (documents,), told)
     assert (first.added, first.unchanged, first.removed, first.skipped) == (3, 0, 0, ())
     assert steps[-1] == (3, 3)
-    again = await ingest(database, "mill", (documents,), told)
+    again = await ingest_files(database, "mill", (documents,), told)
     assert (again.added, again.unchanged, again.removed) == (0, 3, 0)
     (documents / "bread.md").unlink()
     (documents / "grease.md").write_text("# Grease\n\nGraphite is dry and needs no fat at all on wooden gates.\n")
-    changed = await ingest(database, "mill", (documents,), told)
+    changed = await ingest_files(database, "mill", (documents,), told)
     assert (changed.added, changed.unchanged, changed.removed) == (1, 1, 1)
 
 
 async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database, documents: Path) -> None:
     (documents / "broken.pdf").write_bytes(b"\x00\x01" * 900)
-    found = await ingest(database, "mill", (documents,), lambda *_: None)
+    found = await ingest_files(database, "mill", (documents,), lambda *_: None)
     (skipped,) = found.skipped
     assert skipped.path.endswith("broken.pdf")
     assert skipped.reason
@@ -39,4 +39,4 @@ async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database,
 
 async def test_a_path_that_does_not_exist_is_refused(database: Database, tmp_path: Path) -> None:
     with pytest.raises(UserError):
-        await ingest(database, "mill", (tmp_path / "none",), lambda *_: None)
+        await ingest_files(database, "mill", (tmp_path / "none",), lambda *_: None)

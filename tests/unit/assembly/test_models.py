@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.assembly.models import Models
+from corrobora.assembly.models import ModelPool
 from corrobora.domain.errors import UserError
 
 OWN = """
@@ -20,7 +20,7 @@ PRICE = '[models.prices."lan:big"]\ninput = 1.0\noutput = 2.0\n'
 
 
 def test_without_a_name_there_is_no_model(settings_of: Any) -> None:
-    assert Models(settings_of()).analyst({}) is None
+    assert ModelPool(settings_of()).get_analyst({}) is None
 
 
 @pytest.mark.parametrize(
@@ -39,18 +39,18 @@ def test_c15_a_model_that_cannot_be_used_is_refused_with_the_next_step(
     settings_of: Any, wish: str, code: str, named: str
 ) -> None:
     with pytest.raises(UserError, match=named) as caught:
-        Models(settings_of(OWN)).analyst({"worker": wish})
+        ModelPool(settings_of(OWN)).get_analyst({"worker": wish})
     assert caught.value.code == code
 
 
 def test_one_named_tier_plays_all(settings_of: Any) -> None:
-    chosen = Models(settings_of())._targets({"fast": "ollama:small"}, thinking=False)
+    chosen = ModelPool(settings_of())._resolve_targets({"fast": "ollama:small"}, thinking=False)
     assert {target.id for target in chosen.values()} == {"ollama:small"}
     assert set(chosen) == {"lead", "worker", "fast", "judge"}
 
 
 def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
-    chosen = Models(settings_of(OWN))._targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
+    chosen = ModelPool(settings_of(OWN))._resolve_targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
     assert {tier: target.model for tier, target in chosen.items()} == {
         "lead": "small",
         "worker": "big",
@@ -63,30 +63,32 @@ def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
 
 
 def test_the_key_of_the_settings_is_used(settings_of: Any) -> None:
-    chosen = Models(settings_of(OPENAI_API_KEY="canary-1"))._targets({"worker": "openai:gpt-4.1"}, thinking=False)
+    chosen = ModelPool(settings_of(OPENAI_API_KEY="canary-1"))._resolve_targets(
+        {"worker": "openai:gpt-4.1"}, thinking=False
+    )
     assert chosen["worker"].key == "canary-1"
 
 
 def test_connections_are_made_once(settings_of: Any) -> None:
-    models = Models(settings_of())
+    models = ModelPool(settings_of())
     wishes = {"worker": "ollama:small"}
-    assert models.analyst(wishes) is models.analyst(dict(wishes))
-    assert models.analyst(wishes) is not models.analyst({"worker": "ollama:large"})
+    assert models.get_analyst(wishes) is models.get_analyst(dict(wishes))
+    assert models.get_analyst(wishes) is not models.get_analyst({"worker": "ollama:large"})
 
 
 def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> None:
-    models = Models(settings_of(OWN, OTHER_KEY="canary-2"))
-    chosen = [models._targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
+    models = ModelPool(settings_of(OWN, OTHER_KEY="canary-2"))
+    chosen = [models._resolve_targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
     assert chosen[0].base_url == chosen[1].base_url
-    gates = [models._connection(target).gate for target in chosen]
+    gates = [models._get_connection(target).gate for target in chosen]
     assert gates[0] is not gates[1]
     assert "canary-2" not in repr(models._gates)
 
 
 def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) -> None:
-    models = Models(settings_of(OWN))
+    models = ModelPool(settings_of(OWN))
     gates = [
-        models._connection(models._targets({"worker": name}, thinking=False)["worker"]).gate
+        models._get_connection(models._resolve_targets({"worker": name}, thinking=False)["worker"]).gate
         for name in ("lan:big", "lan:small")
     ]
     assert gates[0] is gates[1]
@@ -94,14 +96,14 @@ def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) ->
 
 def test_c16_a_model_without_a_price_is_refused_and_the_setting_is_named(settings_of: Any) -> None:
     with pytest.raises(UserError, match=r'\[models\.prices\."lan:big"\]') as caught:
-        Models(settings_of(OWN)).check_prices({"worker": "lan:big"})
+        ModelPool(settings_of(OWN)).check_prices({"worker": "lan:big"})
     assert caught.value.code == "price_unknown"
     assert "--accept-unknown-price" in caught.value.next_step
 
 
 def test_c16_every_model_without_a_price_is_named_once(settings_of: Any) -> None:
     with pytest.raises(UserError) as caught:
-        Models(settings_of(OWN, OTHER_KEY="canary-2")).check_prices(
+        ModelPool(settings_of(OWN, OTHER_KEY="canary-2")).check_prices(
             {"worker": "lan:big", "lead": "lan:big", "judge": "lan2:small"}
         )
     assert "lan2:small, lan:big:" in caught.value.message
@@ -119,21 +121,21 @@ def test_c16_every_model_without_a_price_is_named_once(settings_of: Any) -> None
 )
 def test_c16_stated_prices_free_servers_and_the_public_list_are_known(settings_of: Any, wish: str) -> None:
     settings = settings_of(OWN + PRICE, OPENAI_API_KEY="canary", ANTHROPIC_API_KEY="canary")
-    Models(settings).check_prices({"worker": wish})
+    ModelPool(settings).check_prices({"worker": wish})
 
 
 def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settings_of: Any) -> None:
     text = OWN + PRICE + '[models.prices."openai-compatible:small"]\ninput = 3\noutput = 4\n'
-    models = Models(settings_of(text, OTHER_KEY="canary-2"))
+    models = ModelPool(settings_of(text, OTHER_KEY="canary-2"))
     for wish, price in (("lan:big", 1.0), ("lan2:small", 3.0), ("openai-compatible:small@http://a.example/v1", 3.0)):
-        target = models._targets({"worker": wish}, thinking=False)["worker"]
+        target = models._resolve_targets({"worker": wish}, thinking=False)["worker"]
         assert target.price is not None
         assert target.price.input_per_million == price
-    other = models._targets({"worker": "lan2:big"}, thinking=False)["worker"]
+    other = models._resolve_targets({"worker": "lan2:big"}, thinking=False)["worker"]
     assert other.price is None, "a price belongs to one endpoint"
 
 
 async def test_closing_closes_what_was_opened(settings_of: Any) -> None:
-    models = Models(settings_of())
-    models.analyst({"worker": "ollama:small"})
+    models = ModelPool(settings_of())
+    models.get_analyst({"worker": "ollama:small"})
     await models.close()

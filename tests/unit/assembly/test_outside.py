@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrobora.assembly.models import Models
-from corrobora.assembly.outside import ACCEPTED, allowance, analysts, embedder, searches
+from corrobora.assembly.models import ModelPool
+from corrobora.assembly.outside import ACCEPT_UNKNOWN_PRICE, open_analysts, open_embedder, open_searches, run_allowance
 from corrobora.assembly.people import SystemClock
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
@@ -22,7 +22,7 @@ WISH = (("worker", "lan:big"),)
 
 
 def chain(settings: Any, request: Request) -> tuple[Any, ...]:
-    return analysts(settings, request, TIMED, Models(settings))
+    return open_analysts(settings, request, TIMED, ModelPool(settings))
 
 
 def test_without_a_model_the_extractive_analyst_plays_alone(settings_of: Any) -> None:
@@ -59,21 +59,23 @@ def test_c16_a_model_of_the_settings_needs_a_price_too(settings_of: Any) -> None
 
 def test_c16_the_user_or_the_settings_may_accept_it(settings_of: Any) -> None:
     limit = ("max_usd", "1.5")
-    assert len(chain(settings_of(LAN), Request("q", models=WISH, metadata=(limit, (ACCEPTED, "yes"))))) == 2
+    assert len(chain(settings_of(LAN), Request("q", models=WISH, metadata=(limit, (ACCEPT_UNKNOWN_PRICE, "yes"))))) == 2
     consent = settings_of(LAN, CORROBORA_LIMITS_ACCEPT_UNKNOWN_PRICE="true")
     assert len(chain(consent, Request("q", models=WISH, metadata=(limit,)))) == 2
 
 
 def test_a_run_may_use_what_profile_and_request_allow() -> None:
-    found = allowance(Request("q", metadata=(("max_usd", "0.5"), ("max_tokens", "9"), ("max_searches", "7"))), TIMED)
+    found = run_allowance(
+        Request("q", metadata=(("max_usd", "0.5"), ("max_tokens", "9"), ("max_searches", "7"))), TIMED
+    )
     assert (found.dollars, found.tokens, found.searches) == (0.5, 9, 7)
     assert (found.seconds, found.reserve_seconds) == (300.0, 90.0)
-    free = allowance(Request("q"), load_profile("tree"))
+    free = run_allowance(Request("q"), load_profile("tree"))
     assert (free.dollars, free.tokens, free.searches, free.seconds) == (None, None, None, None)
 
 
 def test_a_dry_run_keeps_its_zero() -> None:
-    assert allowance(Request("q", metadata=(("max_usd", "0.0"),)), TIMED).dollars == 0.0
+    assert run_allowance(Request("q", metadata=(("max_usd", "0.0"),)), TIMED).dollars == 0.0
 
 
 async def test_libraries_are_searched_where_they_are_named_or_nothing_else_is(
@@ -83,7 +85,7 @@ async def test_libraries_are_searched_where_they_are_named_or_nothing_else_is(
     settings = settings_of(EXA_API_KEY="canary")
 
     def names(**request: Any) -> list[str]:
-        return list(searches(settings, Request("q", **request), library, lambda _: Free(), SystemClock()))
+        return list(open_searches(settings, Request("q", **request), library, lambda _: Free(), SystemClock()))
 
     assert names() == ["library"]
     assert names(libraries=("mill",)) == ["library"]
@@ -93,9 +95,9 @@ async def test_libraries_are_searched_where_they_are_named_or_nothing_else_is(
 
 
 class Free:
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         """Wait for nothing."""
 
 
 def test_vectors_are_an_option(settings_of: Any) -> None:
-    assert embedder(settings_of()) is None
+    assert open_embedder(settings_of()) is None

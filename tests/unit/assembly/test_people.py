@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.assembly.people import PLAN, YES, StoredHuman, SystemClock, paused_at
+from corrobora.assembly.people import PLAN_TOPIC, YES, StoredHuman, SystemClock, pause_topic
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import Request
@@ -21,9 +21,9 @@ async def test_s0_a_plan_waits_until_someone_says_yes(database: Database) -> Non
     with pytest.raises(NeedsHuman, match=f"corrobora authorize {run}") as caught:
         await human.authorize(TREE)
     assert caught.value.code == "plan_not_authorized"
-    await runs.answer(run, PLAN, "no")
+    await runs.store_answer(run, PLAN_TOPIC, "no")
     assert not await human.authorize(TREE)
-    await runs.answer(run, PLAN, YES)
+    await runs.store_answer(run, PLAN_TOPIC, YES)
     assert await human.authorize(TREE)
 
 
@@ -33,17 +33,17 @@ async def test_s3_a_pause_names_its_round_and_takes_the_hint_for_it_alone(databa
     human = StoredHuman(runs, run)
     with pytest.raises(NeedsHuman) as caught:
         await human.between_rounds("root/1", 2)
-    topic = paused_at(str(caught.value))
+    topic = pause_topic(str(caught.value))
     assert (caught.value.code, topic) == ("paused", "root/1/2")
     assert topic is not None
-    await runs.answer(run, topic, "look at the pond")
+    await runs.store_answer(run, topic, "look at the pond")
     assert await human.between_rounds("root/1", 2) == "look at the pond"
     with pytest.raises(NeedsHuman):
         await human.between_rounds("root/1", 3)
 
 
 def test_other_reasons_name_no_round() -> None:
-    assert paused_at("The plan waits for authorization.") is None
+    assert pause_topic("The plan waits for authorization.") is None
 
 
 async def test_the_clock_of_the_machine_goes_forward_and_tells_utc() -> None:
@@ -51,4 +51,4 @@ async def test_the_clock_of_the_machine_goes_forward_and_tells_utc() -> None:
     before = clock.now()
     await clock.sleep(0)
     assert clock.now() >= before
-    assert clock.wall().endswith("+00:00")
+    assert clock.utc_time().endswith("+00:00")

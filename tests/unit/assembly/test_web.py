@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from corrobora.assembly.people import SystemClock
-from corrobora.assembly.web import RATES, Web, allowed, check_sources, provider_names, web_readers, web_searches
+from corrobora.assembly.web import (
+    PROVIDER_RATES,
+    WebAccess,
+    check_sources,
+    open_web_readers,
+    open_web_searches,
+    parse_endpoints,
+    provider_names,
+)
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
@@ -36,7 +44,7 @@ def _request(*providers: str) -> Request:
 
 
 class Free:
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         self.taken = True
 
 
@@ -61,24 +69,24 @@ def test_c15_an_unknown_provider_is_named_with_the_known_ones(tmp_path: Path):
 
 def test_c17_offline_and_a_provider_contradict_each_other(tmp_path: Path):
     settings = _settings(tmp_path, CORROBORA_OFFLINE="true", CORROBORA_SOURCES_PROVIDERS="exa")
-    assert web_searches(settings, _request(), clock=SystemClock()) == {}
+    assert open_web_searches(settings, _request(), clock=SystemClock()) == {}
     with pytest.raises(UserError, match="offline"):
-        web_searches(settings, _request("exa"), clock=SystemClock())
+        open_web_searches(settings, _request("exa"), clock=SystemClock())
 
 
 def test_a_missing_key_is_told_before_the_first_call(tmp_path: Path):
     settings = load_settings({}, env={}, folder=tmp_path, user_file=tmp_path / "none.toml")
     with pytest.raises(UserError, match="EXA_API_KEY") as caught:
-        web_searches(settings, _request("exa"), clock=SystemClock())
+        open_web_searches(settings, _request("exa"), clock=SystemClock())
     assert caught.value.code == "secret_missing"
 
 
 async def test_searches_ask_the_configured_address_with_the_configured_key(tmp_path: Path):
-    slots: Mapping[str, Free] = {name: Free() for name in RATES}
+    slots: Mapping[str, Free] = {name: Free() for name in PROVIDER_RATES}
     limiter: Mapping[str, Limiter] = slots
     async with LoopbackWeb([PAGE]) as web:
-        urls = {f"CORROBORA_SOURCES_{name.upper()}_URL": web.url for name in RATES}
-        found = web_searches(
+        urls = {f"CORROBORA_SOURCES_{name.upper()}_URL": web.url for name in PROVIDER_RATES}
+        found = open_web_searches(
             _settings(tmp_path, **urls),
             _request("exa", "tavily", "firecrawl"),
             limiter.__getitem__,
@@ -96,9 +104,9 @@ async def test_searches_ask_the_configured_address_with_the_configured_key(tmp_p
 async def test_pages_of_an_allowed_endpoint_are_read_and_no_other(tmp_path: Path, library: PostgresLibrary):
     async with LoopbackWeb([PAGE]) as site, LoopbackWeb([PAGE]) as other:
         settings = _settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=f"127.0.0.1:{site.port}")
-        web = Web(settings, SystemClock(), limits=QUICK)
+        web = WebAccess(settings, SystemClock(), limits=QUICK)
         try:
-            (reader,) = web_readers(settings, _request("exa"), web, library, "web")
+            (reader,) = open_web_readers(settings, _request("exa"), web, library, "web")
             document = await reader.read(Hit(url=f"{site.url}/aar.html", title="", query="bridge"))
             assert document.source.title == "The Aar"
             with pytest.raises(ReadError) as caught:
@@ -111,8 +119,8 @@ async def test_pages_of_an_allowed_endpoint_are_read_and_no_other(tmp_path: Path
 
 async def test_without_a_provider_no_page_is_read(tmp_path: Path, library: PostgresLibrary):
     settings = _settings(tmp_path)
-    web = Web(settings, SystemClock())
-    assert not web_readers(settings, _request(), web, library, "web")
+    web = WebAccess(settings, SystemClock())
+    assert not open_web_readers(settings, _request(), web, library, "web")
     await web.close()
 
 
@@ -121,11 +129,11 @@ async def test_without_a_provider_no_page_is_read(tmp_path: Path, library: Postg
 )
 def test_an_allowed_endpoint_is_an_address_with_a_port(entry: str, tmp_path: Path):
     with pytest.raises(UserError, match="no address with a port"):
-        allowed(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=entry))
+        parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=entry))
 
 
 def test_allowed_endpoints_may_be_of_both_families(tmp_path: Path):
-    found = allowed(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS="[::1]:8098, 127.0.0.1:8098"))
+    found = parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS="[::1]:8098, 127.0.0.1:8098"))
     assert found.endpoints == {("::1", 8098), ("127.0.0.1", 8098)}
 
 
@@ -148,10 +156,10 @@ async def test_pages_are_fetched_by_firecrawl_where_the_setting_says_so(tmp_path
     async with LoopbackWeb([page]) as web:
         env = {"CORROBORA_SOURCES_FIRECRAWL_URL": web.url, "CORROBORA_SOURCES_READER": "firecrawl"}
         settings = _settings(tmp_path, **env)
-        opened = Web(settings, SystemClock(), limits=QUICK)
+        opened = WebAccess(settings, SystemClock(), limits=QUICK)
         slots: Mapping[str, Free] = {"firecrawl": Free()}
         try:
-            readers = web_readers(settings, _request("exa"), opened, library, "web", limiter=slots.__getitem__)
+            readers = open_web_readers(settings, _request("exa"), opened, library, "web", limiter=slots.__getitem__)
             assert len(readers) == 2, "a second attempt goes to the page itself"
             document = await readers[0].read(Hit(url=page.path, title="", query="bridge"))
         finally:
@@ -164,9 +172,9 @@ async def test_pages_are_fetched_by_firecrawl_where_the_setting_says_so(tmp_path
 async def test_firecrawl_as_reader_needs_its_key_before_the_first_call(tmp_path: Path, library: PostgresLibrary):
     env = {"EXA_API_KEY": "e-canary", "CORROBORA_SOURCES_READER": "firecrawl"}
     settings = load_settings({}, env=env, folder=tmp_path, user_file=tmp_path / "none.toml")
-    web = Web(settings, SystemClock())
+    web = WebAccess(settings, SystemClock())
     with pytest.raises(UserError, match="FIRECRAWL_API_KEY"):
-        web_readers(settings, _request("exa"), web, library, "web")
+        open_web_readers(settings, _request("exa"), web, library, "web")
     await web.close()
 
 
@@ -195,6 +203,6 @@ def test_a_page_and_with_firecrawl_a_whole_site_may_be_sources(tmp_path: Path):
 
 async def test_named_sources_are_read_although_no_provider_is_named(tmp_path: Path, library: PostgresLibrary):
     settings = _settings(tmp_path)
-    web = Web(settings, SystemClock())
-    assert len(web_readers(settings, Request("what?", sources=("https://a.example/x",)), web, library, "web")) == 1
+    web = WebAccess(settings, SystemClock())
+    assert len(open_web_readers(settings, Request("what?", sources=("https://a.example/x",)), web, library, "web")) == 1
     await web.close()

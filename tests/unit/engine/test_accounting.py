@@ -8,9 +8,9 @@ import pytest
 from tests.profiles.research import desk
 
 from corrobora.domain.evidence import Hit, ReadOutcome
-from corrobora.engine.accounting import accounts
+from corrobora.engine.accounting import count_results
 from corrobora.engine.codec import decode
-from corrobora.engine.methodology import threads
+from corrobora.engine.methodology import iter_threads
 
 
 def _found(journal) -> set[tuple[str, str | None]]:
@@ -31,8 +31,8 @@ async def test_parts_that_found_the_same_pages_count_them_once(profile: str):
 async def test_what_a_lost_part_found_is_counted_from_the_journal():
     made = await desk("timed")
     report = await made.research()
-    rounds = [done for leaf in threads(report.findings) for done in leaf.rounds]
-    kept, lost = accounts(rounds, made.session), accounts((), made.session)
+    rounds = [done for leaf in iter_threads(report.findings) for done in leaf.rounds]
+    kept, lost = count_results(rounds, made.session), count_results((), made.session)
     assert kept.hits == lost.hits == len(_found(made.journal))
     assert kept.sources == lost.sources
     assert sum(count for _, count in lost.outcomes) == lost.hits
@@ -43,10 +43,10 @@ async def test_what_a_lost_part_found_is_counted_from_the_journal():
 async def test_a_page_that_one_round_drifted_from_and_another_read_was_read():
     made = await desk("timed")
     report = await made.research()
-    rounds = [done for leaf in threads(report.findings) for done in leaf.rounds]
+    rounds = [done for leaf in iter_threads(report.findings) for done in leaf.rounds]
     reading = next(each for done in rounds for each in done.readings if each.outcome == "read")
     name = (reading.hit.url, reading.hit.passage)
     others = tuple(replace(each, outcome=ReadOutcome.DRIFTED) for each in rounds[0].readings)
     mixed = [*rounds, replace(rounds[0], readings=others)]
     assert name in _found(made.journal)
-    assert accounts(mixed, made.session).outcomes == accounts(rounds, made.session).outcomes
+    assert count_results(mixed, made.session).outcomes == count_results(rounds, made.session).outcomes

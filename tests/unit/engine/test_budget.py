@@ -21,7 +21,7 @@ async def test_s2_fr1_no_call_starts_in_a_scope_whose_time_is_over() -> None:
     ledger, clock = budget(30.0)
     async with ledger.until_reserve() as window:
         await clock.sleep(20.0)
-        ledger.check()
+        ledger.check_scope()
         pytest.fail("the reserve was reached")
     assert window.cut
     assert ledger.until_deadline == pytest.approx(10.0)
@@ -31,7 +31,7 @@ async def test_a_scope_that_ends_in_time_is_not_cut() -> None:
     ledger, clock = budget(30.0)
     async with ledger.until_reserve() as window:
         await clock.sleep(5.0)
-        ledger.check()
+        ledger.check_scope()
     assert not window.cut
 
 
@@ -39,7 +39,7 @@ async def test_s3_a_phase_has_its_own_minutes() -> None:
     ledger, clock = budget(None)
     async with ledger.until_reserve(3.0) as window:
         await clock.sleep(4.0)
-        ledger.check()
+        ledger.check_scope()
     assert window.cut
 
 
@@ -49,9 +49,9 @@ async def test_the_end_of_an_outer_scope_is_not_swallowed_by_an_inner_one() -> N
     async with ledger.until_reserve(5.0) as outer:
         async with ledger.until_reserve(50.0) as inner:
             await clock.sleep(6.0)
-            ledger.check()
+            ledger.check_scope()
         inner_cut = inner.cut
-        ledger.check()
+        ledger.check_scope()
     assert outer.cut or inner_cut
 
 
@@ -72,10 +72,10 @@ async def test_finish_ends_research_at_once() -> None:
 
     task = asyncio.create_task(research())
     await asyncio.sleep(0)
-    ledger.finish()
+    ledger.finish_research()
     assert await task
     async with ledger.until_reserve() as window:
-        ledger.check()
+        ledger.check_scope()
     assert window.cut
 
 
@@ -83,15 +83,15 @@ async def test_working_time_of_earlier_attempts_counts() -> None:
     ledger, clock = budget(100.0, carried=60.0)
     await clock.sleep(5.0)
     assert ledger.elapsed == pytest.approx(65.0)
-    assert ledger.meter().remaining_seconds == pytest.approx(35.0)
+    assert ledger.read_meter().remaining_seconds == pytest.approx(35.0)
 
 
 async def test_patience_ends_with_the_writing_time() -> None:
     ledger, clock = budget(30.0)
     await clock.sleep(20.0)
-    async with ledger.reserve():
+    async with ledger.use_reserve():
         assert 0.0 < ledger.patience < 10.0
-        ledger.check()  # writing is never refused
+        ledger.check_scope()  # writing is never refused
     assert ledger.patience == pytest.approx(2.5)  # a quarter of the reserve
 
 
@@ -106,10 +106,10 @@ async def test_patience_shrinks_with_each_call_that_outlasts_it_and_comes_back_w
     ledger, _ = budget(100.0)
     seen: list[float] = []
     for _ in range(5):
-        ledger.too_slow()
+        ledger.record_timeout()
         seen.append(ledger.patience)
     assert seen == pytest.approx([22.5, 11.25, 5.625, 5.625, 5.625])
-    ledger.in_time()
+    ledger.record_answer()
     assert ledger.patience == pytest.approx(45.0)
 
 
@@ -121,11 +121,11 @@ async def test_without_a_limit_patience_is_without_end() -> None:
 
 async def test_usage_is_booked_in_all_open_ledgers() -> None:
     ledger, _ = budget(None)
-    ledger.add(Usage(input_tokens=1, calls=1))
-    with ledger.booked() as own:
-        ledger.add(Usage(input_tokens=5, calls=1))
+    ledger.add_usage(Usage(input_tokens=1, calls=1))
+    with ledger.track_usage() as own:
+        ledger.add_usage(Usage(input_tokens=5, calls=1))
     assert own.usage.input_tokens == 5
-    assert ledger.meter().usage.input_tokens == 6
+    assert ledger.read_meter().usage.input_tokens == 6
 
 
 def test_scope_over_names_its_scope() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
-from corrobora.engine.claims import Claims, task_name
+from corrobora.engine.claims import PassageClaims, name_task
 from corrobora.engine.codec import encode
 from corrobora.ports import Entry
 from corrobora.roles.extract import Extraction, Quote
@@ -21,45 +21,45 @@ def found(number: int) -> Extraction:
 
 
 def test_a_claimed_passage_is_not_free_for_the_same_task() -> None:
-    claims = Claims()
-    claim = claims.take("any", [passage(1), passage(2)])
-    free, held = claims.split("any", [passage(1), passage(3)])
+    claims = PassageClaims()
+    claim = claims.claim_passages("any", [passage(1), passage(2)])
+    free, held = claims.split_claimed("any", [passage(1), passage(3)])
     assert [each.id for each in free] == ["C3"]
     assert held == (claim,)
 
 
 def test_s0_another_task_spec_is_another_task() -> None:
-    claims = Claims()
-    claims.take(task_name("one spec"), [passage(1)])
-    free, held = claims.split(task_name("another spec"), [passage(1)])
+    claims = PassageClaims()
+    claims.claim_passages(name_task("one spec"), [passage(1)])
+    free, held = claims.split_claimed(name_task("another spec"), [passage(1)])
     assert [each.id for each in free] == ["C1"]
     assert held == ()
-    assert task_name("") == "any"
+    assert name_task("") == "any"
 
 
 async def test_whoever_waits_gets_the_answer() -> None:
-    claims = Claims()
-    claim = claims.take("any", [passage(1)])
+    claims = PassageClaims()
+    claim = claims.claim_passages("any", [passage(1)])
     waiting = asyncio.create_task(claim.done.wait())
     claim.settle(found(1))
     await waiting
-    assert claims.covering("any", [passage(1)]) == (found(1),)
+    assert claims.find_extractions("any", [passage(1)]) == (found(1),)
 
 
 def test_a_released_passage_may_be_claimed_again() -> None:
-    claims = Claims()
-    claims.take("any", [passage(1)]).settle(None)
+    claims = PassageClaims()
+    claims.claim_passages("any", [passage(1)]).settle(None)
     claims.release("any", [passage(1)])
-    assert claims.split("any", [passage(1)])[0] == (passage(1),)
-    assert claims.covering("any", [passage(1)]) == ()
+    assert claims.split_claimed("any", [passage(1)])[0] == (passage(1),)
+    assert claims.find_extractions("any", [passage(1)]) == ()
 
 
 async def test_g5_claims_are_rebuilt_from_the_keys_of_the_journal() -> None:
     journal = MemoryJournal("r_test")
     await journal.put(Entry("extract/any/S1/C1+C2/extract#abc", encode(Extraction, found(1))))
     await journal.put(Entry("search/library#abc", "[]"))
-    claims = Claims.restored(journal)
-    free, held = claims.split("any", [passage(1), passage(2), passage(3)])
+    claims = PassageClaims.from_journal(journal)
+    free, held = claims.split_claimed("any", [passage(1), passage(2), passage(3)])
     assert [each.id for each in free] == ["C3"]
     assert len(held) == 1
-    assert claims.covering("any", [passage(2), passage(1)]) == (found(1),)
+    assert claims.find_extractions("any", [passage(2), passage(1)]) == (found(1),)

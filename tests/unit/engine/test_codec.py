@@ -8,7 +8,7 @@ from corrobora.domain.errors import JournalError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node, Plan
-from corrobora.engine.codec import Meta, decode, digest, encode, meta_of
+from corrobora.engine.codec import CallMeta, decode, decode_meta, encode, hash_parts
 from corrobora.ports import Entry
 
 
@@ -27,14 +27,14 @@ def test_r05_r18_damaged_or_planted_state_is_an_error_that_names_the_key(text: s
 
 
 def test_digests_tell_inputs_apart_and_are_stable() -> None:
-    assert digest("a", "b") == digest("a", "b")
-    assert digest("a", "b") != digest("ab", "")
-    assert len(digest("\ud800")) == 16
+    assert hash_parts("a", "b") == hash_parts("a", "b")
+    assert hash_parts("a", "b") != hash_parts("ab", "")
+    assert len(hash_parts("\ud800")) == 16
 
 
 def test_meta_of_an_entry() -> None:
-    meta = Meta(elapsed=1.5, usage=Usage(input_tokens=3), role="extract", model="m")
-    assert meta_of(Entry("k", "out", encode(Meta, meta))) == meta
-    assert meta_of(Entry("k", "out")) == Meta()
+    meta = CallMeta(elapsed=1.5, usage=Usage(input_tokens=3), role="extract", model="m")
+    assert decode_meta(Entry("k", "out", encode(CallMeta, meta))) == meta
+    assert decode_meta(Entry("k", "out")) == CallMeta()
     with pytest.raises(JournalError):
-        meta_of(Entry("k", "out", "{"))
+        decode_meta(Entry("k", "out", "{"))

@@ -10,8 +10,8 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft, Outcome
-from corrobora.engine.delivery import nothing
-from corrobora.policies.form import faults
+from corrobora.engine.delivery import explain_no_report
+from corrobora.policies.form import find_format_faults
 from corrobora.roles.extractive import ExtractiveAnalyst
 
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
@@ -44,7 +44,7 @@ async def test_a_run_that_found_nothing_says_so_and_prints_no_report():
     run, report = await ran("timed", question=UNKNOWN, documents={"fish.md": DOCUMENTS["fish.md"]})
     assert (report.outcome, report.markdown, report.citations) == (Outcome.NO_EVIDENCE, "", ())
     assert "report.html" not in run.files
-    assert run.files["report.md"] == nothing(report)
+    assert run.files["report.md"] == explain_no_report(report)
     assert run.files["report.md"].startswith("No report: ")
     assert "## Methodology" in run.files["report.md"]
 
@@ -77,7 +77,7 @@ async def test_both_sides_of_a_contradiction_are_cited_although_the_body_leaves_
 async def test_s2_the_rules_of_form_hold_where_the_layout_is_ours_to_choose():
     _, report = await ran("timed")
     body = report.markdown.split("\n\n", 2)[2].partition("## Contradictions")[0].partition("## Methodology")[0]
-    assert faults(body) == ()
+    assert find_format_faults(body) == ()
 
 
 async def test_the_last_event_of_a_report_counts_what_was_delivered():

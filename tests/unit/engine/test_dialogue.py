@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
-from corrobora.assembly.conversation import Manager
+from corrobora.assembly.conversation import DialogueManager
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.dialogue import PHRASE, Dialogue, hear
+from corrobora.engine.dialogue import AUTHORIZATION_PHRASE, Dialogue, reply_to_user
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.extractive.clarify import clarified
+from corrobora.roles.extractive.clarify import clarify_question
 from corrobora.storage.dialogues import new_dialogue
 
 BROAD = "Tell me everything about cranes"
 
 
 async def extractive_clarify(asking: Asking) -> Scoping:
-    return clarified(asking)
+    return clarify_question(asking)
 
 
 async def talk(*said: str) -> Dialogue:
     dialogue = Dialogue(Brief(""))
     for text in said:
-        dialogue = await hear(dialogue, text, extractive_clarify)
+        dialogue = await reply_to_user(dialogue, text, extractive_clarify)
     return dialogue
 
 
@@ -39,7 +39,9 @@ async def test_s0_manager_refuses_with_reasons_and_offers_narrower_questions():
     assert "1. " in dialogue.reply
 
 
-@pytest.mark.parametrize("plea", ["please just do it", "I insist.", PHRASE, f"{PHRASE}!", "yes", "it is urgent"])
+@pytest.mark.parametrize(
+    "plea", ["please just do it", "I insist.", AUTHORIZATION_PHRASE, f"{AUTHORIZATION_PHRASE}!", "yes", "it is urgent"]
+)
 async def test_s0_manager_is_steadfast_however_often_it_is_asked(plea: str):
     dialogue = await talk(BROAD, plea, plea, plea)
     assert not dialogue.agreed
@@ -82,25 +84,31 @@ async def test_s0_manager_thinks_as_a_researcher_of_the_field_and_sees_the_dialo
             feasible=False, queries=(), reasons=("No trial followed patients that long.",), narrower=("Narrow?",)
         )
 
-    dialogue = await hear(Dialogue(Brief("")), "Does it heal?", model)
-    dialogue = await hear(dialogue, "Only adults", model)
+    dialogue = await reply_to_user(Dialogue(Brief("")), "Does it heal?", model)
+    dialogue = await reply_to_user(dialogue, "Only adults", model)
     assert "No trial followed patients that long." in dialogue.reply
     assert seen[-1].dialogue[0] == "user: Does it heal?"
     assert seen[-1].dialogue[-1] == "user: Only adults"
 
 
 async def test_s0_the_exact_phrase_and_only_it_authorizes():
-    for said in (PHRASE.lower(), f"{PHRASE}.", f"Is {PHRASE} the phrase?", f"'{PHRASE}'", "yes, start"):
+    for said in (
+        AUTHORIZATION_PHRASE.lower(),
+        f"{AUTHORIZATION_PHRASE}.",
+        f"Is {AUTHORIZATION_PHRASE} the phrase?",
+        f"'{AUTHORIZATION_PHRASE}'",
+        "yes, start",
+    ):
         assert not (await talk(QUESTION, said)).authorized
-    assert (await talk(QUESTION, PHRASE)).authorized
-    assert not (await talk(PHRASE)).authorized
+    assert (await talk(QUESTION, AUTHORIZATION_PHRASE)).authorized
+    assert not (await talk(AUTHORIZATION_PHRASE)).authorized
 
 
 async def test_s0_the_phrase_in_a_question_a_model_or_a_page_does_nothing():
     async def model(_: Asking) -> Scoping:
-        return Scoping(feasible=True, queries=(Brief(PHRASE),), reasons=(PHRASE,))
+        return Scoping(feasible=True, queries=(Brief(AUTHORIZATION_PHRASE),), reasons=(AUTHORIZATION_PHRASE,))
 
-    dialogue = await hear(Dialogue(Brief("")), f"{PHRASE}: how high is the tower?", model)
+    dialogue = await reply_to_user(Dialogue(Brief("")), f"{AUTHORIZATION_PHRASE}: how high is the tower?", model)
     assert dialogue.agreed
     assert not dialogue.authorized
 
@@ -108,8 +116,11 @@ async def test_s0_the_phrase_in_a_question_a_model_or_a_page_does_nothing():
         async def authorize(self, plan: Plan) -> bool:
             raise NeedsHuman("plan_not_authorized", "The plan waits.")
 
-    documents = {**DOCUMENTS, "trap.md": f"# Note\n\n{PHRASE}. The harbour cranes of Brenhaven say {PHRASE}."}
-    waiting = await desk("tree", question=f"{QUESTION} {PHRASE}", documents=documents, human=Absent())
+    documents = {
+        **DOCUMENTS,
+        "trap.md": f"# Note\n\n{AUTHORIZATION_PHRASE}. The harbour cranes of Brenhaven say {AUTHORIZATION_PHRASE}.",
+    }
+    waiting = await desk("tree", question=f"{QUESTION} {AUTHORIZATION_PHRASE}", documents=documents, human=Absent())
     with pytest.raises(NeedsHuman):
         await waiting.research()
     assert not waiting.library.asked, "nothing is searched before the human has authorized"
@@ -123,20 +134,20 @@ async def test_s0_no_planner_is_called_before_the_human_authorized_what_was_agre
         made.append(request)
         return RunId("r_made")
 
-    manager = Manager(submit, new_dialogue(Request("", "tree")), load_profile("tree"), (analyst,))
-    for said in (BROAD, "do it", QUESTION, f"I say {PHRASE}"):
+    manager = DialogueManager(submit, new_dialogue(Request("", "tree")), load_profile("tree"), (analyst,))
+    for said in (BROAD, "do it", QUESTION, f"I say {AUTHORIZATION_PHRASE}"):
         await manager.say(said)
         assert manager.run is None
     assert {name for name, _ in analyst.played} == {"clarify"}
     await manager.say(QUESTION)
-    await manager.say(PHRASE)
+    await manager.say(AUTHORIZATION_PHRASE)
     assert manager.run == "r_made"
     assert made[0].authorized == "human"
     assert QUESTION in made[0].question
 
 
 async def test_s0_a_run_uses_the_queries_that_were_agreed_on_and_asks_nothing_again():
-    dialogue = await talk(QUESTION, PHRASE)
+    dialogue = await talk(QUESTION, AUTHORIZATION_PHRASE)
     analyst = Mixed()
     request = Request("as agreed", "tree", scope=dialogue.scope, authorized="human")
     run = await desk("tree", analysts=(analyst,), request=request)

@@ -10,10 +10,10 @@ from tests.profiles.research import QUESTION, Mixed, desk
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import JournalError, NeedsHuman, RoleError
 from corrobora.domain.events import EventType
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, walk
+from corrobora.domain.plan import Criteria, Gate, Node, Plan, walk_nodes
 from corrobora.domain.report import Findings, Outcome, Report
 from corrobora.domain.thread import StopReason
-from corrobora.engine.executor import investigate, isolated, refined, sentinel, shortfall
+from corrobora.engine.executor import investigate, make_sentinel, refine_input, refine_node, run_isolated
 from corrobora.engine.session import Session
 from corrobora.roles.plan import Refinement
 
@@ -30,7 +30,7 @@ async def test_s1_a_failed_leaf_is_a_sentinel_that_keeps_its_questions(error: Ex
         raise error
 
     made = await desk("tree")
-    found = await isolated(failing, LEAF, made.session)
+    found = await run_isolated(failing, LEAF, made.session)
     assert found.failed in ("no answer", "ValueError: a bug")
     assert (found.stop, found.sub_questions) == (StopReason.ERROR, (ASKED,))
     assert [event.path for event in made.journal.events if event.type is EventType.LEAF_FAILED] == ["root/1"]
@@ -42,7 +42,7 @@ async def test_what_concerns_the_whole_run_is_no_failure_of_a_leaf(error: Except
         raise error
 
     with pytest.raises(type(error)):
-        await isolated(failing, LEAF, (await desk("tree")).session)
+        await run_isolated(failing, LEAF, (await desk("tree")).session)
 
 
 async def test_s1_siblings_of_a_failed_leaf_go_on() -> None:
@@ -70,17 +70,17 @@ async def test_s0_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None
 
 def test_s0_an_iteration_has_new_paths_and_questions_and_the_same_shape() -> None:
     change = Refinement((("root/1", ("new words",)),), (("root/1", ("new.md",)),))
-    second = refined(TREE, change, 2)
-    assert [each.path for each in walk(second)] == ["root", "root/1~2", "root/2~2"]
+    second = refine_node(TREE, change, 2)
+    assert [each.path for each in walk_nodes(second)] == ["root", "root/1~2", "root/2~2"]
     assert (second.children[0].queries, second.children[0].sources) == (("new words",), ("new.md",))
-    third = refined(second, Refinement(()), 3)
-    assert [each.path for each in walk(third)] == ["root", "root/1~3", "root/2~3"]
+    third = refine_node(second, Refinement(()), 3)
+    assert [each.path for each in walk_nodes(third)] == ["root", "root/1~3", "root/2~3"]
 
 
 def test_a_shortfall_names_what_is_missing_and_a_sentinel_its_reason() -> None:
-    given = shortfall(TREE, 1, ("sq-1 has 0 of 1 sources",), Findings("root", "t"))
+    given = refine_input(TREE, 1, ("sq-1 has 0 of 1 sources",), Findings("root", "t"))
     assert (given.unmet, given.asked, given.iteration) == (("sq-1 has 0 of 1 sources",), (), 1)
-    assert sentinel(LEAF, "why").failed == "why"
+    assert make_sentinel(LEAF, "why").failed == "why"
 
 
 class Asked(Mixed):
@@ -92,7 +92,7 @@ class Asked(Mixed):
 
     def finish(self, _given: Any) -> None:
         assert self.session is not None
-        self.session.budget.finish()
+        self.session.budget.finish_research()
 
     @property
     def paid(self) -> list[tuple[str, str]]:

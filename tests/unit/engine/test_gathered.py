@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corrobora.domain.evidence import Hit, Reading, ReadOutcome
-from corrobora.engine.gathered import Gathered, Searched
+from corrobora.engine.gathered import RoundBuffer, SearchResults
 
 
 def reading(name: str) -> Reading:
@@ -11,20 +11,20 @@ def reading(name: str) -> Reading:
 
 
 def test_the_record_of_a_cut_round_gives_the_same_round_again() -> None:
-    first = Gathered()
-    first.searched = Searched((Hit("a", "a"),))
+    first = RoundBuffer()
+    first.searched = SearchResults((Hit("a", "a"),))
     first.readings = [reading("a")]
-    again = Gathered()
-    again.searched = Searched((Hit("a", "a"),))
+    again = RoundBuffer()
+    again.searched = SearchResults((Hit("a", "a"),))
     again.readings = [reading("a"), reading("b")]
-    again.keep(frozenset(first.keys))
+    again.keep_recorded(frozenset(first.keys))
     assert again.readings == first.readings
     assert again.searched == first.searched
 
 
 def test_a_round_that_was_cut_before_its_search_has_none() -> None:
-    gathered = Gathered()
-    gathered.searched = Searched((Hit("a", "a"),))
-    gathered.keep(frozenset())
-    assert gathered.searched == Searched(())
+    gathered = RoundBuffer()
+    gathered.searched = SearchResults((Hit("a", "a"),))
+    gathered.keep_recorded(frozenset())
+    assert gathered.searched == SearchResults(())
     assert gathered.keys == []

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.adapters.readers.child import ParserChild
+from corrobora.adapters.readers.child import ParserProcess
 from corrobora.domain.errors import UserError
-from corrobora.domain.parsed import Parsed
-from corrobora.engine.ingest import MAX_DEPTH, Ingest, Progress, looks_secret, printable
+from corrobora.domain.parsed import ParsedDocument
+from corrobora.engine.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
 from corrobora.storage.catalog import Catalog
 from corrobora.storage.library import PostgresLibrary
 
 
 @pytest.fixture
 async def ingest(database):
-    async with ParserChild() as child:
+    async with ParserProcess() as child:
 
         async def parse(data, name):
-            return await child.parse(data, name=name)
+            return await child.parse_document(data, name=name)
 
         yield Ingest(Catalog(database), parse)
 
@@ -34,18 +34,18 @@ def write(folder: Path, **files: str) -> None:
 
 
 def write_bytes_name(folder: Path, name: bytes) -> None:
-    Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("Text of " + printable(os.fsdecode(name)))
+    Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("Text of " + escape_unprintable(os.fsdecode(name)))
 
 
 async def test_unchanged_files_are_skipped_changed_ones_replaced_vanished_ones_removed(database, ingest, tmp_path):
     write(tmp_path, a_md="# A\n\nThe king.", b_md="# B\n\nThe queen.", sub__c_md="# C\n\nThe river.")
-    first = await ingest.add("lib", tmp_path)
+    first = await ingest.add_path("lib", tmp_path)
     assert first.stored == ["a.md", "b.md", "sub/c.md"]
-    second = await ingest.add("lib", tmp_path)
+    second = await ingest.add_path("lib", tmp_path)
     assert (second.stored, second.unchanged) == ([], ["a.md", "b.md", "sub/c.md"])
     write(tmp_path, a_md="# A\n\nThe emperor.")
     (tmp_path / "b.md").unlink()
-    third = await ingest.add("lib", tmp_path)
+    third = await ingest.add_path("lib", tmp_path)
     assert (third.stored, third.unchanged, third.removed) == (["a.md"], ["sub/c.md"], ["b.md"])
     library = PostgresLibrary(database, ["lib"])
     assert await library.hybrid_search("king queen") == []
@@ -62,7 +62,7 @@ async def test_k01_k03_k06_k14_what_is_not_read_is_listed_with_its_reason(ingest
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 no")
     (tmp_path / "image.md").write_bytes(b"\x89PNG\r\n")
     (tmp_path / "empty.txt").write_bytes(b"")
-    report = await ingest.add("lib", tmp_path)
+    report = await ingest.add_path("lib", tmp_path)
     assert report.stored == ["good.md"]
     assert {each.path: each.outcome.value for each in report.skipped} == {
         "outside.md": "refused",
@@ -85,7 +85,7 @@ async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_repor
         json.dumps({"path": "b.md", "title": "Queens", "published": "2020-01-02", "primary": True}),
     ]
     (tmp_path / "manifest.jsonl").write_text("\n".join(rows))
-    report = await ingest.add("lib", tmp_path)
+    report = await ingest.add_path("lib", tmp_path)
     assert [(each.path, each.outcome.value) for each in report.skipped] == [("manifest.jsonl:2", "broken")]
     library = PostgresLibrary(database, ["lib"])
     (king,) = await library.hybrid_search("king")
@@ -106,11 +106,11 @@ async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_repor
 async def test_k04_strange_names_work_or_are_escaped(ingest, tmp_path):
     for name in (b"new\nline.md", b"-dash.md", "emoji😀.md".encode(), b"bad\xff.md", b"x" * 250 + b".md"):
         write_bytes_name(tmp_path, name)
-    report = await ingest.add("lib", tmp_path)
+    report = await ingest.add_path("lib", tmp_path)
     assert len(report.stored) == 5
     assert "new\\nline.md" in report.stored
     assert "bad\\xff.md" in report.stored
-    assert len((await ingest.add("lib", tmp_path)).unchanged) == 5
+    assert len((await ingest.add_path("lib", tmp_path)).unchanged) == 5
 
 
 async def test_k05_folders_too_deep_are_listed(ingest, tmp_path):
@@ -120,7 +120,7 @@ async def test_k05_folders_too_deep_are_listed(ingest, tmp_path):
         deep /= "d"
         deep.mkdir()
     (deep / "b.md").write_text("Deep.")
-    report = await ingest.add("lib", tmp_path)
+    report = await ingest.add_path("lib", tmp_path)
     assert report.stored == ["a.md"]
     assert "Deeper than" in report.skipped[0].reason
 
@@ -129,7 +129,7 @@ async def test_k05_a_file_of_ten_gigabytes_is_listed_and_not_read(ingest, tmp_pa
     write(tmp_path, a_md="Text.")
     with (tmp_path / "huge.txt").open("wb") as file:
         file.truncate(10_000_000_000)  # sparse: it takes no room
-    report = await ingest.add("lib", tmp_path)
+    report = await ingest.add_path("lib", tmp_path)
     assert report.stored == ["a.md"]
     (huge,) = report.skipped
     assert (huge.path, huge.outcome) == ("huge.txt", "too_large")
@@ -138,9 +138,9 @@ async def test_k05_a_file_of_ten_gigabytes_is_listed_and_not_read(ingest, tmp_pa
 
 async def test_k05_of_too_many_files_the_first_ones_are_read_and_the_cut_is_told(database, tmp_path):
     write(tmp_path, **{f"f{at:02}_md": f"Text {at}." for at in range(9)})
-    async with ParserChild() as child:
-        few = Ingest(Catalog(database), lambda data, name: child.parse(data, name=name), max_files=3)
-        report = await few.add("lib", tmp_path)
+    async with ParserProcess() as child:
+        few = Ingest(Catalog(database), lambda data, name: child.parse_document(data, name=name), max_files=3)
+        report = await few.add_path("lib", tmp_path)
     assert report.stored == ["f00.md", "f01.md", "f02.md"]
     assert [(each.path, each.outcome) for each in report.skipped] == [("f03.md", "skipped")]
     assert "limit of 3 files; this and all later ones" in report.skipped[0].reason
@@ -150,24 +150,24 @@ async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(data
     """One that vanishes is listed; one that changes is stored as it was read, and read again the next time."""
     write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
 
-    def meddle(told: Progress) -> None:
+    def meddle(told: IngestProgress) -> None:
         if told.path == "a.md":
             (tmp_path / "b.md").unlink()
             write(tmp_path, a_md="The emperor.", c_md="The bridge.")
 
-    async with ParserChild() as child:
+    async with ParserProcess() as child:
 
-        async def parse(data: bytes, name: str) -> Parsed:
-            return await child.parse(data, name=name)
+        async def parse(data: bytes, name: str) -> ParsedDocument:
+            return await child.parse_document(data, name=name)
 
-        report = await Ingest(Catalog(database), parse, on_progress=meddle).add("lib", tmp_path)
+        report = await Ingest(Catalog(database), parse, on_progress=meddle).add_path("lib", tmp_path)
         assert report.stored == ["a.md", "c.md"]
         assert [(each.path, each.outcome) for each in report.skipped] == [("b.md", "not_found")]
         library = PostgresLibrary(database, ["lib"])
         (king,) = await library.hybrid_search("king")
         assert king.source is not None
         assert [hit.url for hit in await library.hybrid_search("river bridge")] == ["c.md"]
-        again = await Ingest(Catalog(database), parse).add("lib", tmp_path)
+        again = await Ingest(Catalog(database), parse).add_path("lib", tmp_path)
         assert (again.stored, again.unchanged) == (["a.md"], ["c.md"])
     assert "The king." in (await library.document(king.source))[1], "what was cited stays as it was read"
 
@@ -176,35 +176,35 @@ async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(data
 async def test_k01_nothing_readable_is_a_user_error(ingest, tmp_path, files):
     write(tmp_path, **files)
     with pytest.raises(UserError, match="Nothing readable"):
-        await ingest.add("lib", tmp_path)
+        await ingest.add_path("lib", tmp_path)
 
 
 async def test_a_path_that_does_not_exist_is_a_user_error(ingest, tmp_path):
     with pytest.raises(UserError, match="no file or folder"):
-        await ingest.add("lib", tmp_path / "none")
+        await ingest.add_path("lib", tmp_path / "none")
 
 
 async def test_two_folders_in_one_library_do_not_remove_each_other(ingest, tmp_path):
     write(tmp_path, one__a_md="The king.", two__a_md="The queen.", file_md="The river.")
-    await ingest.add("lib", tmp_path / "one")
-    report = await ingest.add("lib", tmp_path / "two")
-    single = await ingest.add("lib", tmp_path / "file.md")
+    await ingest.add_path("lib", tmp_path / "one")
+    report = await ingest.add_path("lib", tmp_path / "two")
+    single = await ingest.add_path("lib", tmp_path / "file.md")
     assert (report.removed, single.stored, single.removed) == ([], ["file.md"], [])
 
 
 async def test_a_label_makes_documents_independent_of_their_place(ingest, tmp_path):
     write(tmp_path, one__a_md="The king.", two__a_md="The king.")
-    await ingest.add("lib", tmp_path / "one", label="demo")
-    assert (await ingest.add("lib", tmp_path / "two", label="demo")).unchanged == ["a.md"]
+    await ingest.add_path("lib", tmp_path / "one", label="demo")
+    assert (await ingest.add_path("lib", tmp_path / "two", label="demo")).unchanged == ["a.md"]
 
 
 async def test_progress_is_told_for_every_file(database, tmp_path):
     write(tmp_path, a_md="One.", b_md="Two.")
     told = []
-    async with ParserChild() as child:
-        await Ingest(Catalog(database), lambda data, name: child.parse(data, name=name), on_progress=told.append).add(
-            "lib", tmp_path
-        )
+    async with ParserProcess() as child:
+        await Ingest(
+            Catalog(database), lambda data, name: child.parse_document(data, name=name), on_progress=told.append
+        ).add_path("lib", tmp_path)
     assert [(each.path, each.done, each.total) for each in told] == [("a.md", 1, 2), ("b.md", 2, 2)]
 
 

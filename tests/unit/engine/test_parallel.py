@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from corrobora.domain.errors import JournalError, NeedsHuman, ProviderError, Stale
-from corrobora.engine.parallel import together
+from corrobora.engine.parallel import run_parallel
 
 
 async def value(of: int) -> int:
@@ -20,7 +20,7 @@ async def fails(error: BaseException) -> int:
 
 
 async def test_results_keep_the_order_whoever_ends_first() -> None:
-    assert await together([value(n) for n in range(5)]) == list(range(5))
+    assert await run_parallel([value(n) for n in range(5)]) == list(range(5))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ async def test_a_failure_is_raised_itself_and_the_others_are_cancelled(error: Ba
         return 0
 
     with pytest.raises(type(error)) as raised:
-        await together([waits(), fails(error), waits()])
+        await run_parallel([waits(), fails(error), waits()])
     assert raised.value is error
     assert ended == ["cancelled", "cancelled"]
 
@@ -47,14 +47,14 @@ async def test_a_failure_is_raised_itself_and_the_others_are_cancelled(error: Ba
 async def test_of_several_failures_the_one_that_concerns_the_whole_run_counts() -> None:
     human, stale = NeedsHuman("paused", "The run pauses."), Stale("overtaken")
     with pytest.raises(NeedsHuman):
-        await together([fails(ValueError("a bug")), fails(human)])
+        await run_parallel([fails(ValueError("a bug")), fails(human)])
     with pytest.raises(Stale):
-        await together([fails(human), fails(stale)])
+        await run_parallel([fails(human), fails(stale)])
 
 
 async def test_groups_inside_groups_give_one_failure() -> None:
     async def outer() -> list[int]:
-        return await together([fails(JournalError("database_down", "It is down.")), value(1)])
+        return await run_parallel([fails(JournalError("database_down", "It is down.")), value(1)])
 
     with pytest.raises(JournalError):
-        await together([outer(), outer()])
+        await run_parallel([outer(), outer()])

@@ -18,7 +18,7 @@ from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Document, Hit, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Node, TaskSpec
 from corrobora.domain.thread import Intent, Round, ThreadState
-from corrobora.engine.reading import QUOTE_MAX_PLACES, read, read_key, read_one, second_look
+from corrobora.engine.reading import QUOTE_MAX_PLACES, make_read_key, read_hit, read_hits, reread_sources
 from corrobora.policies.retry import RETRY_EXHAUSTED
 from corrobora.ports import Library
 from corrobora.roles.extract import Extraction, Quote
@@ -62,7 +62,7 @@ def quoting(*quotes: str, **more: Any) -> Mixed:
 async def test_a_hit_that_no_reader_accepts_is_unsupported_and_asks_nobody() -> None:
     analyst = Mixed()
     run = made(analyst)
-    reading = await read_one(Hit("ftp://old.example/x", "x"), thread(run), run.session)
+    reading = await read_hit(Hit("ftp://old.example/x", "x"), thread(run), run.session)
     assert reading.outcome is ReadOutcome.UNSUPPORTED
     assert analyst.played == []
 
@@ -70,7 +70,7 @@ async def test_a_hit_that_no_reader_accepts_is_unsupported_and_asks_nobody() -> 
 async def test_every_hit_has_one_outcome_whatever_comes_first() -> None:
     pages = {URL: TEXT, "https://a.example/gone": ReadOutcome.NOT_FOUND, "https://a.example/slow": ReadOutcome.TIMEOUT}
     run = made(pages=pages, overrides={"attempts": "1"})
-    readings = [reading async for reading in read([Hit(url, "x") for url in pages], thread(run), run.session)]
+    readings = [reading async for reading in read_hits([Hit(url, "x") for url in pages], thread(run), run.session)]
     assert {reading.hit.url: reading.outcome for reading in readings} == {
         URL: ReadOutcome.READ,
         "https://a.example/gone": ReadOutcome.NOT_FOUND,
@@ -81,7 +81,7 @@ async def test_every_hit_has_one_outcome_whatever_comes_first() -> None:
 
 async def test_what_is_not_in_the_source_is_dropped_and_counted() -> None:
     run = made(quoting(SENTENCE, "The lighthouse of Oldby is 99 metres tall.", "31"))
-    reading = await read_one(HIT, thread(run), run.session)
+    reading = await read_hit(HIT, thread(run), run.session)
     assert [fact.quote for fact in reading.facts] == [SENTENCE]
     assert reading.dropped_quotes == 2, "an invented quote, and one too short to mean one thing"
 
@@ -89,27 +89,27 @@ async def test_what_is_not_in_the_source_is_dropped_and_counted() -> None:
 async def test_m18_a_quote_that_stands_in_many_places_points_nowhere() -> None:
     again = "\n\n".join("All rights of this page are reserved." for _ in range(QUOTE_MAX_PLACES + 1))
     run = made(quoting("All rights of this page are reserved."), pages={URL: f"{TEXT}\n\n{again}"})
-    reading = await read_one(HIT, thread(run), run.session)
+    reading = await read_hit(HIT, thread(run), run.session)
     assert (reading.facts, reading.dropped_quotes) == ((), 1)
 
 
 async def test_a_quote_that_answers_only_other_threads_is_left_to_them_uncounted() -> None:
     run = made(quoting(SENTENCE, answers=("sq-9",)))
-    reading = await read_one(HIT, thread(run), run.session)
+    reading = await read_hit(HIT, thread(run), run.session)
     assert (reading.facts, reading.dropped_quotes) == ((), 0)
 
 
 async def test_a_passage_is_sent_to_an_analyst_once_for_each_task() -> None:
     analyst = quoting(SENTENCE)
     run = made(analyst)
-    first = await read_one(HIT, thread(run), run.session)
-    again = await read_one(replace(HIT, url=f"{URL}#part"), thread(run), run.session)
+    first = await read_hit(HIT, thread(run), run.session)
+    again = await read_hit(replace(HIT, url=f"{URL}#part"), thread(run), run.session)
     assert again.outcome is ReadOutcome.NOT_FOUND, "another address is another page"
-    other = await read_one(HIT, replace(thread(run), path="root/2"), run.session)
+    other = await read_hit(HIT, replace(thread(run), path="root/2"), run.session)
     assert other.facts == first.facts
     assert len(analyst.given("extract")) == 1
     spec = TaskSpec(("How tall?",), verbatim="Quote the height.")
-    await read_one(HIT, thread(run, specs=(spec,)), run.session)
+    await read_hit(HIT, thread(run, specs=(spec,)), run.session)
     assert [given.spec for given in analyst.given("extract")] == ["", "Quote the height."]
 
 
@@ -117,9 +117,9 @@ async def test_a_passage_whose_extraction_failed_is_free_for_the_next_reader() -
     failing = Mixed({"extract": RoleError("refusal", "no")})
     run = made(failing)
     with pytest.raises(RoleError, match="no"):
-        await read_one(HIT, thread(run), run.session)
+        await read_hit(HIT, thread(run), run.session)
     run.session.outside = replace(run.session.outside, analysts=(quoting(SENTENCE),))
-    assert (await read_one(HIT, thread(run), run.session)).facts
+    assert (await read_hit(HIT, thread(run), run.session)).facts
 
 
 async def test_s4_what_drifts_is_not_extracted() -> None:
@@ -128,7 +128,7 @@ async def test_s4_what_drifts_is_not_extracted() -> None:
     pages = {fish: "# Herring\n\nThe herring of Marrow is salted in barrels and sold by weight."}
     run = made(analyst, profile="triplet", pages=pages)
     state = thread(run, subjects=(Subject("lighthouse of Oldby"),))
-    reading = await read_one(Hit(fish, "Herring", query="height"), state, run.session)
+    reading = await read_hit(Hit(fish, "Herring", query="height"), state, run.session)
     assert reading.outcome is ReadOutcome.DRIFTED
     assert reading.drift_checked
     assert analyst.played == []
@@ -137,7 +137,7 @@ async def test_s4_what_drifts_is_not_extracted() -> None:
 
 async def test_s2_fr4_a_failure_that_may_pass_is_tried_again_and_then_given_up_with_the_tag() -> None:
     run = made(pages={URL: ReadOutcome.FAILED}, profile="timed")
-    reading = await read_one(HIT, thread(run), run.session)
+    reading = await read_hit(HIT, thread(run), run.session)
     assert (run.reader.tried[URL], reading.attempts) == (3, 3)
     assert reading.note.endswith(RETRY_EXHAUSTED)
     assert [event.data["attempt_number"] for event in run.told(EventType.RETRY)] == [2, 3]
@@ -146,27 +146,27 @@ async def test_s2_fr4_a_failure_that_may_pass_is_tried_again_and_then_given_up_w
 
 async def test_the_journal_key_of_a_hit_is_one_for_all_threads() -> None:
     run = made()
-    assert read_key(HIT) == read_key(replace(HIT, title="other", score=3.0))
-    assert read_key(HIT) != read_key(replace(HIT, passage=PassageId("C1")))
-    await read_one(HIT, thread(run), run.session)
-    await read_one(HIT, replace(thread(run), path="root/2"), run.session)
+    assert make_read_key(HIT) == make_read_key(replace(HIT, title="other", score=3.0))
+    assert make_read_key(HIT) != make_read_key(replace(HIT, passage=PassageId("C1")))
+    await read_hit(HIT, thread(run), run.session)
+    await read_hit(HIT, replace(thread(run), path="root/2"), run.session)
     assert run.reader.tried[URL] == 1
 
 
 async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None:
     run = made(quoting(SENTENCE))
     begun = thread(run)
-    assert await second_look(begun, run.session) == [], "nothing was read before"
-    reading = await read_one(HIT, begun, run.session)
+    assert await reread_sources(begun, run.session) == [], "nothing was read before"
+    reading = await read_hit(HIT, begun, run.session)
     plain = replace(begun, rounds=(Round(1, "research", Intent("", ()), readings=(reading,)),))
-    assert await second_look(plain, run.session) == [], "no word was learned"
+    assert await reread_sources(plain, run.session) == [], "no word was learned"
     learned = replace(plain.rounds[0], readings=(replace(reading, terms=("beacon",)),))
-    (again,) = await second_look(replace(plain, rounds=(learned,)), run.session)
+    (again,) = await reread_sources(replace(plain, rounds=(learned,)), run.session)
     assert again.again
     assert [fact.quote for fact in again.facts] == [SENTENCE]
     paid = lab("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
-    assert not paid.session.keyless
-    assert await second_look(replace(plain, rounds=(learned,)), paid.session) == []
+    assert not paid.session.extractive_only
+    assert await reread_sources(replace(plain, rounds=(learned,)), paid.session) == []
 
 
 class Delayed(LibraryReader):
@@ -195,7 +195,7 @@ async def test_without_a_model_the_order_of_arrival_does_not_change_what_is_aske
         turns = {each.id: 50 * (len(passages) - at if backwards else at) for at, each in enumerate(passages)}
         run.session.outside = replace(run.session.outside, readers=(Delayed(run.session.library, turns),))
         hits = [Hit(URL, "Oldby", query="lighthouse", source=source.id, passage=each.id) for each in passages]
-        readings = [reading async for reading in read(hits, thread(run), run.session)]
+        readings = [reading async for reading in read_hits(hits, thread(run), run.session)]
         return {r.hit.passage: r.facts for r in readings}, [each.path for each in analyst.given("extract")]
 
     forth, back = await found(backwards=False), await found(backwards=True)

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.engine.recheck import Found, Recheck, best_window, parsed, recheck
+from corrobora.engine.recheck import CitationStatus, RecheckResult, find_best_window, parse_report, recheck_report
 from corrobora.policies.phrases import OPENINGS
 
 SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
@@ -24,8 +24,8 @@ async def by_url(url: str) -> str | None:
     return PAGES.get(url)
 
 
-async def checked(text: str) -> Recheck:
-    return await recheck(text, by_hash=by_hash, by_url=by_url)
+async def checked(text: str) -> RecheckResult:
+    return await recheck_report(text, by_hash=by_hash, by_url=by_url)
 
 
 def ours(body: str, quote: str, digest: str = HASH) -> str:
@@ -34,7 +34,7 @@ def ours(body: str, quote: str, digest: str = HASH) -> str:
 
 async def test_a_quote_that_stands_in_its_snapshot_is_verified_and_carries_its_sentence() -> None:
     found = await checked(ours("The mill was built in 1874 [1].", "The mill was built in 1874."))
-    assert [statement.found for statement in found.statements] == [(Found.VERIFIED,)]
+    assert [statement.found for statement in found.statements] == [(CitationStatus.VERIFIED,)]
     assert found.statements[0].support is Support.SUPPORTED
     assert (found.cited, found.carried, found.checkable, found.coverage) == (1, 1, 1, 1.0)
 
@@ -42,8 +42,8 @@ async def test_a_quote_that_stands_in_its_snapshot_is_verified_and_carries_its_s
 async def test_a_quote_that_does_not_stand_there_and_a_lost_snapshot_are_told_apart() -> None:
     missing = await checked(ours("The mill was built in 1875 [1].", "The mill was built in 1875."))
     lost = await checked(ours("The mill was built in 1874 [1].", "The mill was built in 1874.", "0" * 64))
-    assert missing.count(Found.QUOTE_MISSING) == 1
-    assert lost.count(Found.NOT_STORED) == 1
+    assert missing.count_status(CitationStatus.QUOTE_MISSING) == 1
+    assert lost.count_status(CitationStatus.NOT_STORED) == 1
     assert (missing.carried, lost.carried, lost.checkable) == (0, 0, 0)
 
 
@@ -51,8 +51,8 @@ async def test_a_snapshot_that_changed_is_noticed_by_its_hash() -> None:
     async def tampered(_: str) -> str | None:
         return SNAPSHOT.replace("1874", "1875")
 
-    found = await recheck(ours("It was built in 1875 [1].", "built in 1875"), by_hash=tampered, by_url=by_url)
-    assert found.count(Found.CHANGED) == 1
+    found = await recheck_report(ours("It was built in 1875 [1].", "built in 1875"), by_hash=tampered, by_url=by_url)
+    assert found.count_status(CitationStatus.CHANGED) == 1
 
 
 async def test_foreign_reports_are_checked_by_their_addresses() -> None:
@@ -61,7 +61,11 @@ async def test_foreign_reports_are_checked_by_their_addresses() -> None:
         "## References\n\n1. Mills of Ardal https://mills.example/a\n2. Never used https://mills.example/b\n"
     )
     found = await checked(text)
-    assert [s.found for s in found.statements] == [(Found.SAID,), (Found.NOT_SAID,), (Found.DANGLING,)]
+    assert [s.found for s in found.statements] == [
+        (CitationStatus.SAID,),
+        (CitationStatus.NOT_SAID,),
+        (CitationStatus.DANGLING,),
+    ]
     assert found.never_cited == (2,)
     assert found.carried == 1
 
@@ -73,7 +77,7 @@ async def test_an_uncited_sentence_lowers_the_coverage() -> None:
 
 
 def test_the_sections_that_code_writes_are_no_body() -> None:
-    body, references = parsed(ours("A sentence [1].", "A quote") + "\n## Methodology\n\n- 3 rounds.\n")
+    body, references = parse_report(ours("A sentence [1].", "A quote") + "\n## Methodology\n\n- 3 rounds.\n")
     assert "3 rounds" not in body
     assert references[1].quotes == ("A quote",)
     assert references[1].snapshot == HASH
@@ -81,7 +85,7 @@ def test_the_sections_that_code_writes_are_no_body() -> None:
 
 def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
     page = " ".join(f"Sentence {n} speaks of cows." for n in range(20)) + " The ferry leaves at noon."
-    window = best_window("When does the ferry leave?", page)
+    window = find_best_window("When does the ferry leave?", page)
     assert "ferry leaves at noon" in window
     assert len(window) < len(page) / 3
 

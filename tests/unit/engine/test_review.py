@@ -12,7 +12,15 @@ from tests.unit.policies.threads import fact
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.engine.review import REVIEW_SECONDS, cited, judged, monotone, overlap_score, reviewed, supported
+from corrobora.engine.review import (
+    REVIEW_SECONDS,
+    check_against_findings,
+    choose_revision,
+    find_cited_markers,
+    judge_draft,
+    review_draft,
+    score_overlap,
+)
 from corrobora.profiles import load_profile
 from corrobora.testing import FakeClock
 
@@ -26,20 +34,20 @@ FAIR = Verdict(0.8, 0.8, 0.8, 0.8, 0.8)
 
 
 def test_m31_a_revision_that_loses_most_citations_is_refused() -> None:
-    assert monotone(BOTH, ONE, FOUND) is ONE
-    assert monotone(BOTH, NONE, FOUND) is BOTH
-    assert monotone(BOTH, Draft("Ardal", "  "), FOUND) is BOTH
-    assert monotone(NONE, ONE, FOUND) is ONE
+    assert choose_revision(BOTH, ONE, FOUND) is ONE
+    assert choose_revision(BOTH, NONE, FOUND) is BOTH
+    assert choose_revision(BOTH, Draft("Ardal", "  "), FOUND) is BOTH
+    assert choose_revision(NONE, ONE, FOUND) is ONE
 
 
 def test_invented_markers_count_for_nothing() -> None:
-    assert cited(Draft("t", f"One {FIRST.marker}, another [S99:C99]."), FOUND) == {FIRST.marker}
-    assert monotone(ONE, Draft("t", "Invented [S99:C99]."), FOUND) is ONE
+    assert find_cited_markers(Draft("t", f"One {FIRST.marker}, another [S99:C99]."), FOUND) == {FIRST.marker}
+    assert choose_revision(ONE, Draft("t", "Invented [S99:C99]."), FOUND) is ONE
 
 
 def test_s1_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
-    assert overlap_score(supported(BOTH, FOUND)) == 1.0
-    assert overlap_score(supported(NONE, FOUND)) is None
+    assert score_overlap(check_against_findings(BOTH, FOUND)) == 1.0
+    assert score_overlap(check_against_findings(NONE, FOUND)) is None
 
 
 async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:
@@ -50,15 +58,15 @@ async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:
 
 async def test_s1_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
     strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": ONE})
-    assert await reviewed(BOTH, FOUND, (await made(strict)).session) == ONE
+    assert await review_draft(BOTH, FOUND, (await made(strict)).session) == ONE
     pleased = Mixed({"critique": Critique(), "revise": ONE})
-    assert await reviewed(BOTH, FOUND, (await made(pleased)).session) == BOTH
+    assert await review_draft(BOTH, FOUND, (await made(pleased)).session) == BOTH
     assert pleased.given("revise") == []
 
 
 async def test_s1_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
     run = await made(Mixed({"judge": replace(FAIR, completeness=0.0)}))
-    verdict = await judged(BOTH, FOUND, run.session)
+    verdict = await judge_draft(BOTH, FOUND, run.session)
     assert verdict is not None
     written: dict[str, Any] = json.loads(run.files["verification.json"])
     assert (written["overall"], written["threshold"], written["passed"]) == (0.64, 0.7, False)
@@ -68,8 +76,8 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": ONE, "judge": FAIR})
     run = await desk("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
-    assert await reviewed(BOTH, FOUND, run.session) == BOTH
-    assert await judged(BOTH, FOUND, run.session) is None
+    assert await review_draft(BOTH, FOUND, run.session) == BOTH
+    assert await judge_draft(BOTH, FOUND, run.session) is None
     assert analyst.played == []
 
 
@@ -77,7 +85,7 @@ async def test_s1_fr8_the_judge_sees_the_contradictions_and_gaps_that_code_adds(
     pair = Contradiction("claim", FIRST.id, SECOND.id)
     analyst = Mixed({"judge": FAIR})
     run = await made(analyst)
-    await judged(BOTH, replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)), run.session)
+    await judge_draft(BOTH, replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)), run.session)
     (given,) = analyst.given("judge")
     assert given.draft.body.startswith(BOTH.body)
     assert f"{FIRST.quote}” {FIRST.marker}" in given.draft.body.partition("## Contradictions and changes")[2]

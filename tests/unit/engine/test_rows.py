@@ -8,9 +8,9 @@ import pytest
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft, Support
-from corrobora.engine.recheck import Found, recheck
-from corrobora.engine.rows import is_rule, stated, statement
-from corrobora.engine.verify import MARKER, checked
+from corrobora.engine.recheck import CitationStatus, recheck_report
+from corrobora.engine.rows import is_rule, iter_row_statements, strip_source_label
+from corrobora.engine.verify import MARKER, check_draft
 
 OLD = "The sluice gates of Orrin mill should be greased every 30 days with animal fat."
 NEW = "The sluice gates of Orrin mill must be greased every 14 days with mineral oil."
@@ -19,7 +19,7 @@ NEW = "The sluice gates of Orrin mill must be greased every 14 days with mineral
 def fact(number: int, text: str, version: str) -> Fact:
     source = Source(SourceId(f"S{number}"), f"Rules of the mill, {version}", f"{version}.md", "0" * 64, version=version)
     passage = Passage(PassageId(f"C{number}"), source.id, text, 0, len(text))
-    made = Fact.quoted(Document(source, text, (passage,)), passage, text)
+    made = Fact.from_quote(Document(source, text, (passage,)), passage, text)
     assert made is not None
     return made
 
@@ -36,7 +36,7 @@ GOOD = row(f"Revision 3 (June 2014): “{OLD}” [S1:C1]", f"Revision 4 (2021): 
 
 
 def test_a_row_of_two_versions_holds_cell_by_cell() -> None:
-    found = checked(Draft("T", GOOD), FACTS)
+    found = check_draft(Draft("T", GOOD), FACTS)
     assert [check.support for check in found.checks] == [Support.SUPPORTED, Support.SUPPORTED]
     assert found.draft.body == GOOD
 
@@ -53,23 +53,23 @@ def test_a_row_of_two_versions_holds_cell_by_cell() -> None:
     ],
 )
 def test_a_row_with_a_forged_cell_goes_and_its_table_with_it(bad: str) -> None:
-    found = checked(Draft("T", f"It is said. [S1:C1]\n\n{bad}"), FACTS)
+    found = check_draft(Draft("T", f"It is said. [S1:C1]\n\n{bad}"), FACTS)
     assert "|" not in found.draft.body
     assert found.removed_sentences >= 1
 
 
 def test_short_cells_and_a_column_of_citations_are_read_with_their_row() -> None:
     body = "| Gate | Interval | Source |\n|---|---|---|\n| sluice gates greased | every 14 days | [S2:C2] |"
-    assert checked(Draft("T", body), FACTS).draft.body == body
+    assert check_draft(Draft("T", body), FACTS).draft.body == body
     wrong = body.replace("every 14 days", "every 41 days")
-    assert "41" not in checked(Draft("T", wrong), FACTS).draft.body
+    assert "41" not in check_draft(Draft("T", wrong), FACTS).draft.body
 
 
 def test_cells_with_bars_and_labels() -> None:
-    assert list(stated("| a \\| b [S1:C1] | c |", MARKER)) == [("c a | b", ("[S1:C1]",))]
-    assert statement("Revision 3 (2014): “It holds 5 tonnes.”", ["Revision 3 (2014)"]) == "It holds 5 tonnes."
-    assert statement("Revision 9: “It holds 5 tonnes.”", ["Revision 3"]) == "Revision 9: “It holds 5 tonnes.”"
-    assert statement("2014: “It holds up to 12…”", ["2014"]) == "It holds up to"
+    assert list(iter_row_statements("| a \\| b [S1:C1] | c |", MARKER)) == [("c a | b", ("[S1:C1]",))]
+    assert strip_source_label("Revision 3 (2014): “It holds 5 tonnes.”", ["Revision 3 (2014)"]) == "It holds 5 tonnes."
+    assert strip_source_label("Revision 9: “It holds 5 tonnes.”", ["Revision 3"]) == "Revision 9: “It holds 5 tonnes.”"
+    assert strip_source_label("2014: “It holds up to 12…”", ["2014"]) == "It holds up to"
     assert is_rule("|---|:-:|")
     assert not is_rule("| a | b |")
 
@@ -91,14 +91,14 @@ async def checked_again(text: str):
     async def by_hash(sha: str) -> str | None:
         return stored.get(sha)
 
-    return await recheck(markdown, by_hash=by_hash, by_url=by_hash)
+    return await recheck_report(markdown, by_hash=by_hash, by_url=by_hash)
 
 
 async def test_the_version_label_of_a_row_does_not_make_it_unsupported_when_it_is_checked_again() -> None:
     found = await checked_again(GOOD)
     assert [(s.support, s.found) for s in found.statements] == [
-        (Support.SUPPORTED, (Found.VERIFIED,)),
-        (Support.SUPPORTED, (Found.VERIFIED,)),
+        (Support.SUPPORTED, (CitationStatus.VERIFIED,)),
+        (Support.SUPPORTED, (CitationStatus.VERIFIED,)),
     ]
     assert found.coverage == 1.0
 

@@ -9,7 +9,7 @@ from tests.profiles.research import Mixed, desk
 
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.plan import Gate, Node
-from corrobora.engine.scouting import SCAN_TOKENS, guided, sweep
+from corrobora.engine.scouting import SCAN_TOKENS, share_shortlist, sweep_sources
 from corrobora.roles.scout import Shortlist, Shortlisted
 
 BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
@@ -29,16 +29,16 @@ def shortlisted(given: Any) -> Shortlist:
 
 
 def test_s0_without_a_discovery_leaf_nothing_is_guided() -> None:
-    assert guided(Node("root", "t", "o", (OTHER,)), ()) == (OTHER,)
+    assert share_shortlist(Node("root", "t", "o", (OTHER,)), ()) == (OTHER,)
 
 
 async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
     made.session.brief = BRIEF
-    found = await sweep(SCOUT, made.session)
+    found = await sweep_sources(SCOUT, made.session)
     [link] = found.linked
     assert link.priority == 0.75
-    others = guided(Node("root", "t", "o", (SCOUT, OTHER)), (found,))
+    others = share_shortlist(Node("root", "t", "o", (SCOUT, OTHER)), (found,))
     assert [each.sources for each in others] == [("given.md", link.reference)]
     assert "The scout left out fish.md: speaks of fish" in found.notes
     assert found.summary.startswith("1. ")
@@ -49,7 +49,7 @@ async def test_s0_sources_that_the_plan_names_are_triaged_with_what_is_found() -
     made = await desk("tree", analysts=(analyst,))
     made.session.brief = BRIEF
     fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
-    await sweep(replace(SCOUT, sources=(fish,)), made.session)
+    await sweep_sources(replace(SCOUT, sources=(fish,)), made.session)
     (given,) = analyst.given("scout")
     assert (given.candidates[0].reference, given.candidates[0].title) == (fish, "Fish market")
     assert len(given.candidates) > 1
@@ -61,7 +61,7 @@ async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
         made = await desk("tree", analysts=(analyst,))
         made.session.brief = BRIEF
         gates = () if tokens is None else (Gate(budget_tokens=tokens),)
-        await sweep(replace(SCOUT, gates=gates), made.session)
+        await sweep_sources(replace(SCOUT, gates=gates), made.session)
         return len(analyst.given("extract"))
 
     assert await scans(0) == 0

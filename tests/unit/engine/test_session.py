@@ -14,8 +14,8 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.report import Critique, Draft, Findings
 from corrobora.domain.run import Stage
-from corrobora.engine.codec import Meta
-from corrobora.engine.session import Session, carried_seconds, level_below, too_deep
+from corrobora.engine.codec import CallMeta
+from corrobora.engine.session import Session, enter_level, is_too_deep, sum_earlier_seconds
 from corrobora.ports import Entry
 from corrobora.roles.review import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
@@ -43,7 +43,7 @@ async def test_an_answered_call_is_never_played_again_also_by_the_next_attempt()
     analyst = Mixed({"critique": LONG})
     first = await desk("timed", analysts=(analyst,))
     assert await first.session.call(critique, GIVEN) == LONG
-    second = await desk("timed", analysts=(analyst,), journal=first.journal.again())
+    second = await desk("timed", analysts=(analyst,), journal=first.journal.next_attempt())
     assert await second.session.call(critique, GIVEN) == LONG
     assert len(analyst.played) == 1
     await second.session.call(critique, replace(GIVEN, question="Another one?"))
@@ -73,7 +73,7 @@ async def test_what_a_failed_analyst_was_paid_is_on_the_bill() -> None:
     paid = Mixed({"critique": LONG}, "second", usage=Usage(calls=1, dollars=0.5))
     made = await desk("timed", analysts=(Mixed({"critique": error}, "first"), paid))
     await made.session.call(critique, GIVEN)
-    used = made.session.budget.meter().usage
+    used = made.session.budget.read_meter().usage
     assert (used.calls, used.dollars) == (3, 1.5)
 
 
@@ -94,16 +94,16 @@ async def tries(made: Desk, error: ProviderError) -> int:
         raise error
 
     with pytest.raises(ProviderError):
-        await made.session.patiently(attempt)
+        await made.session.call_with_retries(attempt)
     return count
 
 
 async def test_only_failures_that_may_pass_are_tried_again_and_not_for_ever() -> None:
     clock = FakeClock()
     made = await desk("timed", clock=clock)
-    assert await tries(made, ProviderError.failed("p", status=401)) == 1
+    assert await tries(made, ProviderError.request_failed("p", status=401)) == 1
     assert clock.slept == []
-    assert 1 < await tries(made, ProviderError.failed("p", status=503)) < 20
+    assert 1 < await tries(made, ProviderError.request_failed("p", status=503)) < 20
     assert made.session.budget.until_deadline > 0
 
 
@@ -111,19 +111,19 @@ async def test_s0_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_is
     person = Refusing()
     made = await desk("timed", human=person, authorize="human")
     with pytest.raises(LimitReached):
-        await made.session.authorize(PLAN)
+        await made.session.authorize_plan(PLAN)
     agreed = await desk("timed", human=person, authorize="human", journal=MemoryJournal())
     await agreed.journal.put(Entry("authorized", "human"))
-    await agreed.session.authorize(PLAN)
+    await agreed.session.authorize_plan(PLAN)
     assert person.asked == 1
 
 
 async def test_s1_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
     made = await desk("timed")
     made.session.until = Stage.PLAN
-    made.session.enter(Stage.PLAN)
+    made.session.enter_stage(Stage.PLAN)
     with pytest.raises(NeedsHuman) as paused:
-        made.session.enter(Stage.INVESTIGATE)
+        made.session.enter_stage(Stage.INVESTIGATE)
     assert paused.value.code == "stage_reached"
 
 
@@ -131,12 +131,12 @@ async def test_s0_no_executor_below_the_deepest_level_and_the_manager_is_no_leve
     run = (await desk("tree", max_depth=1)).session
     leaf = Node("root/1", "Leaf", "x")
     inner, root = Node("root/2", "Inner", "x", (leaf,)), Node("root", "Root", "x", (leaf,))
-    with level_below(root, run):
-        assert too_deep(inner, run)
-        assert not too_deep(leaf, run)
+    with enter_level(root, run):
+        assert is_too_deep(inner, run)
+        assert not is_too_deep(leaf, run)
     run.gathers_plans = True
-    with level_below(root, run):
-        assert not too_deep(inner, run)
+    with enter_level(root, run):
+        assert not is_too_deep(inner, run)
 
 
 async def test_siblings_are_bounded_in_number_and_keep_the_order_of_the_plan() -> None:
@@ -153,22 +153,22 @@ async def test_siblings_are_bounded_in_number_and_keep_the_order_of_the_plan() -
 
     run = (await desk("angles", max_concurrency=2, leaves_in_turn=False)).session
     nodes = [Node(f"root/{n}", f"part {n}", "x") for n in range(1, 6)]
-    found = await run.each(perform, nodes)
+    found = await run.run_siblings(perform, nodes)
     assert [each.path for each in found] == [node.path for node in nodes]
     assert most == 2
 
 
 async def test_the_working_time_of_earlier_attempts_is_read_from_the_journal() -> None:
     journal = MemoryJournal()
-    assert carried_seconds(journal) == 0.0
+    assert sum_earlier_seconds(journal) == 0.0
     made = await desk("timed", journal=journal, clock=FakeClock())
     await made.session.outside.clock.sleep(7.0)
 
-    async def nine() -> tuple[str, Meta]:
-        return "9", Meta()
+    async def nine() -> tuple[str, CallMeta]:
+        return "9", CallMeta()
 
-    await made.session.once("root/x", nine, paid=False)
-    assert carried_seconds(journal) == 7.0
+    await made.session.call_once("root/x", nine, paid=False)
+    assert sum_earlier_seconds(journal) == 7.0
 
 
 def test_an_analyst_that_hangs_is_given_up_and_asked_ever_more_briefly_until_it_answers() -> None:

@@ -16,8 +16,8 @@ from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Node
 from corrobora.domain.thread import Intent, ThreadState
-from corrobora.engine.scouting import sweep
-from corrobora.engine.sites import SITE_PAGES, on_sites
+from corrobora.engine.scouting import sweep_sources
+from corrobora.engine.sites import SITE_PAGES, search_sites
 from corrobora.ports import Entry
 from corrobora.testing import MemoryLibrary
 from corrobora.testing.http import HttpServer
@@ -48,7 +48,7 @@ class Crawling:
     async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
         self.asked.append((url, limit))
         if self.down:
-            raise ProviderError.refused("firecrawl", setting="FIRECRAWL_API_KEY")
+            raise ProviderError.key_refused("firecrawl", setting="FIRECRAWL_API_KEY")
         found = []
         for address, text in PAGES.items():
             source, _ = await self.library.store(Source(SourceId(""), address, address, ""), text, space="x")
@@ -66,8 +66,8 @@ async def made(*, down: bool = False) -> tuple[Desk, Crawling, ThreadState]:
 
 async def test_s0_a_site_is_crawled_once_in_a_run_and_searched_in_every_round() -> None:
     run, crawling, thread = await made()
-    found = await on_sites(INTENT, thread, run.session)
-    again = await on_sites(replace(INTENT, queries=(Query("herring"),)), thread, run.session)
+    found = await search_sites(INTENT, thread, run.session)
+    again = await search_sites(replace(INTENT, queries=(Query("herring"),)), thread, run.session)
     assert crawling.asked == [("https://port.example/", SITE_PAGES)]
     assert {hit.url for hit in found.hits} == {"https://port.example/cranes"}, "documents beside the site are left out"
     assert {hit.url for hit in again.hits} == {"https://port.example/fish"}
@@ -77,30 +77,30 @@ async def test_s0_a_site_is_crawled_once_in_a_run_and_searched_in_every_round() 
 
 async def test_a_query_that_no_page_of_a_site_matches_gives_its_pages_as_they_were_crawled() -> None:
     run, _, thread = await made()
-    found = await on_sites(replace(INTENT, queries=(Query("zeppelin"),)), thread, run.session)
+    found = await search_sites(replace(INTENT, queries=(Query("zeppelin"),)), thread, run.session)
     assert [hit.url for hit in found.hits] == list(PAGES)
 
 
 async def test_a_site_that_cannot_be_crawled_is_a_failure_and_its_first_page_is_read_alone() -> None:
     run, crawling, thread = await made(down=True)
-    found = await on_sites(INTENT, thread, run.session)
+    found = await search_sites(INTENT, thread, run.session)
     assert [(hit.url, hit.provider) for hit in found.hits] == [("https://port.example/", "given")]
     assert "https://port.example/* was not crawled" in found.failures[0]
-    await on_sites(INTENT, thread, run.session)
+    await search_sites(INTENT, thread, run.session)
     assert len(crawling.asked) == 1, "a failure is kept for the run"
 
 
 async def test_without_a_reader_that_crawls_a_site_is_told_to_be_one_page() -> None:
     run, _, thread = await made()
     run.session.outside = replace(run.session.outside, readers=(run.library,))
-    found = await on_sites(INTENT, thread, run.session)
+    found = await search_sites(INTENT, thread, run.session)
     assert [hit.url for hit in found.hits] == ["https://port.example/"]
     assert "no reader can crawl" in found.failures[0]
 
 
 async def test_a_thread_without_sites_asks_nothing() -> None:
     run, crawling, thread = await made()
-    found = await on_sites(INTENT, replace(thread, sources=("https://port.example/cranes",)), run.session)
+    found = await search_sites(INTENT, replace(thread, sources=("https://port.example/cranes",)), run.session)
     assert (found.hits, found.providers, crawling.asked) == ((), (), [])
 
 
@@ -113,7 +113,7 @@ async def test_s0_scout_crawls_the_site_of_a_discovery_leaf_on_recorded_answers(
         run.session.outside = replace(run.session.outside, readers=(run.library, crawling))
         node = Node("root/1", "Sweep", "LLM-ready data", discovery=True, sources=("https://firecrawl.dev/*",))
         await run.journal.put(Entry("root/1/round/1/scope#0", "{}"))
-        found = await sweep(node, run.session)
+        found = await sweep_sources(node, run.session)
     assert [path for path, _ in replay.asked if path == "/v2/crawl"] == ["/v2/crawl"]
     sources = {source.id: source.url for source, _ in run.library._sources.values()}
     assert {sources[SourceId(link.reference)] for link in found.linked} == set(sources.values())

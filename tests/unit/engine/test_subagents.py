@@ -12,7 +12,14 @@ from tests.unit.policies.threads import decided, fact, one_round
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
-from corrobora.engine.subagents import cost_estimate, filed, kept, name_of, reopened, result
+from corrobora.engine.subagents import (
+    build_cost_estimate,
+    build_leaf_result,
+    name_result_file,
+    record_leaf_result,
+    reload_results,
+    write_leaf_result,
+)
 from corrobora.testing import FakeClock
 
 NODE = Node("root/1", "History", "Tell the history", queries=("ardal", "ardal 1874"), angle="history", max_rounds=3)
@@ -30,13 +37,13 @@ FOUND = Findings(
 
 
 def test_s1_a_file_is_named_after_its_angle_and_later_iterations_add_their_place() -> None:
-    assert name_of(FOUND) == "subagents/history.json"
-    assert name_of(replace(FOUND, path="root/1~2")) == "subagents/history-root-1.2.json"
-    assert name_of(replace(FOUND, angle="", title="Two wheels")) == "subagents/two-wheels-root-1.json"
+    assert name_result_file(FOUND) == "subagents/history.json"
+    assert name_result_file(replace(FOUND, path="root/1~2")) == "subagents/history-root-1.2.json"
+    assert name_result_file(replace(FOUND, angle="", title="Two wheels")) == "subagents/two-wheels-root-1.json"
 
 
 def test_s1_a_result_holds_task_trajectory_and_bill() -> None:
-    made: Any = result(NODE, FOUND)
+    made: Any = build_leaf_result(NODE, FOUND)
     assert made["task"]["search_guidance"] == {"initial_query": "ardal", "narrowing": ["ardal 1874"]}
     assert [each["round"] for each in made["search_trajectory"]] == [1, 2]
     assert made["search_trajectory"][0]["evaluation"]["gaps"] == ["a map"]
@@ -47,21 +54,21 @@ def test_s1_a_result_holds_task_trajectory_and_bill() -> None:
 
 async def test_s1_the_gathering_reads_what_the_file_says() -> None:
     made = await desk("angles")
-    await kept(NODE, FOUND, made.session)
-    assert await reopened((FOUND,), made.session) == (FOUND,)
-    name = name_of(FOUND)
+    await write_leaf_result(NODE, FOUND, made.session)
+    assert await reload_results((FOUND,), made.session) == (FOUND,)
+    name = name_result_file(FOUND)
     stored = json.loads(made.files[name])
     stored["findings"]["summary"] = "Changed on disk."
     made.files[name] = json.dumps(stored)
-    [part] = await reopened((FOUND,), made.session)
+    [part] = await reload_results((FOUND,), made.session)
     assert part.summary == "Changed on disk."
 
 
 async def test_a_profile_without_these_files_writes_and_reads_none() -> None:
     made = await desk("angles", artifacts=())
-    await kept(NODE, FOUND, made.session)
+    await write_leaf_result(NODE, FOUND, made.session)
     assert made.files == {}
-    assert await reopened((FOUND,), made.session) == (FOUND,)
+    assert await reload_results((FOUND,), made.session) == (FOUND,)
 
 
 async def test_the_time_of_a_leaf_is_measured_once_for_all_attempts() -> None:
@@ -71,14 +78,14 @@ async def test_the_time_of_a_leaf_is_measured_once_for_all_attempts() -> None:
 
     clock = FakeClock()
     first = await desk("angles", clock=clock)
-    assert (await filed(NODE, slow(clock, 6.0), first.session)).seconds == 6.0
-    again = await desk("angles", clock=clock, journal=first.journal.again())
-    assert (await filed(NODE, slow(clock, 1.0), again.session)).seconds == 6.0
+    assert (await record_leaf_result(NODE, slow(clock, 6.0), first.session)).seconds == 6.0
+    again = await desk("angles", clock=clock, journal=first.journal.next_attempt())
+    assert (await record_leaf_result(NODE, slow(clock, 1.0), again.session)).seconds == 6.0
 
 
 def test_s1_the_summary_of_costs_leaves_failed_parts_out_of_the_average() -> None:
     lost = Findings("root/2", "Money", failed="refused", angle="money")
-    made: Any = cost_estimate((FOUND, lost), Usage(dollars=0.5), 9.0)
+    made: Any = build_cost_estimate((FOUND, lost), Usage(dollars=0.5), 9.0)
     assert made["average_search_rounds"] == 2.0
     assert [each["file"] for each in made["subagents"]] == ["subagents/history.json", "subagents/money.json"]
     assert made["total"]["seconds"] == 9.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.answers import Wants, asked, fit, spoken
+from corrobora.policies.answers import AnswerKind, classify_question, score_answer_fit, suggest_answer_words
 
 
 @pytest.mark.parametrize(
@@ -33,32 +33,34 @@ from corrobora.policies.answers import Wants, asked, fit, spoken
     ],
 )
 def test_a_sentence_of_the_kind_asked_for_fits_better(question, good, poor):
-    assert fit(good, asked(question)) > fit(poor, asked(question))
+    assert score_answer_fit(good, classify_question(question)) > score_answer_fit(poor, classify_question(question))
 
 
 def test_a_number_with_a_duty_fits_best_where_both_are_asked():
-    wanted = asked("How long must a password be?")
+    wanted = classify_question("How long must a password be?")
     assert wanted.duty
     assert wanted.quantified
-    assert fit("It shall be at least 8 characters.", wanted) > fit("Many are 8 characters.", wanted)
+    assert score_answer_fit("It shall be at least 8 characters.", wanted) > score_answer_fit(
+        "Many are 8 characters.", wanted
+    )
 
 
 def test_a_name_of_the_question_is_no_answer_to_who():
-    assert fit("Karl Weber was there.", asked("Who met Karl Weber?")) == 0.0
+    assert score_answer_fit("Karl Weber was there.", classify_question("Who met Karl Weber?")) == 0.0
 
 
 def test_words_to_search_with():
-    assert "shall" in spoken(asked("How long must a password be?"))
-    assert spoken(asked("Tell me about herons.")) == ()
+    assert "shall" in suggest_answer_words(classify_question("How long must a password be?"))
+    assert suggest_answer_words(classify_question("Tell me about herons.")) == ()
 
 
 def test_kinds_are_read_from_the_words():
-    assert asked("How did the rules on lamp size change between the editions?").quantified
-    assert not asked("How did the rules on lamps change between the editions?").quantified
-    assert asked("What percentage of nests failed?").kinds == {Wants.SHARE, Wants.AMOUNT}
-    assert asked("Is smoking permitted on deck?").permission
+    assert classify_question("How did the rules on lamp size change between the editions?").quantified
+    assert not classify_question("How did the rules on lamps change between the editions?").quantified
+    assert classify_question("What percentage of nests failed?").kinds == {AnswerKind.SHARE, AnswerKind.AMOUNT}
+    assert classify_question("Is smoking permitted on deck?").permission
 
 
 @given(st.text(max_size=300), st.text(max_size=120))
 def test_every_share_is_a_share(text, question):
-    assert 0.0 <= fit(text, asked(question)) <= 1.0
+    assert 0.0 <= score_answer_fit(text, classify_question(question)) <= 1.0

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.conflict import Aspect, difference, likeness, statement, told_apart
+from corrobora.policies.conflict import (
+    Aspect,
+    compare_topics,
+    find_difference,
+    find_differing_sentences,
+    parse_statement,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,28 +51,28 @@ from corrobora.policies.conflict import Aspect, difference, likeness, statement,
     ],
 )
 def test_each_kind_of_difference_is_found(before, after, aspect, text):
-    found = difference(statement(before), statement(after))
+    found = find_difference(parse_statement(before), parse_statement(after))
     assert found is not None
     assert (found.aspect, found.text) == (aspect, text)
 
 
 def test_different_things_do_not_differ():
-    seats = statement("Drivers SHOULD NOT clean the seats of the bus every week.")
-    cats = statement("Cats SHALL NOT be fed in the kitchen of the hotel.")
-    assert difference(seats, cats) is None
+    seats = parse_statement("Drivers SHOULD NOT clean the seats of the bus every week.")
+    cats = parse_statement("Cats SHALL NOT be fed in the kitchen of the hotel.")
+    assert find_difference(seats, cats) is None
 
 
 def test_two_duties_on_different_acts_are_no_conflict():
-    one = statement("Members SHOULD return books to the library within 30 days.")
-    other = statement("Members SHALL renew books of the library within 30 days.")
-    assert difference(one, other) is None
+    one = parse_statement("Members SHOULD return books to the library within 30 days.")
+    other = parse_statement("Members SHALL renew books of the library within 30 days.")
+    assert find_difference(one, other) is None
 
 
 def test_a_change_of_words_counts_between_editions_only():
-    one = statement("The gate is closed by the night watchman of the harbour every evening at ten.")
-    other = statement("The gate is closed by the night porter of the harbour every evening at ten.")
-    assert difference(one, other) is None
-    found = difference(one, other, editions=True)
+    one = parse_statement("The gate is closed by the night watchman of the harbour every evening at ten.")
+    other = parse_statement("The gate is closed by the night porter of the harbour every evening at ten.")
+    assert find_difference(one, other) is None
+    found = find_difference(one, other, editions=True)
     assert found is not None
     assert found.text == "watchman -> porter"
 
@@ -78,12 +84,15 @@ sentence = st.lists(
 
 @given(sentence, sentence)
 def test_likeness_is_symmetric_and_nothing_differs_from_itself(a, b):
-    one, other = statement(" ".join(a)), statement(" ".join(b))
-    assert likeness(one, other) == likeness(other, one)
-    assert difference(one, one, editions=True) is None
+    one, other = parse_statement(" ".join(a)), parse_statement(" ".join(b))
+    assert compare_topics(one, other) == compare_topics(other, one)
+    assert find_difference(one, one, editions=True) is None
 
 
 def test_of_two_quotes_the_sentences_that_differ_are_told_apart() -> None:
     one, other = "The oven is red. It must be shut at night.", "It may be shut at night. The oven is blue."
-    assert told_apart(one, other, "must -> may") == ("It must be shut at night.", "It may be shut at night.")
-    assert told_apart(one, other, "no such difference") == (one, other)
+    assert find_differing_sentences(one, other, "must -> may") == (
+        "It must be shut at night.",
+        "It may be shut at night.",
+    )
+    assert find_differing_sentences(one, other, "no such difference") == (one, other)

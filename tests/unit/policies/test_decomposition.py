@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.decomposition import parts
+from corrobora.policies.decomposition import split_question
 
 
 @pytest.mark.parametrize(
@@ -36,34 +36,41 @@ from corrobora.policies.decomposition import parts
     ],
 )
 def test_the_parts_of_a_question_stand_alone(question, found):
-    assert parts(question) == found
+    assert split_question(question) == found
 
 
 def test_a_part_that_points_back_names_its_topic():
-    first, second = parts("Is wood acceptable as fuel? Did the draft change that?")
+    first, second = split_question("Is wood acceptable as fuel? Did the draft change that?")
     assert first == "Is wood acceptable as fuel?"
     assert "wood acceptable as fuel" in second
 
 
 def test_contrasted_clauses_are_parts():
     assert (
-        len(parts("Does the north report say trade grew quickly, while the south report says exports fell sharply?"))
+        len(
+            split_question(
+                "Does the north report say trade grew quickly, while the south report says exports fell sharply?"
+            )
+        )
         == 2
     )
 
 
 @given(st.text(max_size=300), st.integers(1, 7))
 def test_there_is_always_one_part_and_never_too_many(text, limit):
-    found = parts(text, limit=limit)
+    found = split_question(text, limit=limit)
     assert 1 <= len(found) <= limit
-    assert found == parts(text, limit=limit)
+    assert found == split_question(text, limit=limit)
 
 
 @pytest.mark.parametrize("hostile", ["a, " * 6_000, "and what " * 2_000, "what, " * 3_000, "x and " * 3_000])
 def test_hostile_questions_are_split_to_the_end(hostile):
-    assert parts(hostile[:20_000])
+    assert split_question(hostile[:20_000])
 
 
 def test_a_second_question_word_asks_the_same_of_the_same():
-    assert parts("When was the hall built and by whom?") == ("When was the hall built?", "By whom was the hall built?")
-    assert parts("Where was it sold, and why?")[1] == "Why was it sold?"
+    assert split_question("When was the hall built and by whom?") == (
+        "When was the hall built?",
+        "By whom was the hall built?",
+    )
+    assert split_question("Where was it sold, and why?")[1] == "Why was it sold?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies.definitions import explained, explains
-from corrobora.policies.words import stems
+from corrobora.policies.definitions import find_explained_term, score_explanation
+from corrobora.policies.words import stem_text
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from corrobora.policies.words import stems
     ],
 )
 def test_what_is_to_be_explained_is_read_from_the_question(question: str, thing: str) -> None:
-    assert explained(question) == frozenset(stems(thing))
+    assert find_explained_term(question) == frozenset(stem_text(thing))
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,18 @@ def test_what_is_to_be_explained_is_read_from_the_question(question: str, thing:
     ],
 )
 def test_a_sentence_explains_a_thing_by_what_it_is_or_does(text: str, much: float) -> None:
-    assert explains(text, frozenset(stems("kiln"))) == much
+    assert score_explanation(text, frozenset(stem_text("kiln"))) == much
 
 
 def test_nothing_explains_nothing() -> None:
-    assert explains("A kiln is an oven.", frozenset()) == 0.0
+    assert score_explanation("A kiln is an oven.", frozenset()) == 0.0
 
 
 def test_a_sentence_that_names_a_thing_or_says_which_it_is_tells_of_it():
     thing = frozenset({"kilnid"})
-    assert explains("Each tray has a number that is never used again, called the “kilnid”.", thing) > 0
-    assert explains("Trays have a kilnid which is unique in the hall.", thing) > 0
-    assert explains("Two kilnids were lost in spring.", thing) == 0
+    assert score_explanation("Each tray has a number that is never used again, called the “kilnid”.", thing) > 0
+    assert score_explanation("Trays have a kilnid which is unique in the hall.", thing) > 0
+    assert score_explanation("Two kilnids were lost in spring.", thing) == 0
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,13 @@ def test_a_sentence_that_names_a_thing_or_says_which_it_is_tells_of_it():
     ],
 )
 def test_other_languages_ask_and_tell_what_a_thing_is(question, telling, other):
-    thing = explained(question)
+    thing = find_explained_term(question)
     assert thing
-    assert explains(telling, thing) > explains(other, thing)
+    assert score_explanation(telling, thing) > score_explanation(other, thing)
 
 
 def test_what_is_said_of_the_use_of_a_thing_does_not_explain_it():
     thing = frozenset({"kiln"})
-    assert explains("The use of a kiln is a craft.", thing) < explains("A kiln is a box that holds heat.", thing)
+    assert score_explanation("The use of a kiln is a craft.", thing) < score_explanation(
+        "A kiln is a box that holds heat.", thing
+    )

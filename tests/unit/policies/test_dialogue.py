@@ -5,31 +5,34 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.dialogue import apart, labels, turns
+from corrobora.policies.dialogue import find_speaker_turns, read_labels, split_joined_names
 
 CHAT = "Date: 3 May\n\n[10:02] Ann Miller: Shall we meet?\n[10:03] Bo: At six.\n[10:04] Ann Miller: Fine.\n"
 
 
 def test_turns_of_a_chat_have_their_speakers():
-    assert [turn.speaker for turn in turns(CHAT)] == ["Ann Miller", "Bo", "Ann Miller"]
+    assert [turn.speaker for turn in find_speaker_turns(CHAT)] == ["Ann Miller", "Bo", "Ann Miller"]
 
 
 def test_a_text_with_a_note_is_no_conversation():
-    assert turns("Note: the lid must stay shut.\nWarning: hot.\nNote: wear gloves.\nIt is made of steel.") != ()
-    assert turns("The lid must stay shut.\nNote: it is hot.\nIt is made of steel.\nIt weighs a ton.") == ()
+    assert (
+        find_speaker_turns("Note: the lid must stay shut.\nWarning: hot.\nNote: wear gloves.\nIt is made of steel.")
+        != ()
+    )
+    assert find_speaker_turns("The lid must stay shut.\nNote: it is hot.\nIt is made of steel.\nIt weighs a ton.") == ()
 
 
 def test_labels_at_the_top_are_read_and_sentences_are_not():
-    assert labels(CHAT) == "3 May"
-    assert labels("Note: the lid must stay shut.\nMore text.") == ""
+    assert read_labels(CHAT) == "3 May"
+    assert read_labels("Note: the lid must stay shut.\nMore text.") == ""
 
 
 def test_joined_names_are_written_apart():
-    assert apart("AnnMiller met Bo") == "Ann Miller met Bo"
+    assert split_joined_names("AnnMiller met Bo") == "Ann Miller met Bo"
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read_and_turns_rise(text):
-    starts = [turn.start for turn in turns(text)]
+    starts = [turn.start for turn in find_speaker_turns(text)]
     assert starts == sorted(starts)
-    labels(text)
+    read_labels(text)

@@ -6,28 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.directness import by_itself, close_together, in_short
-from corrobora.policies.words import stems
+from corrobora.policies.directness import score_brevity, score_proximity, score_standalone
+from corrobora.policies.words import stem_text
 
-TOPIC = frozenset(stems("oil pump change"))
+TOPIC = frozenset(stem_text("oil pump change"))
 
 
 def test_words_side_by_side_count_more_than_words_apart() -> None:
-    near = close_together(stems("The pump oil is changed monthly."), TOPIC)
-    far = close_together(
-        stems("The pump stands on a frame of steel that was painted when the oil tank changed."), TOPIC
+    near = score_proximity(stem_text("The pump oil is changed monthly."), TOPIC)
+    far = score_proximity(
+        stem_text("The pump stands on a frame of steel that was painted when the oil tank changed."), TOPIC
     )
     assert near > far > 1.0
 
 
 def test_one_word_is_close_to_nothing() -> None:
-    assert close_together(stems("The pump is new."), TOPIC) == 1.0
-    assert close_together((), TOPIC) == 1.0
+    assert score_proximity(stem_text("The pump is new."), TOPIC) == 1.0
+    assert score_proximity((), TOPIC) == 1.0
 
 
 def test_a_long_sentence_counts_less_than_a_short_one() -> None:
-    assert in_short(("a",) * 10) == 1.0
-    assert in_short(("a",) * 100) < in_short(("a",) * 40) < 1.0
+    assert score_brevity(("a",) * 10) == 1.0
+    assert score_brevity(("a",) * 100) < score_brevity(("a",) * 40) < 1.0
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,19 @@ def test_a_long_sentence_counts_less_than_a_short_one() -> None:
      "In the above example, it leaks.", "However, pumps leak."],
 )  # fmt: skip
 def test_asides_pointers_and_open_ends_count_less(text: str) -> None:
-    assert by_itself(text) < by_itself("The pump leaks when it is cold.") == 1.0
+    assert score_standalone(text) < score_standalone("The pump leaks when it is cold.") == 1.0
 
 
 @given(st.lists(st.sampled_from([*sorted(TOPIC), "x", "y"]), max_size=30))
 def test_closeness_stays_in_its_bounds(said: list[str]) -> None:
-    assert 1.0 <= close_together(said, TOPIC) <= 1.5
+    assert 1.0 <= score_proximity(said, TOPIC) <= 1.5
 
 
 def test_a_pointer_to_more_elsewhere_is_told_for_another_sentences_sake():
-    assert by_itself("For more views of the kiln see Holt's essay on kilns.") < by_itself("The kiln was built in 1931.")
+    assert score_standalone("For more views of the kiln see Holt's essay on kilns.") < score_standalone(
+        "The kiln was built in 1931."
+    )
 
 
 def test_a_polite_pointer_is_a_pointer():
-    assert by_itself("If kilns are new to you, please see the book on kilns.") < 1.0
+    assert score_standalone("If kilns are new to you, please see the book on kilns.") < 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies.languages import function_share, function_words, language, written_without_spaces
-from corrobora.policies.words import words
+from corrobora.policies.languages import detect_language, find_function_words, function_word_share, lacks_word_spaces
+from corrobora.policies.words import split_words
 
 
 @pytest.mark.parametrize(
@@ -24,18 +24,18 @@ from corrobora.policies.words import words
     ],
 )
 def test_a_question_is_of_the_language_of_its_function_words(text: str, expected: str) -> None:
-    assert language(text) == expected
-    assert bool(function_words(text)) is bool(expected)
+    assert detect_language(text) == expected
+    assert bool(find_function_words(text)) is bool(expected)
 
 
 def test_a_statement_of_any_known_language_has_function_words_and_a_list_of_names_has_none() -> None:
-    assert function_share(words("Der Ausweis kostet fünfzehn Euro im Jahr.")) > 0.2
-    assert function_share(words("La carte coûte quinze euros par an.")) > 0.2
-    assert function_share(words("Smith J, Doe K, Kiln Review 12")) == 0.0
-    assert function_share([]) == 0.0
+    assert function_word_share(split_words("Der Ausweis kostet fünfzehn Euro im Jahr.")) > 0.2
+    assert function_word_share(split_words("La carte coûte quinze euros par an.")) > 0.2
+    assert function_word_share(split_words("Smith J, Doe K, Kiln Review 12")) == 0.0
+    assert function_word_share([]) == 0.0
 
 
 def test_scripts_without_spaces_are_known() -> None:
-    assert written_without_spaces("图书馆九点开门。")
-    assert not written_without_spaces("The library (图书馆) opens at nine in the morning.")
-    assert not written_without_spaces("")
+    assert lacks_word_spaces("图书馆九点开门。")
+    assert not lacks_word_spaces("The library (图书馆) opens at nine in the morning.")
+    assert not lacks_word_spaces("")

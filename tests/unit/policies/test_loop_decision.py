@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, decided, one_round
 
-from corrobora.domain.brief import Standing
+from corrobora.domain.brief import SubQuestionStatus
 from corrobora.domain.evidence import Grade
 from corrobora.domain.limits import Allowance
 from corrobora.domain.thread import StopReason
-from corrobora.policies.loop_decision import loop_decision, phase_state, retry_tracking
+from corrobora.policies.loop_decision import write_loop_decision, write_phase_state, write_retry_tracking
 
 
 def test_s2_fr3_exactly_the_fields_of_the_seed() -> None:
     decision = decided("Unanswered aspect 1", "Unanswered aspect 2", iteration=2, remaining=138.0)
     named = replace(decision, proposal=replace(decision.proposal, next_topic="Topic", url="https://example.org"))
-    assert loop_decision(named) == {
+    assert write_loop_decision(named) == {
         "iteration": 2,
         "summary": "What was learned",
         "gaps": ["Unanswered aspect 1", "Unanswered aspect 2"],
@@ -31,24 +31,27 @@ def test_s2_fr3_exactly_the_fields_of_the_seed() -> None:
 
 
 def test_s2_tr4_what_is_missing_is_null() -> None:
-    found = loop_decision(decided("gap"))
+    found = write_loop_decision(decided("gap"))
     assert (found["nextSearchTopic"], found["urlToSearch"], found["timeRemainingMinutes"]) == (None, None, None)
 
 
 def test_m12_should_continue_is_what_code_decided() -> None:
-    assert loop_decision(decided("gap", should_continue=True, stop=StopReason.ITERATION_CAP))["shouldContinue"] is False
-    assert loop_decision(decided("gap", should_continue=False))["shouldContinue"] is True
+    assert (
+        write_loop_decision(decided("gap", should_continue=True, stop=StopReason.ITERATION_CAP))["shouldContinue"]
+        is False
+    )
+    assert write_loop_decision(decided("gap", should_continue=False))["shouldContinue"] is True
 
 
 def test_s2_tr2_retry_tracking() -> None:
     questions = (
-        asked(1, Standing.ANSWERED, Grade.PLAUSIBLE),
-        asked(2, Standing.EXHAUSTED, attempts=3),
+        asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE),
+        asked(2, SubQuestionStatus.EXHAUSTED, attempts=3),
         asked(3),
-        asked(4, Standing.PARTIAL, attempts=1),
+        asked(4, SubQuestionStatus.PARTIAL, attempts=1),
     )
     rounds = [one_round(n, targets=("sq-1", "sq-2") if n < 3 else ("sq-2",)) for n in (1, 2, 3)]
-    assert retry_tracking(questions, rounds) == {
+    assert write_retry_tracking(questions, rounds) == {
         "subquestions": {
             "sq-1": {"attempts": 2, "status": "complete"},
             "sq-2": {"attempts": 3, "status": "exhausted"},
@@ -61,7 +64,7 @@ def test_s2_tr2_retry_tracking() -> None:
 
 def test_s2_tr4_phase_state() -> None:
     rounds = [one_round(1, decision=decided("a", iteration=1)), one_round(2, decision=decided(iteration=2))]
-    state = phase_state(
+    state = write_phase_state(
         rounds, (asked(1),), max_iterations=3, allowance=Allowance(300.0, 90.0), started_at="2025-11-28T00:00:00Z"
     )
     research = state["research"]
@@ -77,7 +80,7 @@ def test_s2_tr4_phase_state() -> None:
 
 
 def test_before_the_first_round_there_is_no_decision() -> None:
-    state = phase_state([], (), max_iterations=3, allowance=Allowance(None, 90.0), started_at="")
+    state = write_phase_state([], (), max_iterations=3, allowance=Allowance(None, 90.0), started_at="")
     assert state["research"] == {
         "time_budget": {"total_minutes": None, "synthesis_reserve_minutes": 1.5, "started_at": ""},
         "iteration": {"current": 0, "max": 3},
@@ -88,6 +91,6 @@ def test_before_the_first_round_there_is_no_decision() -> None:
 
 @given(st.lists(st.text(max_size=20), max_size=4), st.none() | st.floats(0, 1e6), st.sampled_from([None, *StopReason]))
 def test_every_decision_is_json_and_continues_only_without_a_stop(gaps, remaining, stop) -> None:
-    found = loop_decision(decided(*gaps, remaining=remaining, stop=stop))
+    found = write_loop_decision(decided(*gaps, remaining=remaining, stop=stop))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["shouldContinue"] is (stop is None)

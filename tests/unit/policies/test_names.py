@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.names import alias_of, by_head, head_of, heads, mentions
+from corrobora.policies.names import alias_prefix, find_alias_mentions, group_by_prefix, list_alias_prefixes, make_alias
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from corrobora.policies.names import alias_of, by_head, head_of, heads, mentions
     ],
 )
 def test_a_title_becomes_an_alias_or_none(title, alias):
-    assert alias_of(title) == alias
+    assert make_alias(title) == alias
 
 
 def test_the_longest_mention_with_a_capital_initial_wins():
-    known = by_head(["lothair ii", "lothair ii of france", "ermengarde of tours"])
+    known = group_by_prefix(["lothair ii", "lothair ii of france", "ermengarde of tours"])
     text = "Lothair II of France met Lothair II’s mother Ermengarde of Tours; lothair ii did not."
-    assert [mention.alias for mention in mentions(text, known)] == [
+    assert [mention.alias for mention in find_alias_mentions(text, known)] == [
         "lothair ii of france",
         "lothair ii",
         "ermengarde of tours",
@@ -41,14 +41,14 @@ def test_the_longest_mention_with_a_capital_initial_wins():
     )
 )
 def test_whatever_is_mentioned_can_be_asked_for_by_its_head(text):
-    known = by_head(["anna bell", "anna", "bell of tours", "elan"])
-    for mention in mentions(text, known):
-        assert head_of(mention.alias) in heads(text)
+    known = group_by_prefix(["anna bell", "anna", "bell of tours", "elan"])
+    for mention in find_alias_mentions(text, known):
+        assert alias_prefix(mention.alias) in list_alias_prefixes(text)
         assert text[mention.start].isupper()
 
 
 @pytest.mark.parametrize("unit", ["A ", "Aa", "A.", "A\n", "É "])
 def test_hostile_text_is_searched_in_linear_time(unit):
     text = unit * 100_000
-    assert heads(text) is not None
-    assert mentions(text, by_head(["a b"])) == ()
+    assert list_alias_prefixes(text) is not None
+    assert find_alias_mentions(text, group_by_prefix(["a b"])) == ()

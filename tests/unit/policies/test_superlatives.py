@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.superlatives import extreme, foremost
+from corrobora.policies.superlatives import find_extreme, find_foremost_rows
 
 ROWS = (
     "Hall: Arden; Doors: 12; Height: 9.5 m; Built: 1874",
@@ -28,24 +28,24 @@ ROWS = (
     ],
 )
 def test_the_row_with_the_extreme_is_found(question, at):
-    wanted = extreme(question)
+    wanted = find_extreme(question)
     assert wanted is not None
-    assert foremost(ROWS, wanted) == {at}
+    assert find_foremost_rows(ROWS, wanted) == {at}
 
 
 @pytest.mark.parametrize("question", ["Which hall is open?", "Is the west hall a test?", "What is the rest?"])
 def test_other_questions_ask_for_no_extreme(question):
-    assert extreme(question) is None
+    assert find_extreme(question) is None
 
 
 def test_one_row_is_no_table_and_other_columns_are_not_compared():
-    wanted = extreme("Which hall has the most windows?")
+    wanted = find_extreme("Which hall has the most windows?")
     assert wanted is not None
-    assert foremost(ROWS, wanted) == frozenset()
-    assert foremost(ROWS[:1], wanted) == frozenset()
+    assert find_foremost_rows(ROWS, wanted) == frozenset()
+    assert find_foremost_rows(ROWS[:1], wanted) == frozenset()
 
 
 @given(st.text(max_size=100), st.lists(st.text(max_size=60), max_size=5))
 def test_any_rows_have_an_extreme_or_none(question, rows):
-    wanted = extreme(question)
-    assert wanted is None or foremost(rows, wanted) <= frozenset(range(len(rows)))
+    wanted = find_extreme(question)
+    assert wanted is None or find_foremost_rows(rows, wanted) <= frozenset(range(len(rows)))

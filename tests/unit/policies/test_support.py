@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.report import Support
-from corrobora.policies.support import negated, numbers, overlap_share, support
+from corrobora.policies.support import check_support, find_numbers, is_negated, token_overlap
 
 QUOTE = "The reservoir at Lake Arden held 4,200 million litres in March 2021, after 18 months of drought."
 
 
 def test_a_literal_sentence_is_supported() -> None:
-    assert support(QUOTE, [QUOTE]).support is Support.SUPPORTED
-    assert support("the reservoir at lake arden held 4,200 million litres", [QUOTE]).support is Support.SUPPORTED
+    assert check_support(QUOTE, [QUOTE]).support is Support.SUPPORTED
+    assert check_support("the reservoir at lake arden held 4,200 million litres", [QUOTE]).support is Support.SUPPORTED
 
 
 def test_without_a_quote_it_is_uncited() -> None:
-    assert support("Anything at all.", []).support is Support.UNCITED
+    assert check_support("Anything at all.", []).support is Support.UNCITED
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ def test_without_a_quote_it_is_uncited() -> None:
     ],
 )
 def test_g1_numbers_must_stand_in_a_quote(sentence: str, expected: Support) -> None:
-    assert support(sentence, [QUOTE]).support is expected
+    assert check_support(sentence, [QUOTE]).support is expected
 
 
 def test_g1_a_foreign_name_lowers_the_status() -> None:
-    result = support("The reservoir at Lake Bellow held 4,200 million litres in March 2021.", [QUOTE])
+    result = check_support("The reservoir at Lake Bellow held 4,200 million litres in March 2021.", [QUOTE])
     assert result.support is not Support.SUPPORTED
     assert any("names" in reason for reason in result.reasons)
 
 
 def test_g1_inverted_negation_contradicts() -> None:
     quote = "The committee did not approve the new bridge."
-    assert support("The committee did approve the new bridge.", [quote]).support is Support.CONTRADICTED
-    assert support("The committee did not approve the bridge.", [quote]).support is Support.SUPPORTED
+    assert check_support("The committee did approve the new bridge.", [quote]).support is Support.CONTRADICTED
+    assert check_support("The committee did not approve the bridge.", [quote]).support is Support.SUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,21 @@ def test_g1_inverted_negation_contradicts() -> None:
     ],
 )
 def test_numbers_have_one_spelling(text: str, found: set[str]) -> None:
-    assert numbers(text) == found
+    assert find_numbers(text) == found
 
 
 def test_negation_is_counted() -> None:
-    assert negated("It isn't so.")
-    assert not negated("It is not without reason.")
+    assert is_negated("It isn't so.")
+    assert not is_negated("It is not without reason.")
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=300), max_size=3))
 def test_any_text_has_a_status_and_a_share(sentence: str, quotes: list[str]) -> None:
-    result = support(sentence, quotes)
+    result = check_support(sentence, quotes)
     assert 0.0 <= result.overlap <= 1.0
     assert (result.support is Support.UNCITED) == (not quotes)
 
 
 @given(st.text(max_size=200))
 def test_a_text_overlaps_itself_wholly_or_says_nothing(text: str) -> None:
-    assert overlap_share(text, text) in (0.0, 1.0)
+    assert token_overlap(text, text) in (0.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies.versions import UNKNOWN, in_order, label, order
+from corrobora.policies.versions import UNKNOWN_VERSION, compare_versions, label_version, make_version_key
 
 
 @pytest.mark.parametrize(
@@ -17,16 +17,16 @@ from corrobora.policies.versions import UNKNOWN, in_order, label, order
     ],
 )
 def test_dates_come_before_numbers(older, newer):
-    assert in_order(older, newer) == -1
-    assert in_order(newer, older) == 1
+    assert compare_versions(older, newer) == -1
+    assert compare_versions(newer, older) == 1
 
 
 def test_an_unknown_order_is_said():
-    assert in_order(("draft", ""), ("final", "")) == 0
-    assert order("", "") == UNKNOWN
-    assert in_order(("", "2020"), ("version 3", "")) == 0
+    assert compare_versions(("draft", ""), ("final", "")) == 0
+    assert make_version_key("", "") == UNKNOWN_VERSION
+    assert compare_versions(("", "2020"), ("version 3", "")) == 0
 
 
 def test_an_edition_is_named_for_a_reader():
-    assert label("", "2020-01-02T00:00", "T") == "2020-01-02"
-    assert label("", "", "T") == "T"
+    assert label_version("", "2020-01-02T00:00", "T") == "2020-01-02"
+    assert label_version("", "", "T") == "T"

@@ -8,18 +8,18 @@ from typing import Any, cast
 from procrastinate import PsycopgConnector
 from procrastinate.jobs import Job, Status
 
-from corrobora.storage.attempts import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, SteadyJobManager
+from corrobora.storage.attempts import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, ResilientJobManager
 from corrobora.storage.database import Database
 
 
-async def manager(database: Database) -> SteadyJobManager:
+async def manager(database: Database) -> ResilientJobManager:
     connector = PsycopgConnector()
     await connector.open_async(cast("Any", database.pool))  # its pool type is invariant
-    return SteadyJobManager(connector)
+    return ResilientJobManager(connector)
 
 
 async def queued(database: Database) -> None:
-    await database.run("INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES ('runs', 't', '{}')")
+    await database.execute("INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES ('runs', 't', '{}')")
 
 
 async def test_a_row_that_a_sweeper_closed_is_closed(database: Database) -> None:
@@ -28,15 +28,15 @@ async def test_a_row_that_a_sweeper_closed_is_closed(database: Database) -> None
     worker = await steady.register_worker()
     job = await steady.fetch_job(["runs"], worker)
     assert isinstance(job, Job)
-    await database.run("UPDATE procrastinate_jobs SET status = 'failed'")
+    await database.execute("UPDATE procrastinate_jobs SET status = 'failed'")
     await steady.finish_job(job, Status.SUCCEEDED, True)
-    assert await database.row("SELECT status::text FROM procrastinate_jobs") == ("failed",)
+    assert await database.fetch_one("SELECT status::text FROM procrastinate_jobs") == ("failed",)
 
 
 async def test_a_heartbeat_brings_back_a_pruned_worker(database: Database) -> None:
     steady = await manager(database)
     worker = await steady.register_worker()
-    await database.run("DELETE FROM procrastinate_workers")
+    await database.execute("DELETE FROM procrastinate_workers")
     await queued(database)
     assert await steady.fetch_job(["runs"], worker) is None
     await steady.update_heartbeat(worker)
@@ -49,13 +49,13 @@ async def test_closing_a_row_insists_until_the_database_is_back(database: Databa
     await queued(database)
     job = await steady.fetch_job(["runs"], await steady.register_worker())
     assert job is not None
-    await database.run("ALTER TABLE procrastinate_jobs RENAME TO away")
+    await database.execute("ALTER TABLE procrastinate_jobs RENAME TO away")
     finishing = asyncio.create_task(steady.finish_job(job, Status.SUCCEEDED, True))
     assert await steady.fetch_job(["runs"], 1) is None
     await steady.update_heartbeat(1)
-    await database.run("ALTER TABLE away RENAME TO procrastinate_jobs")
+    await database.execute("ALTER TABLE away RENAME TO procrastinate_jobs")
     await finishing
-    assert await database.row("SELECT count(*) FROM procrastinate_jobs") == (0,)
+    assert await database.fetch_one("SELECT count(*) FROM procrastinate_jobs") == (0,)
 
 
 def test_a_worker_is_dead_after_more_than_four_heartbeats() -> None:

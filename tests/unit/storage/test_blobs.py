@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.storage import blobs
-from corrobora.storage.tokens import unpack
+from corrobora.storage.tokens import unpack_blob
 
 _POSTINGS = st.dictionaries(st.integers(0, 999_999_999), st.sets(st.integers(1, 2**31 - 1), min_size=1, max_size=5))
 
@@ -41,9 +41,11 @@ def rows_of(stream):
 def test_a_stream_holds_each_term_once_with_its_blob(postings):
     terms, docs, codes = arrays(postings)
     found = {}
-    for (space, term, seg, n), post in rows_of(blobs.copy_stream(3, 70_000, blobs.grouped(terms, docs, codes))):
+    for (space, term, seg, n), post in rows_of(
+        blobs.encode_common_rows(3, 70_000, blobs.group_by_term(terms, docs, codes))
+    ):
         assert (space, seg) == (3, 70_000)
-        found[term] = [part.tolist() for part in unpack(post, n)]
+        found[term] = [part.tolist() for part in unpack_blob(post, n)]
     assert found == {
         term: [sorted(ids), [doc % 60_000 for doc in sorted(ids)]] for term, ids in sorted(postings.items())
     }
@@ -52,23 +54,23 @@ def test_a_stream_holds_each_term_once_with_its_blob(postings):
 @given(_POSTINGS)
 def test_blobs_written_one_after_the_other_are_split_again(postings):
     terms, docs, codes = arrays(postings)
-    lists = blobs.grouped(terms, docs, codes)
-    stream = [post for _, post in rows_of(blobs.copy_stream(1, 1, lists))]
-    again = blobs.split(lists.sizes, b"".join(stream))
+    lists = blobs.group_by_term(terms, docs, codes)
+    stream = [post for _, post in rows_of(blobs.encode_common_rows(1, 1, lists))]
+    again = blobs.split_blobs(lists.sizes, b"".join(stream))
     assert [part.tolist() for part in again] == [docs.tolist(), codes.tolist()]
 
 
 @given(_POSTINGS)
 def test_rare_terms_share_rows_by_parts_of_their_numbers_and_are_read_again(postings):
     terms, docs, codes = arrays(postings)
-    common, rare = blobs.parted(blobs.grouped(terms, docs, codes))
+    common, rare = blobs.separate_rare_terms(blobs.group_by_term(terms, docs, codes))
     assert not len(common.terms), "none of them has sixteen postings"
     shift = 27
-    found = list(rows_of(blobs.rare_stream(3, 70_000, shift, rare)))
+    found = list(rows_of(blobs.encode_rare_rows(3, 70_000, shift, rare)))
     assert [part for (_, part, _, _), _ in found] == sorted({term >> shift for term in postings})
     for (space, part, seg, n), post in found:
         assert (space, seg) == (3, 70_000)
-        read = blobs.rare_of(np.array([n], np.int32), post)
+        read = blobs.read_rare_blobs(np.array([n], np.int32), post)
         assert read.tolist() == [
             (term, doc, doc % 60_000)
             for term, doc in zip(terms.tolist(), docs.tolist(), strict=True)
@@ -79,14 +81,14 @@ def test_rare_terms_share_rows_by_parts_of_their_numbers_and_are_read_again(post
 def test_a_term_with_sixteen_postings_has_a_row_of_its_own():
     terms = np.repeat(np.array([5, 6], np.int32), [15, 16])
     docs = np.concatenate((np.arange(15), np.arange(16))).astype(np.int32)
-    common, rare = blobs.parted(blobs.grouped(terms, docs, docs.astype(np.uint16)))
+    common, rare = blobs.separate_rare_terms(blobs.group_by_term(terms, docs, docs.astype(np.uint16)))
     assert (common.terms.tolist(), common.docs.tolist()) == ([6], list(range(16)))
     assert rare["term"].tolist() == [5] * 15
 
 
 @pytest.mark.parametrize("n", [0, 1, 127, 128, 100_000, 30_000_000])
 def test_parts_hold_some_dozen_postings_on_average_and_number_every_term(n):
-    shift = blobs.shift_for(n)
+    shift = blobs.part_shift(n)
     parts = 1 << (30 - shift)
     assert n < 128 or 64 <= n / parts < 128
     assert 999_999_999 >> shift < parts

@@ -11,7 +11,7 @@ import pytest
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
-from corrobora.storage.catalog import Catalog, clean, hold
+from corrobora.storage.catalog import Catalog, clean_text, lock_space
 from corrobora.storage.library import PostgresLibrary
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
@@ -28,7 +28,7 @@ async def test_the_same_text_under_the_same_address_is_stored_once(database):
     (two,) = await catalog.store(space, [shelves.item(1, "Title", "Some text.")])
     assert (one.new, two.new) == (True, False)
     assert (one.source, one.passages) == (two.source, two.passages)
-    (info,) = await catalog.spaces()
+    (info,) = await catalog.list_spaces()
     assert (info.name, info.sources, info.passages) == ("lib", 1, 1)
 
 
@@ -62,7 +62,7 @@ async def test_what_a_database_cannot_hold_is_dropped_and_spans_stay_exact(datab
     assert source.title == "AB"
     for passage in stored.passages:
         assert text[passage.start : passage.end] == passage.text
-    assert clean("a\0") == "a"
+    assert clean_text("a\0") == "a"
 
 
 async def test_an_empty_text_is_refused(database):
@@ -73,15 +73,15 @@ async def test_an_empty_text_is_refused(database):
 
 async def test_a_removed_space_leaves_nothing_behind(database):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
-    assert await catalog.remove("lib")
-    assert not await catalog.remove("lib")
+    assert await catalog.remove_space("lib")
+    assert not await catalog.remove_space("lib")
     for table in ("source", "snapshot", "passage", "lex_post", "lex_rare", "lex_new", "lex_seg", "alias", "mention"):
-        row = await database.row(f"select count(*) from {table}")
+        row = await database.fetch_one(f"select count(*) from {table}")
         assert row[0] == 0, table
 
 
 async def test_k12_an_index_of_another_tokenizer_is_refused(database):
-    await database.run("insert into library_setting values ('tokenizer', 'porter-0-other')")
+    await database.execute("insert into library_setting values ('tokenizer', 'porter-0-other')")
     with pytest.raises(JournalError, match="indexed as porter-0-other"):
         await Catalog(database).open("lib")
 
@@ -93,13 +93,13 @@ async def test_k12_an_index_of_another_tokenizer_is_refused(database):
 async def test_k12_a_damaged_index_is_refused_with_the_command_that_builds_it_again(database, damage, table, word):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
     await catalog.upkeep(await catalog.open("lib"))
-    assert await database.run(f"UPDATE {table} SET {damage}") > 0
+    assert await database.execute(f"UPDATE {table} SET {damage}") > 0
     library = PostgresLibrary(database, ["lib"])
     with pytest.raises(JournalError, match="index of the library is damaged") as caught:
         await library.hybrid_search(word)
     assert caught.value.code == "library_damaged"
     assert "corrobora library rm NAME" in caught.value.next_step
-    await catalog.remove("lib")
+    await catalog.remove_space("lib")
     await shelves.fill(database, [shelves.made(at) for at in range(300)])
     assert await PostgresLibrary(database, ["lib"]).hybrid_search("king"), "built again, it answers"
 
@@ -122,10 +122,10 @@ async def test_a_file_whose_description_alone_has_changed_replaces_itself(databa
 async def test_nothing_is_stored_in_a_library_that_was_removed(database):
     catalog = Catalog(database)
     space = await catalog.open("lib")
-    await catalog.remove("lib")
+    await catalog.remove_space("lib")
     with pytest.raises(UserError, match="was removed"):
         await catalog.store(space, [shelves.item(1, "A", "Text.")])
-    assert await database.row("select (select count(*) from source), (select count(*) from snapshot)") == (0, 0)
+    assert await database.fetch_one("select (select count(*) from source), (select count(*) from snapshot)") == (0, 0)
 
 
 async def test_a_removal_leaves_the_snapshots_that_others_are_about_to_name(database):
@@ -135,13 +135,13 @@ async def test_a_removal_leaves_the_snapshots_that_others_are_about_to_name(data
     waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
     async with database.connection() as other:
         async with other.transaction():
-            await hold(other, two)  # as a store does that is to name the same text
-            removal = asyncio.create_task(catalog.remove("one"))
-            while not await database.rows(waiting):  # noqa: ASYNC110 - the server tells nobody
+            await lock_space(other, two)  # as a store does that is to name the same text
+            removal = asyncio.create_task(catalog.remove_space("one"))
+            while not await database.fetch_all(waiting):  # noqa: ASYNC110 - the server tells nobody
                 await asyncio.sleep(0.01)
             await other.execute(
                 "insert into source (space, snapshot, url, title) values (%s, %s, 'doc:2', 'B')",
                 (two, stored.source.snapshot),
             )
         assert await removal
-    assert await database.row("select count(*) from source s join snapshot n on n.sha = s.snapshot") == (1,)
+    assert await database.fetch_one("select count(*) from source s join snapshot n on n.sha = s.snapshot") == (1,)

@@ -28,27 +28,27 @@ def cluster(tmp_path: Path) -> Cluster:
     ],
 )
 def test_what_the_server_said_becomes_advice(cluster: Cluster, said: str, code: str, step: str) -> None:
-    error = cluster.explain("PostgreSQL did not start", said)
+    error = cluster.explain_failure("PostgreSQL did not start", said)
     assert error.code == code
     assert step in error.next_step
 
 
 def test_a_cluster_that_is_not_there_does_not_run(cluster: Cluster) -> None:
-    assert cluster.running() is None
+    assert cluster.read_pid_file() is None
 
 
 def test_a_pid_file_of_another_program_is_not_a_server(cluster: Cluster) -> None:
     cluster.data.mkdir()
     for text in ("", "garbage", "1\n/x\n0\n5432\n/tmp\n\n0 0\nready\n"):
         (cluster.data / "postmaster.pid").write_text(text)
-        assert cluster.running() is None
+        assert cluster.read_pid_file() is None
 
 
 def test_files_that_are_no_cluster_are_left_alone(cluster: Cluster) -> None:
     cluster.data.mkdir()
     (cluster.data / "letter.txt").write_text("mine")
     with pytest.raises(JournalError, match="PG_VERSION is missing"):
-        cluster.make()
+        cluster.ensure_created()
     assert (cluster.data / "letter.txt").read_text() == "mine"
 
 
@@ -57,8 +57,8 @@ def test_a_folder_that_others_can_enter_is_refused(cluster: Cluster, tmp_path: P
     folder.mkdir()
     folder.chmod(0o750)
     with pytest.raises(JournalError, match="only the account"):
-        cluster.refuse_foreign(folder)
+        cluster.require_private(folder)
 
 
 def test_the_programs_are_those_of_the_wheel(cluster: Cluster) -> None:
-    assert (cluster.programs() / "postgres").exists()
+    assert (cluster.find_programs() / "postgres").exists()

@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import PoolTimeout
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.database import Database, explain, full_conninfo, place, require_version
-from corrobora.storage.embedded import status
+from corrobora.storage.database import Database, complete_conninfo, describe_database, explain_error, require_version
+from corrobora.storage.embedded import server_status
 
 
 async def refusal(url: str | Path) -> JournalError:
@@ -26,7 +26,7 @@ async def refusal(url: str | Path) -> JournalError:
 
 
 def changed(url: str, **parts: str) -> str:
-    return full_conninfo(make_conninfo(url, **parts))
+    return complete_conninfo(make_conninfo(url, **parts))
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def data_dir(scratch: Path) -> Iterator[Path]:
 
 async def test_a_data_folder_gives_an_embedded_database_that_ends_with_its_last_user(data_dir: Path) -> None:
     async with await Database.connect(data_dir) as first, await Database.connect(data_dir) as second:
-        await first.run("INSERT INTO rate_limit (provider) VALUES ('p')")
-        assert await second.row("SELECT provider FROM rate_limit") == ("p",)
-    assert not status(data_dir).running
+        await first.execute("INSERT INTO rate_limit (provider) VALUES ('p')")
+        assert await second.fetch_one("SELECT provider FROM rate_limit") == ("p",)
+    assert not server_status(data_dir).running
 
 
 async def test_statements_are_transactions_of_their_own(database: Database) -> None:
@@ -51,15 +51,15 @@ async def test_statements_are_transactions_of_their_own(database: Database) -> N
 
     with pytest.raises(JournalError, match="refused a statement"):
         await fail_in_the_end()
-    assert await database.rows("SELECT provider FROM rate_limit") == [("kept",)]
+    assert await database.fetch_all("SELECT provider FROM rate_limit") == [("kept",)]
 
 
 async def test_a_connection_that_was_cut_is_replaced(database: Database) -> None:
-    await database.rows("SELECT 1")
+    await database.fetch_all("SELECT 1")
     cut = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database()"
     async with await Database.connect(database.conninfo, size=1) as other:
-        await other.run(cut + " AND pid <> pg_backend_pid()")
-    assert await database.row("SELECT 1") == (1,)
+        await other.execute(cut + " AND pid <> pg_backend_pid()")
+    assert await database.fetch_one("SELECT 1") == (1,)
 
 
 async def test_a_statement_is_one_trip_and_a_connection_is_asked_for_life_only_after_a_rest(
@@ -72,14 +72,14 @@ async def test_a_statement_is_one_trip_and_a_connection_is_asked_for_life_only_a
                 only.pgconn.trace(messages.fileno())
             for rested in (False, False, True):
                 only.used_at = float("-inf" if rested else "inf")
-                assert await database.row("SELECT 1") == (1,)
+                assert await database.fetch_one("SELECT 1") == (1,)
             only.pgconn.untrace()
     sent = [line.split("\t")[-1].strip() for line in path.read_text().splitlines() if "\tF\t" in line]
     assert sent == ['"SELECT 1"', '"SELECT 1"', '""', '"SELECT 1"']
 
 
 async def test_a_frozen_transaction_cannot_hold_its_locks_for_ever(database: Database) -> None:
-    row = await database.row("SELECT current_setting('idle_in_transaction_session_timeout')")
+    row = await database.fetch_one("SELECT current_setting('idle_in_transaction_session_timeout')")
     assert row == ("1min",)
 
 
@@ -111,9 +111,9 @@ async def test_a_url_that_cannot_be_read() -> None:
 
 
 async def test_a_server_without_pgvector(database: Database, database_url: str) -> None:
-    await database.run("CREATE SCHEMA other")
-    await database.run("CREATE VIEW other.pg_available_extensions AS SELECT 'x'::name AS name WHERE false")
-    await database.run(
+    await database.execute("CREATE SCHEMA other")
+    await database.execute("CREATE VIEW other.pg_available_extensions AS SELECT 'x'::name AS name WHERE false")
+    await database.execute(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = other, pg_catalog',"
         " current_database()); END $$"
     )
@@ -128,13 +128,13 @@ def test_a_server_that_is_too_old() -> None:
 
 
 async def test_a_read_only_database(database: Database, database_url: str) -> None:
-    await database.run(
+    await database.execute(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on',"
         " current_database()); END $$"
     )
     async with await Database.connect(database_url) as other:
         with pytest.raises(JournalError) as caught:
-            await other.run("INSERT INTO rate_limit (provider) VALUES ('p')")
+            await other.execute("INSERT INTO rate_limit (provider) VALUES ('p')")
     assert caught.value.code == "database_read_only"
 
 
@@ -156,17 +156,17 @@ async def test_a_read_only_database(database: Database, database_url: str) -> No
     ],
 )
 def test_every_error_of_postgresql_has_a_code_and_a_next_step(error: psycopg.Error, code: str) -> None:
-    said = explain(error, "writing the journal")
+    said = explain_error(error, "writing the journal")
     assert said.code == code
     assert "writing the journal" in said.message
     assert said.next_step
 
 
 def test_a_url_keeps_what_it_says_and_gets_time_limits() -> None:
-    conninfo = full_conninfo("postgresql://me@db.example/papers?connect_timeout=3")
+    conninfo = complete_conninfo("postgresql://me@db.example/papers?connect_timeout=3")
     assert "connect_timeout=3" in conninfo
     assert "keepalives_idle=10" in conninfo
-    assert place(conninfo) == "the database papers at db.example"
+    assert describe_database(conninfo) == "the database papers at db.example"
 
 
 async def test_many_connect_and_migrate_at_once(database_server: str) -> None:
@@ -175,7 +175,9 @@ async def test_many_connect_and_migrate_at_once(database_server: str) -> None:
         try:
             url = changed(database_server, dbname="fresh")
             opened = await asyncio.gather(*(Database.connect(url, size=1) for _ in range(4)))
-            assert await opened[0].row("SELECT count(*) = count(DISTINCT number) FROM schema_migration") == (True,)
+            assert await opened[0].fetch_one("SELECT count(*) = count(DISTINCT number) FROM schema_migration") == (
+                True,
+            )
             await asyncio.gather(*(each.close() for each in opened))
         finally:
             connection.execute("DROP DATABASE fresh WITH (FORCE)")
@@ -186,13 +188,13 @@ async def test_a_statement_waits_for_a_connection_and_who_waited_in_vain_is_told
         await hasty.pool.wait(timeout=300)
         async with hasty.connection():
             with pytest.raises(JournalError, match=r"no connection in time .*0\.05 sec") as caught:
-                await hasty.row("SELECT 1")
+                await hasty.fetch_one("SELECT 1")
         assert caught.value.code == "database_busy"
         assert "storage.wait_seconds" in caught.value.next_step
-        assert await hasty.row("SELECT 1") == (1,), "a wait in vain breaks nothing"
+        assert await hasty.fetch_one("SELECT 1") == (1,), "a wait in vain breaks nothing"
     async with await Database.connect(database_url, size=1) as patient:
         async with patient.connection():
-            waiting = [asyncio.create_task(patient.row("SELECT 1")) for _ in range(20)]
+            waiting = [asyncio.create_task(patient.fetch_one("SELECT 1")) for _ in range(20)]
             while patient.pool.get_stats()["requests_waiting"] < 20:  # noqa: ASYNC110 - the pool tells nobody
                 await asyncio.sleep(0)
         assert await asyncio.gather(*waiting) == [(1,)] * 20

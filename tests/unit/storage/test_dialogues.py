@@ -9,14 +9,14 @@ import pytest
 from corrobora.domain.errors import Stale, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.storage.database import Database
-from corrobora.storage.dialogues import Dialogues, new_dialogue, run_of
+from corrobora.storage.dialogues import Dialogues, dialogue_run_id, new_dialogue
 
 ASKED = Request("", "tree", libraries=("mill",))
 
 
 async def test_s0_a_dialogue_is_kept_as_it_was_said(database: Database) -> None:
     dialogues = Dialogues(database)
-    kept = await dialogues.keep(replace(new_dialogue(ASKED), said="{}", pending="How long?"))
+    kept = await dialogues.save(replace(new_dialogue(ASKED), said="{}", pending="How long?"))
     found = await dialogues.get(kept.id)
     assert (found.request, found.said, found.pending, found.run, found.version) == (ASKED, "{}", "How long?", None, 1)
     assert found.updated_at
@@ -24,10 +24,10 @@ async def test_s0_a_dialogue_is_kept_as_it_was_said(database: Database) -> None:
 
 async def test_a_writer_that_saw_an_older_version_is_refused(database: Database) -> None:
     dialogues = Dialogues(database)
-    first = await dialogues.keep(new_dialogue(ASKED))
-    assert (await dialogues.keep(first)).version == 2
+    first = await dialogues.save(new_dialogue(ASKED))
+    assert (await dialogues.save(first)).version == 2
     with pytest.raises(Stale):
-        await dialogues.keep(first)
+        await dialogues.save(first)
 
 
 async def test_without_a_name_the_newest_one_without_a_run_is_meant(database: Database) -> None:
@@ -36,9 +36,9 @@ async def test_without_a_name_the_newest_one_without_a_run_is_meant(database: Da
         await dialogues.remove(row.id)
     with pytest.raises(UserError, match="No dialogue waits"):
         await dialogues.get("")
-    waiting = await dialogues.keep(new_dialogue(ASKED))
+    waiting = await dialogues.save(new_dialogue(ASKED))
     ended = replace(new_dialogue(ASKED), run=RunId("r_1"))
-    await dialogues.keep(ended)
+    await dialogues.save(ended)
     assert (await dialogues.get("")).id == waiting.id
     assert [each.id for each in await dialogues.list()] == [ended.id, waiting.id]
     assert await dialogues.remove(ended.id)
@@ -48,5 +48,5 @@ async def test_without_a_name_the_newest_one_without_a_run_is_meant(database: Da
 
 
 def test_one_dialogue_starts_one_run() -> None:
-    assert run_of("d_abc") == run_of("d_abc") == "r_abc"
+    assert dialogue_run_id("d_abc") == dialogue_run_id("d_abc") == "r_abc"
     assert new_dialogue(ASKED).id != new_dialogue(ASKED).id

@@ -19,7 +19,7 @@ import pytest
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage import embedded
-from corrobora.storage.embedded import EmbeddedServer, status
+from corrobora.storage.embedded import EmbeddedServer, server_status
 from corrobora.storage.processes import is_running
 
 _USER = """
@@ -44,7 +44,7 @@ def data_dir(scratch: Path) -> Iterator[Path]:
     home = folder / "data"
     yield home
     if (home / "start.lock").exists():
-        embedded.stop(home)
+        embedded.stop_server(home)
     shutil.rmtree(folder)
 
 
@@ -83,51 +83,51 @@ def test_it_starts_is_shared_and_stops_with_its_last_user(data_dir: Path) -> Non
     assert query(first.url) == ("off", "on")
     second = EmbeddedServer.start(data_dir)
     assert second.url == first.url
-    assert status(data_dir).users == (os.getpid(), os.getpid())
+    assert server_status(data_dir).users == (os.getpid(), os.getpid())
     assert not first.stop_if_last()
     assert query(second.url)
     assert second.stop_if_last()
     assert not second.stop_if_last(), "twice is harmless"
-    state = status(data_dir)
+    state = server_status(data_dir)
     assert (state.running, state.users, state.url) == (False, (), "")
 
 
 def test_a_kept_server_outlives_its_users(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir, keep=True)
     assert not server.stop_if_last()
-    state = status(data_dir)
+    state = server_status(data_dir)
     assert state.running
     assert state.kept
-    assert embedded.stop(data_dir)
-    assert not embedded.stop(data_dir)
-    assert not status(data_dir).kept
+    assert embedded.stop_server(data_dir)
+    assert not embedded.stop_server(data_dir)
+    assert not server_status(data_dir).kept
 
 
 def test_asking_for_the_status_makes_nothing(data_dir: Path) -> None:
-    assert not status(data_dir).running
+    assert not server_status(data_dir).running
     assert not data_dir.exists()
-    assert not embedded.stop(data_dir)
+    assert not embedded.stop_server(data_dir)
 
 
 def test_a_killed_user_does_not_keep_the_server_alive(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
     other = user(data_dir)
     connected(other)
-    assert set(status(data_dir).users) == {os.getpid(), other.pid}
+    assert set(server_status(data_dir).users) == {os.getpid(), other.pid}
     other.kill()
     other.communicate()
-    assert status(data_dir).users == (os.getpid(),)
+    assert server_status(data_dir).users == (os.getpid(),)
     assert server.stop_if_last()
 
 
 def test_a_killed_starter_leaves_a_server_that_the_next_user_takes_over(data_dir: Path) -> None:
     starter = user(data_dir)
     connected(starter)
-    pid = status(data_dir).pid
+    pid = server_status(data_dir).pid
     starter.kill()
     starter.communicate()
     server = EmbeddedServer.start(data_dir)
-    assert status(data_dir).pid == pid, "it went on"
+    assert server_status(data_dir).pid == pid, "it went on"
     assert server.stop_if_last()
 
 
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_the_user_and_not_the_server(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
     other = user(data_dir)
     connected(other)
-    pid = status(data_dir).pid
+    pid = server_status(data_dir).pid
     assert pid is not None
     assert os.getpgid(pid) not in {os.getpgid(0), os.getpgid(other.pid)}
     os.killpg(other.pid, signal.SIGINT)
@@ -148,11 +148,11 @@ def test_four_processes_start_it_at_once(data_dir: Path) -> None:
     others = [user(data_dir) for _ in range(4)]
     for other in others:
         connected(other)
-    state = status(data_dir)
+    state = server_status(data_dir)
     assert set(state.users) == {other.pid for other in others}
     for other in others:
         end(other)
-    assert not status(data_dir).running
+    assert not server_status(data_dir).running
 
 
 def test_nobody_else_can_enter_the_socket_folder(data_dir: Path) -> None:
@@ -260,10 +260,10 @@ def test_a_closed_folder_above_stays_closed(data_dir: Path) -> None:
     try:
         assert query(server.url)
         assert stat.S_IMODE(data_dir.stat().st_mode) == 0o700
-        base = status(home).log.parent
+        base = server_status(home).log.parent
         assert base.parent == (Path("/var/lib/corrobora") if AS_ROOT else home)
         server.stop()
-        assert not status(home).running
+        assert not server_status(home).running
     finally:
         shutil.rmtree(base)
 
@@ -280,7 +280,7 @@ def test_programs_in_a_closed_place_are_copied_for_the_server(data_dir: Path, tm
             shutil.copytree(site / name, closed / name, symlinks=True, ignore=shutil.ignore_patterns("pginstall"))
     other = user(data_dir, PYTHONPATH=str(closed))
     connected(other)
-    pid = status(data_dir).pid
+    pid = server_status(data_dir).pid
     assert pid is not None
     used = Path(f"/proc/{pid}/exe").resolve() if Path("/proc/self/exe").exists() else None
     end(other)
@@ -329,7 +329,7 @@ def test_an_interrupted_first_start_leaves_nothing_in_the_way(data_dir: Path) ->
 
 def test_a_crashed_server_is_started_again_in_spite_of_its_old_pid(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
-    pid = status(data_dir).pid
+    pid = server_status(data_dir).pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     while is_running(pid):

@@ -10,9 +10,9 @@ import pytest
 from corrobora.domain.events import Event, EventType
 from corrobora.domain.run import Request, RunStatus, Stage
 from corrobora.storage.database import Database
-from corrobora.storage.events import EventLog, end, last_number, read_events
+from corrobora.storage.events import EventLog, cancel_tasks, last_event_number, read_events
 from corrobora.storage.journal import RunJournal
-from corrobora.storage.rewind import rewind
+from corrobora.storage.rewind import rewind_run
 from corrobora.storage.runs import Runs
 from corrobora.storage.writer import JournalWriter
 
@@ -37,14 +37,14 @@ async def test_a_follower_gets_past_and_live_events_and_ends_with_the_run(databa
     async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
         for number in range(5):
-            journal.tell(event(str(number)))
+            journal.emit(event(str(number)))
         await journal.flush()
         followers = [asyncio.create_task(numbers(log, journal.run, after)) for after in (0, 3, 7)]
         for number in range(5, 1200):
-            journal.tell(event(str(number)))
+            journal.emit(event(str(number)))
             if number % 100 == 0:
                 await asyncio.sleep(0)
-        journal.tell(event("end", EventType.RUN_FINISHED))
+        journal.emit(event("end", EventType.RUN_FINISHED))
         for after, follower in zip((0, 3, 7), followers, strict=True):
             assert await follower == list(range(after + 1, 1202))
 
@@ -56,7 +56,7 @@ async def test_a_follower_ends_when_the_run_is_final_without_a_last_event(
     async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
         follower = asyncio.create_task(numbers(log, journal.run))
-        journal.tell(event("a"))
+        journal.emit(event("a"))
         await journal.flush()
         await Runs(database).finish(journal.run, journal.epoch, status)
         assert await follower == [1]
@@ -68,13 +68,13 @@ async def test_a_follower_outlives_its_listening_connection(database: Database) 
         journal = await attempt(database, writer)
         follower = asyncio.create_task(numbers(log, journal.run))
         for number in range(4):
-            journal.tell(event(str(number)))
+            journal.emit(event(str(number)))
             await journal.flush()
-            await database.run(
+            await database.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
             )
-        journal.tell(event("end", EventType.RUN_FINISHED))
+        journal.emit(event("end", EventType.RUN_FINISHED))
         assert await follower == [1, 2, 3, 4, 5]
 
 
@@ -86,14 +86,14 @@ async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:
 async def test_the_end_of_a_run_that_was_rewound_is_not_its_end(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
         journal = await attempt(database, writer)
-        journal.tell(event("finished", EventType.RUN_FINISHED))
+        journal.emit(event("finished", EventType.RUN_FINISHED))
         await journal.flush()
-        await rewind(database, await ended(database, journal), Stage.SYNTHESIZE)
+        await rewind_run(database, await ended(database, journal), Stage.SYNTHESIZE)
         follower = asyncio.create_task(numbers(log, journal.run))
         epoch = await Runs(database).claim(journal.run, "again")
         assert epoch is not None
         again = await RunJournal.open(database, writer, journal.run, epoch)
-        again.tell(event("finished", EventType.RUN_FINISHED))
+        again.emit(event("finished", EventType.RUN_FINISHED))
         await again.flush()
         assert await follower == [1, 2]
 
@@ -107,9 +107,9 @@ async def test_events_are_read_in_pages(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer:
         journal = await attempt(database, writer)
         for number in range(10):
-            journal.tell(event(str(number)))
+            journal.emit(event(str(number)))
         await journal.flush()
-    assert (await last_number(database, journal.run), await last_number(database, "r_none")) == (10, 0)
+    assert (await last_event_number(database, journal.run), await last_event_number(database, "r_none")) == (10, 0)
     page = await read_events(database, journal.run, after=4, limit=3)
     assert [each.seq for each in page] == [5, 6, 7]
     assert page[0].data == {"n": "4"}
@@ -133,6 +133,6 @@ async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same():
 
     tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]
     await asyncio.sleep(0)
-    await end(*tasks)
+    await cancel_tasks(*tasks)
     assert lost == ["once"]
     assert all(task.done() for task in tasks)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.evidence import Document, Fact, Grade
-from corrobora.storage.facts import pairs, same
+from corrobora.storage.facts import claim_pairs, is_same_claim
 from corrobora.storage.library import PostgresLibrary
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
@@ -28,7 +28,7 @@ async def facts(library, number, text=TEXT):
     given_ = shelves.item(number, f"Doc {number}", text).source
     source, passages = await library.store(given_, text, space="lib")
     quote = text.split(". ", maxsplit=1)[0]
-    fact = Fact.quoted(Document(source, text, tuple(passages)), passages[0], quote, confidence=0.4)
+    fact = Fact.from_quote(Document(source, text, tuple(passages)), passages[0], quote, confidence=0.4)
     assert fact is not None
     return fact
 
@@ -82,5 +82,5 @@ async def test_parts_that_remember_the_same_facts_at_once_do_not_block_each_othe
 
 @given(st.lists(st.sampled_from("a b 8 not c d e f".split()), min_size=2).map(" ".join))
 def test_a_claim_is_the_same_as_itself(claim):
-    assert same(pairs(claim), pairs(claim))
-    assert not same(pairs(claim), pairs(claim + " 12"))
+    assert is_same_claim(claim_pairs(claim), claim_pairs(claim))
+    assert not is_same_claim(claim_pairs(claim), claim_pairs(claim + " 12"))

@@ -16,15 +16,15 @@ _TEXTS = st.lists(st.lists(_PIECES, max_size=12).map("".join), max_size=5)
 
 @given(_TEXTS)
 def test_heads_of_many_texts_are_those_of_each(texts):
-    found = heads.of(texts)
+    found = heads.find_alias_prefixes(texts)
     each = [
         {head for at, head in zip(found.texts, found.heads, strict=True) if at == place} for place in range(len(texts))
     ]
-    assert each == [names.heads(text) for text in texts]
+    assert each == [names.list_alias_prefixes(text) for text in texts]
 
 
 def test_a_possessive_is_passed_over_and_texts_are_kept_apart():
-    found = heads.of(["The King's Road to", "Rome"])
+    found = heads.find_alias_prefixes(["The King's Road to", "Rome"])
     assert sorted(zip(found.texts, found.heads, strict=True)) == [
         (0, "king"),
         (0, "king road"),

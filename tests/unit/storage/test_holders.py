@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.words import words
+from corrobora.policies.words import split_words
 from corrobora.storage import holders
 from corrobora.storage.tokens import Tokenizer
 
@@ -27,7 +27,7 @@ _spec.loader.exec_module(shelves)
 def test_an_intersection_is_that_of_sets(postings, wanted):
     keys = np.array(sorted(term << 32 | doc for term, docs in postings.items() for doc in docs), np.int64)
     owner = np.array([at for at, terms in enumerate(wanted) for _ in terms], np.intp)
-    found = holders.intersection(owner, np.array([term for terms in wanted for term in terms], np.int64), keys)
+    found = holders.intersect_postings(owner, np.array([term for terms in wanted for term in terms], np.int64), keys)
     assert sorted(zip(*(each.tolist() for each in found), strict=True)) == [
         (at, doc)
         for at, terms in enumerate(wanted)
@@ -43,9 +43,11 @@ async def test_short_blobs_long_blobs_and_the_outbox_are_all_looked_at(database)
     names = ["king rome", "war peace river stone", "n17", "gold n301", "n17 n18", "nobody king", "ship n299"]
     async with database.connection() as connection:
         space = await catalog.open("lib")
-        found = await holders.of(connection, space, {name: tokenizer.query(name) for name in names})
+        found = await holders.find_phrase_matches(
+            connection, space, {name: tokenizer.query_terms(name) for name in names}
+        )
         cursor = await connection.execute("select id, title || ' ' || body from passage")
-        texts = {id_: set(words(text)) for id_, text in await cursor.fetchall()}
+        texts = {id_: set(split_words(text)) for id_, text in await cursor.fetchall()}
     for name in names:
         holding = {id_ for id_, text in texts.items() if set(name.split()) <= text}
         assert {id_ for id_, held in found.items() if name in held} == holding

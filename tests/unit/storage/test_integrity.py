@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corrobora.domain.errors import JournalError
 from corrobora.ports import Entry
-from corrobora.storage.integrity import checked, digest
+from corrobora.storage.integrity import entry_digest, verify_entry
 
 texts = st.text(st.characters(codec="utf-8"), max_size=200)
 
@@ -16,7 +16,7 @@ texts = st.text(st.characters(codec="utf-8"), max_size=200)
 @given(texts, texts, texts)
 def test_an_untouched_entry_passes(key: str, out: str, meta: str) -> None:
     entry = Entry(key, out, meta)
-    assert checked("r", entry, digest(entry)) is entry
+    assert verify_entry("r", entry, entry_digest(entry)) is entry
 
 
 @given(texts.filter(bool), st.data())
@@ -27,8 +27,8 @@ def test_any_flipped_bit_is_found(out: str, data: st.DataObject) -> None:
     flipped = Entry("k", raw.decode("latin-1"))
     original = Entry("k", out.encode().decode("latin-1"))
     with pytest.raises(JournalError, match="'k'"):
-        checked("r", flipped, digest(original))
+        verify_entry("r", flipped, entry_digest(original))
 
 
 def test_the_parts_of_an_entry_cannot_be_shifted() -> None:
-    assert digest(Entry("a", "b", "c")) != digest(Entry("a", "c", "b"))
+    assert entry_digest(Entry("a", "b", "c")) != entry_digest(Entry("a", "c", "b"))

@@ -57,7 +57,7 @@ async def test_many_answers_at_once_are_committed_in_few_groups(database: Databa
         puts = [journal.put(Entry(f"k{number}", f'"{number}"')) for journal in journals for number in range(100)]
         assert len(await asyncio.gather(*puts)) == 500
         assert writer.flushes < 20
-    row = await database.row("SELECT count(*) FROM journal")
+    row = await database.fetch_one("SELECT count(*) FROM journal")
     assert row == (500,)
 
 
@@ -93,15 +93,15 @@ async def test_a_late_answer_is_kept_where_its_key_is_free(database: Database) -
 async def test_events_of_an_old_attempt_are_refused(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer:
         old = await attempt(database, writer)
-        old.tell(thought("a"))
+        old.emit(thought("a"))
         await old.flush()
         new = await attempt(database, writer, old.run)
-        old.tell(thought("b"))
+        old.emit(thought("b"))
         with pytest.raises(Stale):
             await old.flush()
-        new.tell(thought("a"))
-        new.tell(thought("c"))
-        new.tell(thought("c"))
+        new.emit(thought("a"))
+        new.emit(thought("c"))
+        new.emit(thought("c"))
         await new.flush()
         events = await read_events(database, old.run)
         assert [(event.seq, event.key) for event in events] == [(1, "a"), (2, "c")]
@@ -117,18 +117,18 @@ async def test_a_begun_call_without_an_answer_is_uncertain_for_the_next_attempt(
         first.begin("answered")
         await first.put(Entry("answered", "1"))
         await first.flush()
-        assert first.uncertain() == []
+        assert first.uncertain_keys() == []
         second = await attempt(database, writer, first.run)
-        assert second.uncertain() == ["sent"]
+        assert second.uncertain_keys() == ["sent"]
         await second.put(Entry("sent", "2"))
-        assert second.uncertain() == []
+        assert second.uncertain_keys() == []
 
 
 async def test_a_flipped_bit_is_found_and_named(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer:
         journal = await attempt(database, writer)
         await journal.put(Entry("root/1/extract", '{"n": 10}'))
-        await database.run("UPDATE journal SET out = replace(out, '10', '11')")
+        await database.execute("UPDATE journal SET out = replace(out, '10', '11')")
         with pytest.raises(JournalError, match="root/1/extract") as caught:
             await attempt(database, writer, journal.run)
         assert caught.value.code == "journal_damaged"
@@ -160,17 +160,17 @@ async def test_the_writer_goes_on_after_its_connection_was_cut(database: Databas
         journal = await attempt(database, writer)
         for number in range(20):
             if number % 5 == 0:
-                await database.run(
+                await database.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
                     " AND datname = current_database()"
                 )
-            journal.tell(thought(f"e{number}"))
+            journal.emit(thought(f"e{number}"))
             await journal.put(Entry(f"k{number}", str(number)))
         await journal.flush()
         events = await read_events(database, journal.run)
         assert [event.seq for event in events] == list(range(1, 21))
         assert [event.key for event in events] == [f"e{number}" for number in range(20)]
-    row = await database.row("SELECT count(*) FROM journal")
+    row = await database.fetch_one("SELECT count(*) FROM journal")
     assert row == (20,)
 
 
@@ -180,7 +180,7 @@ async def test_a_removed_run_makes_its_attempt_stale(database: Database) -> None
         assert await Runs(database).remove(journal.run)
         with pytest.raises(Stale):
             await journal.put(Entry("k", "1"))
-    assert await database.row("SELECT count(*) FROM journal") == (0,)
+    assert await database.fetch_one("SELECT count(*) FROM journal") == (0,)
 
 
 async def test_eight_writers_on_one_run_leave_no_gap(database: Database) -> None:
@@ -190,7 +190,7 @@ async def test_eight_writers_on_one_run_leave_no_gap(database: Database) -> None
         journals = [await RunJournal.open(database, writer, first.run, first.epoch) for writer in writers]
         for number in range(50):
             for index, journal in enumerate(journals):
-                journal.tell(thought(f"{index}/{number}"))
+                journal.emit(thought(f"{index}/{number}"))
             await asyncio.sleep(0)
         await asyncio.gather(*(journal.flush() for journal in journals))
         events = await read_events(database, first.run)

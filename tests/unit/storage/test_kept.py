@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.policies.ranking import names_publisher
-from corrobora.policies.words import words
+from corrobora.policies.words import split_words
 from corrobora.storage import segments
-from corrobora.storage.kept import Kept, Names
+from corrobora.storage.kept import PostingCache, PublisherNames
 from corrobora.storage.lexical import Scorer
 from corrobora.storage.library import PostgresLibrary
 from corrobora.storage.tokens import Tokenizer
@@ -29,18 +29,18 @@ QUESTIONS = ["king of rome", "war and peace at the river", "gold n17", "judge co
 
 async def ranked(database, kept, question):
     async with database.connection() as connection:
-        read = await kept.read(connection, Tokenizer().query(question))
-    return Scorer().rank(read.postings, limit=50).pairs()
+        read = await kept.read(connection, Tokenizer().query_terms(question))
+    return Scorer().rank(read.postings, limit=50).as_pairs()
 
 
 async def test_what_is_kept_gives_what_a_first_reading_gives_after_every_change(database):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)], batch=300)
     space = await catalog.open("lib")
-    kept = {limit: Kept(["lib"], limit) for limit in (0, 2_000, 32_000_000)}
+    kept = {limit: PostingCache(["lib"], limit) for limit in (0, 2_000, 32_000_000)}
 
     async def same_as_fresh():
         for question in (*QUESTIONS, *QUESTIONS):
-            fresh = await ranked(database, Kept(["lib"]), question)
+            fresh = await ranked(database, PostingCache(["lib"]), question)
             assert [await ranked(database, each, question) for each in kept.values()] == [fresh] * len(kept)
         return fresh
 
@@ -54,11 +54,11 @@ async def test_what_is_kept_gives_what_a_first_reading_gives_after_every_change(
     await catalog.retire(space, ["/1003"])
     await same_as_fresh()
     async with database.connection() as connection:
-        assert await segments.fold(connection, space) == 4
+        assert await segments.fold_outbox(connection, space) == 4
         await same_as_fresh()
-        assert await segments.merge(connection, space, everything=True) == 2
+        assert await segments.merge_tier(connection, space, everything=True) == 2
         await same_as_fresh()
-    await catalog.remove("lib")
+    await catalog.remove_space("lib")
     assert await same_as_fresh() == []
     await shelves.fill(database, [shelves.made(at) for at in range(17, 20)])
     await same_as_fresh()
@@ -67,12 +67,12 @@ async def test_what_is_kept_gives_what_a_first_reading_gives_after_every_change(
 
 async def test_postings_are_read_once_while_the_segments_are_the_same(database):
     await shelves.fill(database, [shelves.made(at) for at in range(300)], batch=300)
-    roomy, narrow = Kept(["lib"]), Kept(["lib"], 1_800)
+    roomy, narrow = PostingCache(["lib"]), PostingCache(["lib"], 1_800)
     before = {question: await ranked(database, roomy, question) for question in ("king", "n17", "queen")}
     for question, found in before.items():
         assert await ranked(database, narrow, question) == found != []
     for table in ("lex_post", "lex_rare"):
-        await database.run(f"delete from {table}")  # what no program does: only what is kept can be found now
+        await database.execute(f"delete from {table}")  # what no program does: only what is kept can be found now
     assert {question: await ranked(database, roomy, question) for question in before} == before
     assert await ranked(database, narrow, "queen") == before["queen"]
     assert await ranked(database, narrow, "king") == []
@@ -80,9 +80,9 @@ async def test_postings_are_read_once_while_the_segments_are_the_same(database):
 
 async def test_an_outbox_is_read_once_and_a_row_that_goes_is_noticed(database):
     catalog = await shelves.fill(database, [shelves.item(at, "", f"gold n{at}.", path=f"/{at}") for at in range(9)])
-    kept = Kept(["lib"])
+    kept = PostingCache(["lib"])
     before = await ranked(database, kept, "gold")
-    await database.run("update lex_new set post = ''")  # what no program does either
+    await database.execute("update lex_new set post = ''")  # what no program does either
     assert await ranked(database, kept, "gold") == before
     await catalog.retire(await catalog.open("lib"), ["/3"])
     assert len(await ranked(database, kept, "gold")) == len(before) - 1 == 8
@@ -98,8 +98,8 @@ async def test_readers_who_share_what_is_kept_do_not_disturb_each_other(database
         for start in range(300, 900, 60):
             await shelves.fill(database, [shelves.made(at) for at in range(start, start + 60)])
             async with database.connection() as connection:
-                await segments.fold(connection, space)
-                await segments.merge(connection, space, everything=start % 120 == 0)
+                await segments.fold_outbox(connection, space)
+                await segments.merge_tier(connection, space, everything=start % 120 == 0)
         done.set()
 
     async def read(first):
@@ -120,7 +120,7 @@ async def test_the_publishers_of_what_is_indexed_are_known_unless_they_are_too_m
     items = [shelves.item(at, "", f"gold n{at}.", publisher=name) for at, name in enumerate(publishers)]
     catalog = await shelves.fill(database, items, batch=1_001)
     space = await catalog.open("lib")
-    kept = Kept(["lib"])
+    kept = PostingCache(["lib"])
     few = len(publishers) < 1_000
 
     async def known():
@@ -132,14 +132,14 @@ async def test_the_publishers_of_what_is_indexed_are_known_unless_they_are_too_m
             names = await known()
             assert (names is not None) == few
             assert names is None or (names.any_in(" say verge of ") and not names.any_in(" say verges of "))
-            await segments.fold(connection, space)
+            await segments.fold_outbox(connection, space)
             await shelves.fill(database, [shelves.item(5_000, "", "One more."), shelves.item(5_001, "", "And more.")])
-            await segments.fold(connection, space)
-            await segments.merge(connection, space, everything=True)
-        await database.run("update lex_seg set publishers = null")  # they are not known
-        kept = Kept(["lib"])
+            await segments.fold_outbox(connection, space)
+            await segments.merge_tier(connection, space, everything=True)
+        await database.execute("update lex_seg set publishers = null")  # they are not known
+        kept = PostingCache(["lib"])
         assert await known() is None
-        await segments.merge(connection, space, everything=True)
+        await segments.merge_tier(connection, space, everything=True)
     assert await known() is None
 
 
@@ -148,23 +148,23 @@ parts = st.lists(st.sampled_from(["the", "verge", "tech", "crunch", "a b", "|", 
 
 @given(st.lists(parts.map(" ".join), max_size=5), parts.map(" ".join))
 def test_names_know_exactly_the_publishers_that_a_question_names(publishers, question):
-    joined = f" {' '.join(words(question))} "
-    assert Names(publishers).any_in(joined) == any(names_publisher(joined, each) for each in publishers)
+    joined = f" {' '.join(split_words(question))} "
+    assert PublisherNames(publishers).any_in(joined) == any(names_publisher(joined, each) for each in publishers)
 
 
 async def test_further_postings_of_one_question_are_those_of_a_first_reading_and_kept_ones_need_no_trip(database):
     await shelves.fill(database, [shelves.made(at) for at in range(300)], batch=300)
     await shelves.fill(database, [shelves.item(1_000, "", "gold n17 was here.", path="/1000")])
-    terms = Tokenizer().query("gold n17")
-    kept = Kept(["lib"])
+    terms = Tokenizer().query_terms("gold n17")
+    kept = PostingCache(["lib"])
     async with database.connection() as connection:
-        await kept.read(connection, Tokenizer().query("king of rome"))
-        asked = await kept.more(connection, terms)
-        whole = (await Kept(["lib"]).read(connection, terms)).postings
-    again = await kept.more(connection, terms)  # the connection was given back: nothing may be asked of it
+        await kept.read(connection, Tokenizer().query_terms("king of rome"))
+        asked = await kept.read_more(connection, terms)
+        whole = (await PostingCache(["lib"]).read(connection, terms)).postings
+    again = await kept.read_more(connection, terms)  # the connection was given back: nothing may be asked of it
     scorer = Scorer()
-    assert scorer.rank(asked, limit=50).pairs() == scorer.rank(whole, limit=50).pairs()
-    assert scorer.rank(again, limit=50).pairs() == scorer.rank(whole, limit=50).pairs()
-    ids = [id_ for id_, _ in scorer.rank(whole, limit=50).pairs()]
+    assert scorer.rank(asked, limit=50).as_pairs() == scorer.rank(whole, limit=50).as_pairs()
+    assert scorer.rank(again, limit=50).as_pairs() == scorer.rank(whole, limit=50).as_pairs()
+    ids = [id_ for id_, _ in scorer.rank(whole, limit=50).as_pairs()]
     weights = dict.fromkeys(terms, 2.0)
-    assert scorer.sum_of(whole, weights, ids) == pytest.approx([2 * each for each in scorer.score_of(ids)])
+    assert scorer.weighted_sums(whole, weights, ids) == pytest.approx([2 * each for each in scorer.last_scores(ids)])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.storage import segments
-from corrobora.storage.kept import Kept
-from corrobora.storage.lexical import Blob, Postings, Scorer
+from corrobora.storage.kept import PostingCache
+from corrobora.storage.lexical import Blob, QueryPostings, Scorer
 from corrobora.storage.tokens import Tokenizer
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
@@ -26,11 +26,11 @@ QUESTIONS = ["king of rome", "war and peace at the river", "gold n17", "judge co
 
 async def ranked(database, question, limit=50):
     async with database.connection() as connection:
-        read = await Kept(["lib"]).read(connection, Tokenizer().query(question))
+        read = await PostingCache(["lib"]).read(connection, Tokenizer().query_terms(question))
         found = Scorer().rank(read.postings, limit=limit)
         cursor = await connection.execute("select p.id, s.url from passage p join source s on s.id = p.source")
         urls = dict(await cursor.fetchall())
-        return [(urls.get(id_), score) for id_, score in found.pairs()]
+        return [(urls.get(id_), score) for id_, score in found.as_pairs()]
 
 
 @pytest.mark.parametrize("batch", [1_000, 37])
@@ -49,9 +49,9 @@ async def test_outbox_fold_and_merge_change_no_bit(database):
     before = [await ranked(database, question) for question in QUESTIONS]
     space = await catalog.open("lib")
     async with database.connection() as connection:
-        assert await segments.fold(connection, space) == 290
+        assert await segments.fold_outbox(connection, space) == 290
         folded = [await ranked(database, question) for question in QUESTIONS]
-        assert await segments.merge(connection, space, everything=True) == 1
+        assert await segments.merge_tier(connection, space, everything=True) == 1
     assert before == folded == [await ranked(database, question) for question in QUESTIONS]
 
 
@@ -70,17 +70,17 @@ def test_selection_by_the_floor_loses_nothing(terms, limit):
             for part in (slice(0, half), slice(half, None))
             if docs[part]
         ]
-    postings = Postings(tuple(blobs), 100, 4_000, 0, 60)
+    postings = QueryPostings(tuple(blobs), 100, 4_000, 0, 60)
     everything = Scorer().rank(postings, limit=1_000)
     best = Scorer().rank(postings, limit=limit)
-    assert best.pairs() == everything.pairs()[:limit]
-    assert sorted(everything.pairs(), key=lambda pair: (-pair[1], pair[0])) == everything.pairs()
+    assert best.as_pairs() == everything.as_pairs()[:limit]
+    assert sorted(everything.as_pairs(), key=lambda pair: (-pair[1], pair[0])) == everything.as_pairs()
 
 
 def test_a_scorer_forgets_the_question_before():
     scorer = Scorer()
-    one = Postings((Blob(1, np.array([3], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
-    two = Postings((Blob(2, np.array([4], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
+    one = QueryPostings((Blob(1, np.array([3], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
+    two = QueryPostings((Blob(2, np.array([4], np.int32), np.array([1 << 8], np.uint16)),), 10, 100, 0, 5)
     scorer.rank(one, limit=5)
-    assert [id_ for id_, _ in scorer.rank(two, limit=5).pairs()] == [4]
-    assert scorer.score_of([3, 4, 9_999])[0] == 0.0
+    assert [id_ for id_, _ in scorer.rank(two, limit=5).as_pairs()] == [4]
+    assert scorer.last_scores([3, 4, 9_999])[0] == 0.0

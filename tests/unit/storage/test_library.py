@@ -38,7 +38,7 @@ async def test_k13_query_syntax_means_nothing(database, text):
     await shelves.fill(database, [shelves.made(at) for at in range(20)])
     hits = await PostgresLibrary(database, ["lib"]).hybrid_search(text)
     assert len(hits) <= 10
-    assert (await database.row("select count(*) from passage"))[0] == 20
+    assert (await database.fetch_one("select count(*) from passage"))[0] == 20
 
 
 async def test_a_library_sees_its_own_spaces_only(database):
@@ -51,7 +51,7 @@ async def test_a_library_sees_its_own_spaces_only(database):
     assert other.passage is not None
     assert other.source is not None
     assert await ours.passages([other.passage]) == []
-    assert await ours.around(other.passage) == []
+    assert await ours.neighbour_passages(other.passage) == []
     with pytest.raises(ReadError, match="not in the library"):
         await ours.document(other.source)
     assert len(await PostgresLibrary(database, ["mine", "ours"]).hybrid_search("king")) == 2
@@ -65,7 +65,7 @@ async def test_a_stored_document_is_found_at_once_and_read_with_its_neighbours(d
     assert len(passages) == 4
     hit = (await library.hybrid_search("part 3 river", limit=1))[0]
     assert hit.source == source.id
-    around = await library.around(passages[2].id)
+    around = await library.neighbour_passages(passages[2].id)
     assert [each.id for each in around] == [each.id for each in passages[1:4]]
     _, stored = await library.document(source.id)
     assert all(stored[each.start : each.end] == each.text for each in passages)

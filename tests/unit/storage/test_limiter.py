@@ -12,7 +12,7 @@ HANG_SECONDS = 300.0  # a slot out of turn comes after a thousand
 
 
 async def take(limiter: Limiter, times: list[float]) -> None:
-    await limiter.slot()
+    await limiter.acquire()
     times.append(time.monotonic())
 
 
@@ -26,19 +26,19 @@ async def test_no_call_begins_before_its_slot(database: Database) -> None:
 
 async def test_a_burst_passes_at_once_and_unused_slots_do_not_pile_up(database: Database) -> None:
     limiter = Limiter(database, "p", rate=0.001, burst=3)
-    begin = await database.row("SELECT clock_timestamp()")
+    begin = await database.fetch_one("SELECT clock_timestamp()")
     assert begin is not None
     async with asyncio.timeout(HANG_SECONDS):
-        await asyncio.gather(*(limiter.slot() for _ in range(3)))
-    row = await database.row("SELECT tat >= %s FROM rate_limit", begin)
+        await asyncio.gather(*(limiter.acquire() for _ in range(3)))
+    row = await database.fetch_one("SELECT tat >= %s FROM rate_limit", begin)
     assert row == (True,), "the fourth must wait for its own time"
 
 
 async def test_providers_do_not_hinder_each_other(database: Database) -> None:
     slow, fast = Limiter(database, "slow", rate=0.001), Limiter(database, "fast", rate=1000)
     async with asyncio.timeout(HANG_SECONDS):
-        await slow.slot()
-        await asyncio.gather(*(fast.slot() for _ in range(20)))
+        await slow.acquire()
+        await asyncio.gather(*(fast.acquire() for _ in range(20)))
 
 
 async def test_a_waiter_that_leaves_does_not_stop_the_others(database: Database) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.storage.library import PostgresLibrary
-from corrobora.storage.links import may_name
+from corrobora.storage.links import may_mention
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
 assert _spec is not None
@@ -33,7 +33,7 @@ def documents():
 
 
 async def mentions(database):
-    rows = await database.rows(
+    rows = await database.fetch_all(
         "select s.url, m.alias, m.sent from mention m join passage p on p.id = m.src join source s on s.id = p.source"
     )
     return sorted(rows)
@@ -44,7 +44,7 @@ async def test_incremental_equals_bulk(database, order):
     items = documents()
     await shelves.fill(database, items, space="bulk")
     bulk = await mentions(database)
-    await database.run("delete from mention")
+    await database.execute("delete from mention")
     await shelves.fill(database, [items[at] for at in order], batch=1)
     assert await mentions(database) == bulk
     assert ("doc:1", "ermengarde of tours", "He was a son of Ermengarde of Tours and Lothair I.") in bulk
@@ -73,6 +73,6 @@ async def test_one_hop_finds_what_shares_no_word_with_the_question(database):
 
 
 def test_the_cheap_test_never_misses_words_that_stand_together():
-    assert may_name("He met Ermengarde, of Tours.", ["ermengarde of tours"])
-    assert may_name("Jean-Paul", ["nobody", "jean paul"])
-    assert not may_name("Ermengarde was in the town of Tours.", ["ermengarde of tours"])
+    assert may_mention("He met Ermengarde, of Tours.", ["ermengarde of tours"])
+    assert may_mention("Jean-Paul", ["nobody", "jean paul"])
+    assert not may_mention("Ermengarde was in the town of Tours.", ["ermengarde of tours"])

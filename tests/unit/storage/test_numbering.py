@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.storage.numbering import Numbering
+from corrobora.storage.numbering import WordTable
 
 
 def number(word: str) -> int:
@@ -20,8 +20,8 @@ def by_word(text: str) -> list[tuple[int, int]]:
     return [(match.start(), number(match.group())) for match in re.finditer("[a-z0-9]+", text)]
 
 
-def at_once(table: Numbering, text: str) -> list[tuple[int, int]]:
-    found = table.of(text)
+def at_once(table: WordTable, text: str) -> list[tuple[int, int]]:
+    found = table.number_words(text)
     return list(zip(found.starts.tolist(), found.numbers.tolist(), strict=True))
 
 
@@ -30,7 +30,7 @@ _TEXTS = st.text("ab0 .\n_'\0Z~", max_size=60)
 
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
 def test_every_run_of_letters_gets_its_number(texts: list[str]) -> None:
-    table = Numbering(number)
+    table = WordTable(number)
     for text in (*texts, *texts):
         assert at_once(table, text) == by_word(text)
 
@@ -38,7 +38,7 @@ def test_every_run_of_letters_gets_its_number(texts: list[str]) -> None:
 def test_words_that_share_their_first_letters_are_told_apart() -> None:
     stem = "abcdefghijklmnopqrstuvwxyz"
     text = " ".join(stem[:n] + tail for n in range(1, 26) for tail in ("", "0", "1"))
-    table = Numbering(number)
+    table = WordTable(number)
     assert at_once(table, text) == at_once(table, text) == by_word(text)
 
 
@@ -49,7 +49,7 @@ def test_more_words_than_the_table_has_places() -> None:
         asked.append(word)
         return number(word)
 
-    table = Numbering(counted)
+    table = WordTable(counted)
     words = [f"w{at * 7919}" for at in range(2**18 + 50_000)]
     text = " ".join(words)
     expected = by_word(text)
@@ -66,8 +66,10 @@ def test_a_word_once_numbered_is_not_asked_for_again() -> None:
         asked.append(word)
         return number(word)
 
-    table = Numbering(counted)
-    table.of("king rome")
+    table = WordTable(counted)
+    table.number_words("king rome")
     asked.clear()
-    assert np.unique(table.of("king rome " * 9_000).numbers).tolist() == sorted({number("king"), number("rome")})
+    assert np.unique(table.number_words("king rome " * 9_000).numbers).tolist() == sorted(
+        {number("king"), number("rome")}
+    )
     assert asked == []

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.processes import Account, FileLock, UserList, hold, is_running, server_account, works_in
+from corrobora.storage.processes import Account, FileLock, UserList, hold_lock, is_running, runs_in, server_account
 
 
 def test_a_lock_is_held_by_one_and_free_after_release(tmp_path: Path) -> None:
     lock = FileLock.try_hold(tmp_path / "lock")
     assert lock is not None
     assert FileLock.try_hold(tmp_path / "lock") is None
-    with pytest.raises(JournalError, match="Another process"), hold(tmp_path / "lock", timeout_seconds=0.05):
+    with pytest.raises(JournalError, match="Another process"), hold_lock(tmp_path / "lock", timeout_seconds=0.05):
         pass
     lock.release()
     lock.release()
-    with hold(tmp_path / "lock", timeout_seconds=60):
+    with hold_lock(tmp_path / "lock", timeout_seconds=60):
         pass
 
 
@@ -44,12 +44,12 @@ def test_users_are_listed_until_they_leave_or_die(tmp_path: Path) -> None:
     )
     assert other.stdout is not None
     assert other.stdout.readline() == b"in\n"
-    assert set(users.alive()) == {os.getpid(), other.pid}
+    assert set(users.list_alive()) == {os.getpid(), other.pid}
     other.kill()
     other.communicate()
-    assert users.alive() == (os.getpid(),)
+    assert users.list_alive() == (os.getpid(),)
     mine.release(remove=True)
-    assert users.alive() == ()
+    assert users.list_alive() == ()
     assert list((tmp_path / "users").iterdir()) == []
 
 
@@ -80,10 +80,10 @@ def test_the_server_never_runs_as_root() -> None:
 def test_a_process_is_known_by_its_program_and_folder(tmp_path: Path) -> None:
     child = subprocess.Popen(["/bin/sleep", "3600"], cwd=tmp_path)
     assert is_running(child.pid)
-    assert works_in(child.pid, tmp_path.resolve(), "sleep")
-    assert not works_in(child.pid, tmp_path.resolve(), "postgres")
+    assert runs_in(child.pid, tmp_path.resolve(), "sleep")
+    assert not runs_in(child.pid, tmp_path.resolve(), "postgres")
     child.kill()
     while is_running(child.pid):  # a zombie does not run
         pass
-    assert not works_in(child.pid, tmp_path.resolve(), "sleep")
+    assert not runs_in(child.pid, tmp_path.resolve(), "sleep")
     child.wait()

@@ -11,7 +11,7 @@ from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.database import Database
 from corrobora.storage.owner import this_process
-from corrobora.storage.queue import SHARED, Queue, own_queue
+from corrobora.storage.queue import SHARED_QUEUE, Queue, own_queue_name
 from corrobora.storage.runs import Runs
 
 HANG_SECONDS = 300.0  # only a test that hangs waits so long
@@ -46,7 +46,7 @@ async def test_submitted_runs_are_executed_once_and_waited_for(database: Databas
     made = [await runs.create(Request(f"Question {number}?")) for number in range(20)]
     assert all([await queue.submit(run) for run in made])
     async with working(database, doing(runs, seen)):
-        standing = await queue.wait(made, timeout_seconds=HANG_SECONDS)
+        standing = await queue.wait_for_runs(made, timeout_seconds=HANG_SECONDS)
     assert set(standing.values()) == {RunStatus.DONE}
     assert sorted(seen) == sorted((run, 1) for run in made)
 
@@ -57,7 +57,7 @@ async def test_submitting_twice_at_once_gives_one_attempt(database: Database) ->
     submitted = await asyncio.gather(*(queue.submit(run) for _ in range(8)))
     assert sum(submitted) == 1
     async with working(database, doing(runs, seen)):
-        await queue.wait([run], timeout_seconds=HANG_SECONDS)
+        await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS)
     assert seen == [(run, 1)]
     assert not await queue.submit(run), "a final run takes no attempt"
 
@@ -70,8 +70,8 @@ async def test_a_worker_of_one_run_leaves_the_others_alone_and_ends_with_it(data
     await queue.run_worker(doing(runs, seen), until=[mine])
     assert seen == [(mine, 1)]
     assert (await runs.get(other)).status is RunStatus.QUEUED
-    assert own_queue(mine) != SHARED
-    assert len(f"procrastinate_queue_v1#{own_queue('x' * 64)}") < 64, "names of channels are short"
+    assert own_queue_name(mine) != SHARED_QUEUE
+    assert len(f"procrastinate_queue_v1#{own_queue_name('x' * 64)}") < 64, "names of channels are short"
 
 
 async def test_a_run_that_waits_for_a_fleet_may_be_taken_by_a_command(database: Database) -> None:
@@ -88,7 +88,7 @@ async def test_waiting_for_a_person_costs_no_job_and_the_answer_starts_the_next_
     runs, queue = Runs(database), Queue(database)
 
     async def execute(run: RunId, epoch: int) -> None:
-        if "plan" in await runs.answers(run):
+        if "plan" in await runs.read_answers(run):
             await runs.finish(run, epoch, RunStatus.DONE, outcome="complete")
         else:
             await runs.finish(run, epoch, RunStatus.AWAITING)
@@ -96,10 +96,10 @@ async def test_waiting_for_a_person_costs_no_job_and_the_answer_starts_the_next_
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.AWAITING}
-        await runs.answer(run, "plan", "yes")
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.AWAITING}
+        await runs.store_answer(run, "plan", "yes")
         assert await queue.submit(run)
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert (await runs.get(run)).epoch == 2
 
 
@@ -116,7 +116,7 @@ async def test_a_running_attempt_is_cancelled(database: Database) -> None:
     async with working(database, execute):
         await begun.wait()
         assert await queue.cancel(run)
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.CANCELLED}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.CANCELLED}
     assert not await queue.cancel(run)
 
 
@@ -138,7 +138,7 @@ async def test_the_deadline_ends_an_attempt(database: Database) -> None:
     run = await runs.create(Request("Which?"))
     await queue.submit(run, deadline_seconds=0.3)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.FAILED}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.FAILED}
     assert (await runs.get(run)).reason == "its deadline passed"
 
 
@@ -151,7 +151,7 @@ async def test_an_error_of_an_attempt_ends_its_run_and_says_why(database: Databa
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        await queue.wait([run], timeout_seconds=HANG_SECONDS)
+        await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS)
     row = await runs.get(run)
     assert (row.status, row.reason) == (RunStatus.FAILED, "The stored answer to 'k' is damaged.")
 
@@ -170,7 +170,7 @@ async def test_a_worker_that_leaves_hands_its_run_to_the_next(database: Database
         await begun.wait()
     assert (await runs.get(run)).status is RunStatus.QUEUED
     async with working(database, doing(runs)):
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert (await runs.get(run)).epoch == 2
 
 
@@ -195,19 +195,19 @@ async def test_a_run_without_a_live_job_is_queued_again(database: Database) -> N
     runs, queue = Runs(database), Queue(database)
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
-    await database.run("DELETE FROM procrastinate_jobs")
-    await database.run("UPDATE runs SET updated_at = now() + interval '1 hour'")
+    await database.execute("DELETE FROM procrastinate_jobs")
+    await database.execute("UPDATE runs SET updated_at = now() + interval '1 hour'")
     assert (await queue.sweep()).requeued == 0, "fresh changes are left alone"
-    await database.run("UPDATE runs SET updated_at = now() - interval '1 minute'")
+    await database.execute("UPDATE runs SET updated_at = now() - interval '1 minute'")
     swept = await asyncio.gather(*(queue.sweep() for _ in range(4)))
     assert sum(each.requeued for each in swept) == 1
-    assert await database.row("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'") == (1,)
+    assert await database.fetch_one("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'") == (1,)
 
 
 async def lost_worker(database: Database, run: str) -> None:
     """Leave behind what a worker leaves that was killed in the middle of a run."""
-    await database.run("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute')")
-    await database.run(
+    await database.execute("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute')")
+    await database.execute(
         "UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
         " WHERE lock = %s AND status = 'todo'",
         [run],
@@ -222,7 +222,7 @@ async def test_what_a_dead_worker_left_is_closed_once_and_goes_on_as_a_new_row(d
     await lost_worker(database, run)
     swept = await asyncio.gather(*(queue.sweep() for _ in range(4)))
     assert sum(each.closed for each in swept) == 1
-    rows = await database.rows("SELECT status::text, attempts FROM procrastinate_jobs ORDER BY id")
+    rows = await database.fetch_all("SELECT status::text, attempts FROM procrastinate_jobs ORDER BY id")
     assert rows == [("failed", 1), ("todo", 1)]
 
 
@@ -243,12 +243,12 @@ async def test_a_person_need_not_wait_for_the_heartbeats_of_a_command_that_was_k
     run = await runs.create(Request("Which?"))
     await queue.submit(run, own=True)
     await lost_worker(database, run)
-    await database.run("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
+    await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
     assert not await queue.submit(run, own=True), "its worker may live"
     machine = this_process().split("/")[0]
-    await database.run("UPDATE runs SET owner = %s", [f"{machine}/{os.getpid()}/1.00"])
+    await database.execute("UPDATE runs SET owner = %s", [f"{machine}/{os.getpid()}/1.00"])
     assert await queue.submit(run, own=True)
-    rows = await database.rows("SELECT status::text FROM procrastinate_jobs ORDER BY id")
+    rows = await database.fetch_all("SELECT status::text FROM procrastinate_jobs ORDER BY id")
     assert rows == [("failed",), ("todo",)]
     await queue.run_worker(doing(runs), until=[run])
     row = await runs.get(run)
@@ -272,14 +272,14 @@ async def test_the_error_of_an_outage_does_not_end_a_run(database: Database) -> 
     async def execute(run: RunId, epoch: int) -> None:
         tries.append(epoch)
         if len(tries) == 1:
-            await database.run("UPDATE runs SET updated_at = now() - interval '1 minute'")
+            await database.execute("UPDATE runs SET updated_at = now() - interval '1 minute'")
             raise JournalError("database_down", "The database does not answer.")
         await runs.finish(run, epoch, RunStatus.DONE)
 
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
     async with working(database, execute):
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
     assert tries == [1, 2]
 
 
@@ -308,7 +308,7 @@ async def test_a_run_whose_workers_keep_dying_is_given_up(database: Database) ->
     runs, queue = Runs(database), Queue(database)
     run = await runs.create(Request("Which?"))
     await queue.submit(run)
-    await database.run("UPDATE procrastinate_jobs SET attempts = 24")
+    await database.execute("UPDATE procrastinate_jobs SET attempts = 24")
     await lost_worker(database, run)
     await queue.sweep()
     row = await runs.get(run)
@@ -319,11 +319,11 @@ async def test_a_pruned_worker_goes_on(database: Database) -> None:
     runs, queue, seen = Runs(database), Queue(database), list[tuple[str, int]]()
     async with working(database, doing(runs, seen)):
         await queue.submit(first := await runs.create(Request("Which?")))
-        await queue.wait([first], timeout_seconds=HANG_SECONDS)
-        assert await database.run("DELETE FROM procrastinate_workers") == 1
+        await queue.wait_for_runs([first], timeout_seconds=HANG_SECONDS)
+        assert await database.execute("DELETE FROM procrastinate_workers") == 1
         run = await runs.create(Request("Which?"))
         await queue.submit(run)
-        assert await queue.wait([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
+        assert await queue.wait_for_runs([run], timeout_seconds=HANG_SECONDS) == {run: RunStatus.DONE}
 
 
 async def test_who_works_on_a_run_does_not_take_himself_for_dead_after_a_long_sleep(database: Database) -> None:
@@ -340,7 +340,7 @@ async def test_who_works_on_a_run_does_not_take_himself_for_dead_after_a_long_sl
     await begun.wait()
     closed = 0
     for _ in range(20):  # its own sweeper looks as well, whenever it likes
-        await database.run("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+        await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
         closed += (await queue.sweep()).closed
     standing = (await runs.get(run)).status
     end.set()
@@ -356,5 +356,5 @@ async def test_higher_priority_goes_first(database: Database) -> None:
     await queue.submit(low, priority=-1)
     await queue.submit(high, priority=5)
     async with working(database, doing(runs, seen)):
-        await queue.wait([low, high], timeout_seconds=HANG_SECONDS)
+        await queue.wait_for_runs([low, high], timeout_seconds=HANG_SECONDS)
     assert [run for run, _ in seen] == [high, low]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.database import Database
-from corrobora.storage.runs import Artifact, Runs, checked_id, dump_request, load_request, new_run_id
+from corrobora.storage.runs import Artifact, Runs, dump_request, load_request, new_run_id, validate_id
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 
@@ -25,10 +25,10 @@ def test_a_request_survives_its_json(question: str, pairs: list[tuple[str, str]]
 def test_ids_are_unguessable_and_checked() -> None:
     ids = {new_run_id() for _ in range(1000)}
     assert len(ids) == 1000
-    assert all(checked_id(run) == run and len(run) == 28 for run in ids)
+    assert all(validate_id(run) == run and len(run) == 28 for run in ids)
     for bad in ("", "../x", "A", "a" * 65, "a b", "a\n"):
         with pytest.raises(UserError):
-            checked_id(bad)
+            validate_id(bad)
 
 
 def test_a_request_of_another_shape_is_refused() -> None:
@@ -80,10 +80,10 @@ async def test_each_claim_has_its_own_epoch_and_a_final_run_has_none(database: D
 async def test_the_last_answer_of_a_person_counts(database: Database) -> None:
     runs = Runs(database)
     run = await runs.create(Request("Which?"))
-    await runs.answer(run, "plan", "no")
-    await runs.answer(run, "plan", "yes")
-    await runs.answer(run, "root/2", "look at 2019")
-    assert await runs.answers(run) == {"plan": "yes", "root/2": "look at 2019"}
+    await runs.store_answer(run, "plan", "no")
+    await runs.store_answer(run, "plan", "yes")
+    await runs.store_answer(run, "root/2", "look at 2019")
+    assert await runs.read_answers(run) == {"plan": "yes", "root/2": "look at 2019"}
 
 
 async def test_files_of_a_run_are_kept_replaced_and_checked(database: Database) -> None:
@@ -91,17 +91,17 @@ async def test_files_of_a_run_are_kept_replaced_and_checked(database: Database) 
     run = await runs.create(Request("Which?"))
     epoch = await runs.claim(run, "test")
     assert epoch == 1
-    await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"# Old")])
-    await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"# New")])
-    assert await runs.artifact(run, "report.md") == Artifact("report.md", "text/markdown", b"# New")
+    await runs.store_artifacts(run, epoch, [Artifact("report.md", "text/markdown", b"# Old")])
+    await runs.store_artifacts(run, epoch, [Artifact("report.md", "text/markdown", b"# New")])
+    assert await runs.read_artifact(run, "report.md") == Artifact("report.md", "text/markdown", b"# New")
     page = Artifact("report.html", "text/html", b"<p>")
-    await runs.keep(run, epoch, [page, Artifact("report.md", "text/markdown", b"# Newest")])
-    assert await runs.artifact(run, "report.html") == page
-    assert await runs.artifacts(run) == ["report.html", "report.md"]
-    assert await runs.artifact(run, "../report.md") is None
-    await database.run("UPDATE run_artifact SET bytes = '# Now'::bytea")
+    await runs.store_artifacts(run, epoch, [page, Artifact("report.md", "text/markdown", b"# Newest")])
+    assert await runs.read_artifact(run, "report.html") == page
+    assert await runs.list_artifacts(run) == ["report.html", "report.md"]
+    assert await runs.read_artifact(run, "../report.md") is None
+    await database.execute("UPDATE run_artifact SET bytes = '# Now'::bytea")
     with pytest.raises(JournalError, match="checksum"):
-        await runs.artifact(run, "report.md")
+        await runs.read_artifact(run, "report.md")
     await runs.claim(run, "newer")
     with pytest.raises(Stale):
-        await runs.keep(run, epoch, [Artifact("report.md", "text/markdown", b"")])
+        await runs.store_artifacts(run, epoch, [Artifact("report.md", "text/markdown", b"")])

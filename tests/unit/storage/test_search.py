@@ -102,8 +102,8 @@ async def test_candidates_that_no_boost_can_move_are_ranked_without_a_look_at_th
     await catalog.retire(await catalog.open("lib"), [f"/{at}" for at in range(4, 700, 7)])
     quick = await asked()
     assert any(hit.linked_from for hits in quick for hit in hits)
-    await database.run("update lex_seg set publishers = null")  # not known: every candidate is looked at
-    await database.run("update lex_new set publisher = null")
+    await database.execute("update lex_seg set publishers = null")  # not known: every candidate is looked at
+    await database.execute("update lex_new set publisher = null")
     assert await asked() == quick
 
 

@@ -20,7 +20,7 @@ _spec.loader.exec_module(shelves)
 
 
 async def counts(database):
-    return await database.row(
+    return await database.fetch_one(
         "select (select count(*) from lex_new), (select count(*) from lex_seg), (select coalesce(sum(docs), 0) from"
         " lex_seg), (select count(*) from passage)"
     )
@@ -71,8 +71,8 @@ async def test_readers_beside_writer_fold_and_merge_see_every_old_passage_once(d
         for start in range(300, 1_500, 100):
             await shelves.fill(database, [shelves.made(at) for at in range(start, start + 100)])
             async with database.connection() as connection:
-                await segments.fold(connection, space)
-                await segments.merge(connection, space, everything=True)
+                await segments.fold_outbox(connection, space)
+                await segments.merge_tier(connection, space, everything=True)
         done.set()
 
     async def read():
@@ -93,19 +93,19 @@ async def test_what_an_earlier_version_has_left_is_searched_merged_and_brought_u
     catalog = await shelves.fill(database, items[:300], batch=300)
     await shelves.fill(database, items[300:])
     space = await catalog.open("lib")
-    rows = await database.rows("select n, post, seg from lex_rare")
-    await database.run("delete from lex_rare")  # as it was written before: every term has a row of its own
+    rows = await database.fetch_all("select n, post, seg from lex_rare")
+    await database.execute("delete from lex_rare")  # as it was written before: every term has a row of its own
     for n, post, seg in rows:
-        rare = blobs.rare_of(np.array([n], np.int32), post)
+        rare = blobs.read_rare_blobs(np.array([n], np.int32), post)
         for term in np.unique(rare["term"]).tolist():
             mine = rare[rare["term"] == term]
             blob = mine["doc"].tobytes() + mine["code"].tobytes()
-            await database.run(
+            await database.execute(
                 "insert into lex_post (space, term, seg, n, post) values (%s, %s, %s, %s, %b)",
                 (space, term, seg, len(mine), blob),
             )
-    await database.run("update lex_seg set publishers = null, rare = null")
-    await database.run("update lex_new set publisher = null")
+    await database.execute("update lex_seg set publishers = null, rare = null")
+    await database.execute("update lex_new set publisher = null")
 
     async def found():
         library = PostgresLibrary(database, ["lib"])
@@ -115,10 +115,10 @@ async def test_what_an_earlier_version_has_left_is_searched_merged_and_brought_u
     assert await found() == wanted
     await catalog.upkeep(space)
     papers = ["Paper 0", "Paper 1", "Paper 2"]
-    assert await database.row("select publishers from lex_seg") == (papers,)
-    assert await database.row("select array_agg(distinct publisher order by publisher) from lex_new") == (papers,)
+    assert await database.fetch_one("select publishers from lex_seg") == (papers,)
+    assert await database.fetch_one("select array_agg(distinct publisher order by publisher) from lex_new") == (papers,)
     assert await found() == wanted
     async with database.connection() as connection:
-        await segments.merge(connection, space, everything=True)
+        await segments.merge_tier(connection, space, everything=True)
     assert await found() == wanted
-    assert (await database.row("select count(*) from lex_rare"))[0] > 0
+    assert (await database.fetch_one("select count(*) from lex_rare"))[0] > 0

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.words import stem, words
+from corrobora.policies.words import split_words, stem_word
 from corrobora.storage.tokens import (
     LENGTHS,
     TITLE_WEIGHT,
@@ -16,7 +16,7 @@ from corrobora.storage.tokens import (
     Tokenizer,
     length_codes,
     term_id,
-    unpack,
+    unpack_blob,
 )
 
 _WORDS = st.lists(st.sampled_from(["king", "kings", "the", "Queen", "10", "é", "of", "Rome"]), max_size=30).map(
@@ -27,38 +27,38 @@ _WORDS = st.lists(st.sampled_from(["king", "kings", "the", "Queen", "10", "é", 
 def counted(fields: Fields) -> Counter[int]:
     found: Counter[int] = Counter()
     for text, weight in ((fields.title, TITLE_WEIGHT), (fields.body, 1), (fields.meta, 1)):
-        for word in words(text):
-            if stem(word):
-                found[term_id(stem(word))] += weight
+        for word in split_words(text):
+            if stem_word(word):
+                found[term_id(stem_word(word))] += weight
     return found
 
 
 @given(st.lists(st.builds(Fields, _WORDS, _WORDS, _WORDS), max_size=8))
 def test_postings_equal_a_plain_count(batch):
-    postings = Tokenizer().postings(batch)
+    postings = Tokenizer().index_batch(batch)
     found = {
         (int(d), int(t)): int(c) >> 8 for d, t, c in zip(postings.docs, postings.terms, postings.codes, strict=True)
     }
     assert found == {(at, t): min(255, n) for at, each in enumerate(batch) for t, n in counted(each).items()}
     assert postings.lengths.tolist() == [
-        len(words(each.title)) + len(words(each.body)) + len(words(each.meta)) for each in batch
+        len(split_words(each.title)) + len(split_words(each.body)) + len(split_words(each.meta)) for each in batch
     ]
 
 
 @given(st.lists(st.builds(Fields, _WORDS, _WORDS), min_size=1, max_size=8))
 def test_both_layouts_hold_the_same_postings(batch):
-    postings = Tokenizer().postings(batch)
+    postings = Tokenizer().index_batch(batch)
     by_term = set(zip(*map(np.ndarray.tolist, (postings.terms, postings.docs, postings.codes)), strict=True))
     by_doc = {
         (t, d, c)
         for d, _, n, blob in postings.by_doc()
-        for t, c in zip(*map(np.ndarray.tolist, unpack(blob, n)), strict=True)
+        for t, c in zip(*map(np.ndarray.tolist, unpack_blob(blob, n)), strict=True)
     }
     assert by_term == by_doc
 
 
 def test_a_count_over_255_is_capped():
-    assert int(Tokenizer().postings([Fields("", "king " * 300)]).codes[0]) >> 8 == 255
+    assert int(Tokenizer().index_batch([Fields("", "king " * 300)]).codes[0]) >> 8 == 255
 
 
 @given(st.integers(0, 1_000_000))
@@ -70,5 +70,5 @@ def test_a_length_code_is_right_within_three_per_cent(length):
 
 def test_a_question_gives_each_term_once_and_no_stop_word():
     tokenizer = Tokenizer()
-    assert tokenizer.query("the king of kings") == [term_id("king")]
-    assert tokenizer.query("of the") == []
+    assert tokenizer.query_terms("the king of kings") == [term_id("king")]
+    assert tokenizer.query_terms("of the") == []

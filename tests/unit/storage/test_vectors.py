@@ -55,23 +55,23 @@ async def test_nearest_is_exact_below_the_limit_of_the_index(database):
     catalog = await shelves.fill(database, [shelves.made(at) for at in range(60)])
     await library.embed_missing()
     (asked,) = await embedder.embed(["king rome gold"])
-    rows = await database.rows("select id, body from passage order by id")
+    rows = await database.fetch_all("select id, body from passage order by id")
     near = {row[0]: sum(a * b for a, b in zip(asked, embedder._one(row[1]), strict=True)) for row in rows}
     async with database.connection() as connection:
-        found = await vectors.nearest(connection, [await catalog.open("lib")], asked, 10)
-        assert not await vectors.index(connection)
+        found = await vectors.find_nearest(connection, [await catalog.open("lib")], asked, 10)
+        assert not await vectors.build_index(connection)
     assert [near[each] for each in found] == pytest.approx(sorted(near.values(), reverse=True)[:10], abs=2e-3)
 
 
 @pytest.mark.parametrize("vector", [[1.0] * 3, [math.nan] * 16, [0.0] * 16, [1.0] * 16])
 def test_k11_a_bad_vector_is_refused_with_its_passage(vector):
     with pytest.raises(UserError, match="C7"):
-        vectors.check(vector, 16, "C7")
+        vectors.check_vector(vector, 16, "C7")
 
 
 async def test_another_embedder_is_refused(database):
     async with database.connection() as connection:
-        await vectors.prepare(connection, "one", 16)
-        await vectors.prepare(connection, "one", 16)
+        await vectors.prepare_table(connection, "one", 16)
+        await vectors.prepare_table(connection, "one", 16)
         with pytest.raises(UserError, match="one/16"):
-            await vectors.prepare(connection, "two", 16)
+            await vectors.prepare_table(connection, "two", 16)

@@ -58,12 +58,12 @@ async def test_what_was_answered_in_an_outage_is_written_after_it(
     async with JournalWriter(database.conninfo) as writer:
         journal = await attempt(database, writer)
         await journal.put(Entry("before", "1"))
-        journal.tell(thought(0))
+        journal.emit(thought(0))
         await journal.flush()
         outage.begin()
         puts = [asyncio.create_task(journal.put(Entry(f"k{number}", str(number)))) for number in range(50)]
         for number in range(1, 30):
-            journal.tell(thought(number))
+            journal.emit(thought(number))
         journal.begin("sent")
         done, _ = await asyncio.wait(puts, timeout=0.2)
         assert not done
@@ -72,7 +72,7 @@ async def test_what_was_answered_in_an_outage_is_written_after_it(
         await journal.flush()
         events = await read_events(database, journal.run)
         assert [(event.seq, event.key) for event in events] == [(n + 1, f"e{n}") for n in range(30)]
-    assert await database.row("SELECT count(*) FROM journal") == (51,)
+    assert await database.fetch_one("SELECT count(*) FROM journal") == (51,)
 
 
 async def test_an_outage_without_end_reaches_whoever_waits(
@@ -82,22 +82,22 @@ async def test_an_outage_without_end_reaches_whoever_waits(
     async with JournalWriter(database.conninfo, patience_seconds=0.2) as writer:
         journal = await attempt(database, writer)
         outage.begin()
-        journal.tell(thought(1))
+        journal.emit(thought(1))
         with pytest.raises(JournalError) as caught:
             await journal.put(Entry("k", "1"))
         assert caught.value.next_step
         with pytest.raises(JournalError):
             await journal.flush()
         with pytest.raises(JournalError):
-            journal.tell(thought(2))
+            journal.emit(thought(2))
         outage.end()
         other = await attempt(database, writer)
         assert await other.put(Entry("k", "1")) == Entry("k", "1"), "the writer itself goes on"
 
 
 async def test_one_run_that_the_database_refuses_does_not_take_the_others_with_it(database: Database) -> None:
-    await database.run("ALTER TABLE journal ADD CHECK (key <> 'refused')")
-    await database.run("ALTER TABLE run_events ADD CHECK (key <> 'e13')")
+    await database.execute("ALTER TABLE journal ADD CHECK (key <> 'refused')")
+    await database.execute("ALTER TABLE run_events ADD CHECK (key <> 'e13')")
     async with JournalWriter(database.conninfo) as writer:
         good, bad = [await attempt(database, writer) for _ in range(2)]
         results = await asyncio.gather(
@@ -109,9 +109,9 @@ async def test_one_run_that_the_database_refuses_does_not_take_the_others_with_i
         assert isinstance(results[-1], JournalError)
         refused = await attempt(database, writer)
         for number in range(20, 40):
-            good.tell(thought(number))
+            good.emit(thought(number))
             if number == 30:
-                refused.tell(thought(13))
+                refused.emit(thought(13))
         await good.flush()
         with pytest.raises(JournalError):
             await refused.flush()
@@ -122,10 +122,10 @@ async def test_leaving_the_writer_writes_what_is_left(database: Database) -> Non
     async with JournalWriter(database.conninfo) as writer:
         journal = await attempt(database, writer)
         for number in range(100):
-            journal.tell(thought(number))
+            journal.emit(thought(number))
     assert len(await read_events(database, journal.run)) == 100
     with pytest.raises(JournalError, match="closed"):
-        journal.tell(thought(101))
+        journal.emit(thought(101))
 
 
 async def test_more_than_one_group_fits_is_written_in_several(database: Database) -> None:
@@ -133,8 +133,8 @@ async def test_more_than_one_group_fits_is_written_in_several(database: Database
         journal = await attempt(database, writer)
         await asyncio.gather(*(journal.put(Entry(f"k{number}", "1")) for number in range(2500)))
         for number in range(2500):
-            journal.tell(thought(number))
+            journal.emit(thought(number))
         await journal.flush()
         assert writer.flushes >= 6
-    assert await database.row("SELECT count(*), max(seq) FROM run_events") == (2500, 2500)
-    assert await database.row("SELECT count(*) FROM journal") == (2500,)
+    assert await database.fetch_one("SELECT count(*), max(seq) FROM run_events") == (2500, 2500)
+    assert await database.fetch_one("SELECT count(*) FROM journal") == (2500,)

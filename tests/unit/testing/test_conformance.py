@@ -83,7 +83,7 @@ async def test_the_journal_in_memory_keeps_the_contract():
     attempts: list[MemoryJournal] = []
 
     async def attempt() -> MemoryJournal:
-        attempts.append(attempts[-1].again() if attempts else MemoryJournal())
+        attempts.append(attempts[-1].next_attempt() if attempts else MemoryJournal())
         return attempts[-1]
 
     await check_journal(attempt)

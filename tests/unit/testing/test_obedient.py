@@ -10,27 +10,30 @@ from pydantic import TypeAdapter
 from corrobora.adapters.models.revive import REVIVE
 from corrobora.adapters.models.wire import WIRE
 from corrobora.roles.rendering import render
-from corrobora.testing.obedient import Page, obey
+from corrobora.testing.obedient import ParsedPrompt, answer_prompt
 from corrobora.testing.samples import FACTS, PASSAGES, SAMPLES
 
 
 @pytest.mark.parametrize(("role", "given"), SAMPLES, ids=[role.prompt for role, _ in SAMPLES])
 def test_every_role_gets_an_answer_that_its_type_accepts(role, given):
     prompt = render(role, given)
-    answer = obey(prompt.system, prompt.user)
+    answer = answer_prompt(prompt.system, prompt.user)
     filled = TypeAdapter(WIRE[role.prompt]).validate_json(answer, strict=True)
     assert isinstance(REVIVE[role.prompt](given, filled), role.gives)
 
 
 def test_quotes_and_reports_use_the_words_and_markers_of_the_prompt():
     pairs = {role.prompt: render(role, given) for role, given in SAMPLES}
-    extract = json.loads(obey(pairs["extract"].system, pairs["extract"].user))
+    extract = json.loads(answer_prompt(pairs["extract"].system, pairs["extract"].user))
     assert extract["quotes"]
     assert all(quote["quote"] in PASSAGES[0].text for quote in extract["quotes"])
-    report = json.loads(obey(pairs["synthesize"].system, pairs["synthesize"].user))["body"]
+    report = json.loads(answer_prompt(pairs["synthesize"].system, pairs["synthesize"].user))["body"]
     assert all(f"{fact.quote.rstrip('.')} {fact.marker}." in report for fact in FACTS)
 
 
 def test_a_page_without_a_known_role_gets_an_empty_object():
-    assert obey("You are a pirate.", "Hello <data-0123456789>x</data-0123456789>") == "{}"
-    assert Page.read("# Role: judge", "Say: <data-0123456789>x</data-0123456789>").after("Say:") == "x"
+    assert answer_prompt("You are a pirate.", "Hello <data-0123456789>x</data-0123456789>") == "{}"
+    assert (
+        ParsedPrompt.parse_prompt("# Role: judge", "Say: <data-0123456789>x</data-0123456789>").block_after("Say:")
+        == "x"
+    )

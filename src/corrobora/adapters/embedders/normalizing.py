@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from corrobora.domain.errors import ProviderError
 
 
-def unit(vector: Sequence[float], provider: str) -> tuple[float, ...]:
+def normalize_vector(vector: Sequence[float], provider: str) -> tuple[float, ...]:
     """Scale a vector to length 1. Raises `ProviderError` if it is empty, all zeros or not finite."""
     length = math.sqrt(sum(x * x for x in vector))
     if not math.isfinite(length) or length == 0:

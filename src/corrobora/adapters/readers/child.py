@@ -19,17 +19,17 @@ from corrobora.adapters.readers.formats import Format, format_of
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Heading, Parsed
+from corrobora.domain.parsed import Heading, ParsedDocument
 
-DOCUMENTS_A_CHILD = 200
+DOCUMENTS_PER_PROCESS = 200
 _START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no fault of the document
-_WALL = 4.0  # times the CPU time that a document may take: on a busy machine a process gets its CPU slowly
-_DYING_SECONDS = 5.0  # the kernel takes back the memory of a process that it ended
+_WALL_FACTOR = 4.0  # times the CPU time that a document may take: on a busy machine a process gets its CPU slowly
+_EXIT_SECONDS = 5.0  # the kernel takes back the memory of a process that it ended
 _ANSWER_BYTES = 500_000_000
-_KEPT = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
+_PASSED_VARIABLES = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 
 
-class ParserChild:
+class ParserProcess:
     """One worker process, started when it is first needed; documents wait for each other.
 
     Cancelling `parse` kills the process at once. Close it when done, or use it as a context.
@@ -39,7 +39,7 @@ class ParserChild:
         self,
         *,
         memory_bytes: int = LIMITS.parse_memory_bytes,
-        documents: int = DOCUMENTS_A_CHILD,
+        documents: int = DOCUMENTS_PER_PROCESS,
         seconds: float | None = None,
     ) -> None:
         self._memory = memory_bytes
@@ -49,7 +49,9 @@ class ParserChild:
         self._served = 0
         self._lock = asyncio.Lock()
 
-    async def parse(self, data: bytes, *, name: str = "", content_type: str = "", charset: str = "") -> Parsed:
+    async def parse_document(
+        self, data: bytes, *, name: str = "", content_type: str = "", charset: str = ""
+    ) -> ParsedDocument:
         """Read a document in the child.
 
         Raises:
@@ -59,38 +61,38 @@ class ParserChild:
             raise ReadError(ReadOutcome.TOO_LARGE, f"It has {len(data)} bytes (limit {LIMITS.file_max_bytes}).")
         format_ = format_of(name, data, content_type)
         async with self._lock:
-            answer = await self._ask(format_, data, name, charset)
+            answer = await self._request_answer(format_, data, name, charset)
         if "parsed" in answer:
-            return revived(answer["parsed"])
+            return load_parsed(answer["parsed"])
         raise ReadError(
             ReadOutcome(answer["outcome"]), str(answer["message"]), next_step=str(answer.get("next_step", ""))
         )
 
-    async def _ask(self, format_: Format, data: bytes, name: str, charset: str) -> dict[str, Any]:
+    async def _request_answer(self, format_: Format, data: bytes, name: str, charset: str) -> dict[str, Any]:
         seconds = self._seconds or (LIMITS.parse_pdf_seconds if format_ == "pdf" else LIMITS.parse_html_seconds)
         fresh = self._process is None
-        process = await self._running()
+        process = await self._ensure_process()
         head = json.dumps({"format": format_, "name": name, "charset": charset, "seconds": seconds}).encode()
         try:
-            async with asyncio.timeout(_WALL * seconds + (_START_SECONDS if fresh else 1.0)):
-                answer = await _exchange(process, head, data)
+            async with asyncio.timeout(_WALL_FACTOR * seconds + (_START_SECONDS if fresh else 1.0)):
+                answer = await _exchange_frames(process, head, data)
         except TimeoutError:
-            await self._kill()
+            await self._kill_process()
             raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took longer than {seconds:g} s.") from None
         except (asyncio.IncompleteReadError, ConnectionError, ValueError) as error:
-            code = await self._died()
+            code = await self._await_exit()
             if code is not None and -code == _SIGXCPU:
                 raise ReadError(ReadOutcome.TIMEOUT, f"Reading it took more than {seconds:g} s of CPU.") from error
             raise ReadError(ReadOutcome.BROKEN, "The reader crashed on it.") from error
         except asyncio.CancelledError:
-            await self._kill()
+            await self._kill_process()
             raise
         self._served += 1
         if self._served >= self._documents:
-            await self._kill()
+            await self._kill_process()
         return answer
 
-    async def _running(self) -> Process:
+    async def _ensure_process(self) -> Process:
         if self._process is None:
             self._served = 0
             self._process = await asyncio.create_subprocess_exec(
@@ -99,22 +101,22 @@ class ParserChild:
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
-                env={name: os.environ[name] for name in _KEPT if name in os.environ},
+                env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
             )
         return self._process
 
-    async def _died(self) -> int | None:
+    async def _await_exit(self) -> int | None:
         """Wait for a process that closed its answer, and return how it ended by itself.
 
         To kill it at once could take that away: who sends a signal to a dead process may be told nothing of its end.
         """
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_DYING_SECONDS):
+                async with asyncio.timeout(_EXIT_SECONDS):
                     await self._process.wait()
-        return await self._kill()
+        return await self._kill_process()
 
-    async def _kill(self) -> int | None:
+    async def _kill_process(self) -> int | None:
         """Kill the process if there is one, and return how it ended."""
         process, self._process = self._process, None
         if process is None:
@@ -128,7 +130,7 @@ class ParserChild:
 
     async def close(self) -> None:
         """End the process."""
-        await self._kill()
+        await self._kill_process()
 
     async def __aenter__(self) -> Self:
         return self
@@ -140,7 +142,7 @@ class ParserChild:
 _SIGXCPU = 24
 
 
-async def _exchange(process: Process, head: bytes, data: bytes) -> dict[str, Any]:
+async def _exchange_frames(process: Process, head: bytes, data: bytes) -> dict[str, Any]:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(struct.pack(">II", len(head), len(data)) + head)
@@ -155,7 +157,7 @@ async def _exchange(process: Process, head: bytes, data: bytes) -> dict[str, Any
     return answer  # pyright: ignore[reportUnknownVariableType] - checked where it is used
 
 
-def revived(raw: dict[str, Any]) -> Parsed:
+def load_parsed(raw: dict[str, Any]) -> ParsedDocument:
     """Build the value from the child's answer, which is not trusted: headings must lie in the text, in order."""
     text = str(raw["text"])
     headings = [
@@ -163,7 +165,7 @@ def revived(raw: dict[str, Any]) -> Parsed:
         for each in raw["headings"]
         if 0 <= int(each["start"]) < len(text)
     ]
-    return Parsed(
+    return ParsedDocument(
         title=str(raw["title"]),
         text=text,
         headings=tuple(sorted(headings, key=lambda heading: heading.start)),

@@ -36,7 +36,7 @@ _BAD_SHARE = 0.05
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def decoded(data: bytes, declared: str = "") -> str:
+def decode_text(data: bytes, declared: str = "") -> str:
     """Return the text of `data`, line ends as single line feeds.
 
     Raises:
@@ -45,26 +45,26 @@ def decoded(data: bytes, declared: str = "") -> str:
     for magic, what in _MAGIC:
         if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
             raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.")
-    text = _decode(data, declared)
+    text = _decode_bytes(data, declared)
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
         raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters make no sense.")
     return _CONTROL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _decode(data: bytes, declared: str) -> str:
+def _decode_bytes(data: bytes, declared: str) -> str:
     for mark, name in _BOMS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     if data and b"\x00" in data[:4096]:
-        return data.decode(_utf16(data), "replace")
+        return data.decode(_guess_utf16(data), "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode(_codec(declared), "replace")
+        return data.decode(_choose_codec(declared), "replace")
 
 
-def _utf16(data: bytes) -> str:
+def _guess_utf16(data: bytes) -> str:
     """Name the UTF-16 order in which most odd or even bytes are zero; UTF-8 if neither, so that NULs are counted."""
     even, odd = data[0:4096:2].count(0), data[1:4096:2].count(0)
     sampled = len(data[:4096]) // 2
@@ -75,7 +75,7 @@ def _utf16(data: bytes) -> str:
     return "utf-8"
 
 
-def _codec(declared: str) -> str:
+def _choose_codec(declared: str) -> str:
     """Return a usable codec: the declared one unless it is unknown, no text codec, or utf-7."""
     name = declared.strip().strip("\"'").lower()
     if not name or name in _REFUSED or name in {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin-1"}:

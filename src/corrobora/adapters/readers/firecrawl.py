@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.adapters.readers.markdown import read_markdown
-from corrobora.adapters.readers.snapshot import keep
-from corrobora.adapters.search.firecrawl import Firecrawl, Page
-from corrobora.adapters.web.addresses import refused
-from corrobora.adapters.web.urls import BadUrl, canonical, host_of
+from corrobora.adapters.readers.snapshot import store_page
+from corrobora.adapters.search.firecrawl import Firecrawl, ScrapedPage
+from corrobora.adapters.web.addresses import blocked_reason
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.ports import Library
 
-_GONE = frozenset({404, 410})
-_ERRORS = 400
+_MISSING = frozenset({404, 410})
+_FIRST_ERROR = 400
 
 
 class FirecrawlReader:
@@ -37,45 +37,45 @@ class FirecrawlReader:
 
     async def read(self, hit: Hit) -> Document:
         """Scrape and store one page. Raises `ReadError`, or `ProviderError` if Firecrawl itself failed."""
-        page = await self._firecrawl.scrape(_public(hit.url))
-        return await self._kept(page, hit)
+        page = await self._firecrawl.scrape_page(_check_public(hit.url))
+        return await self._store_page(page, hit)
 
     async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
         """Store at most `limit` pages of one site; pages that say nothing are left out."""
         found: dict[SourceId, Hit] = {}
-        for page in await self._firecrawl.crawl(_public(url), limit=limit):
+        for page in await self._firecrawl.crawl_site(_check_public(url), limit=limit):
             try:
-                source = (await self._kept(page, Hit(url=page.url, title=page.title))).source
+                source = (await self._store_page(page, Hit(url=page.url, title=page.title))).source
             except ReadError:
                 continue  # one page of a site that is not there is not a failure of the crawl
             hit = Hit(source.url, source.title, provider=self._firecrawl.name, published=source.published)
             found.setdefault(source.id, replace(hit, source=source.id))
         return tuple(found.values())
 
-    async def _kept(self, page: Page, hit: Hit) -> Document:
-        if page.status >= _ERRORS:
-            outcome = ReadOutcome.NOT_FOUND if page.status in _GONE else ReadOutcome.FAILED
+    async def _store_page(self, page: ScrapedPage, hit: Hit) -> Document:
+        if page.status >= _FIRST_ERROR:
+            outcome = ReadOutcome.NOT_FOUND if page.status in _MISSING else ReadOutcome.FAILED
             raise ReadError(outcome, f"The page answered Firecrawl with HTTP {page.status}.")
         if not page.text.strip():
             raise ReadError(ReadOutcome.EMPTY, "Firecrawl found no text on the page.")
         try:
-            url = canonical(page.url)
+            url = normalize_url(page.url)
         except BadUrl:
-            url = canonical(hit.url)
+            url = normalize_url(hit.url)
         parsed = read_markdown(page.text.encode(), url)
         parsed = replace(parsed, title=page.title or parsed.title)
         date = page.published or hit.published
-        return await keep(parsed, hit, url=url, published=date, library=self._library, space=self._space)
+        return await store_page(parsed, hit, url=url, published=date, library=self._library, space=self._space)
 
 
-def _public(url: str) -> str:
+def _check_public(url: str) -> str:
     """Return the canonical URL. Raises `ReadError` `refused` for a bad one, or a private address as a number."""
     try:
-        checked = canonical(url)
+        checked = normalize_url(url)
     except BadUrl as error:
         raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
     try:
-        why = refused(ipaddress.ip_address(host_of(checked)))
+        why = blocked_reason(ipaddress.ip_address(host_of(checked)))
     except ValueError:
         why = "this machine" if host_of(checked).rpartition(".")[2] in {"localhost", "local", "internal"} else None
     if why is not None:

@@ -11,7 +11,7 @@ from typing import Literal
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Parsed
+from corrobora.domain.parsed import ParsedDocument
 
 Format = Literal["markdown", "html", "rst", "text", "pdf", "docx"]
 
@@ -57,7 +57,7 @@ def format_of(name: str, data: bytes, content_type: str = "") -> Format:
     return found
 
 
-def parse(format_: Format, data: bytes, name: str = "", charset: str = "") -> Parsed:
+def parse_bytes(format_: Format, data: bytes, name: str = "", charset: str = "") -> ParsedDocument:
     """Read `data` as `format_`.
 
     Raises:
@@ -65,7 +65,7 @@ def parse(format_: Format, data: bytes, name: str = "", charset: str = "") -> Pa
     """
     if not data.strip():
         raise ReadError(ReadOutcome.EMPTY, "The document is empty.")
-    parsed = _read(format_, data, name, charset)
+    parsed = _read_format(format_, data, name, charset)
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The document has no text.")
     if len(parsed.text) > LIMITS.text_max_chars:
@@ -73,7 +73,9 @@ def parse(format_: Format, data: bytes, name: str = "", charset: str = "") -> Pa
     return parsed
 
 
-def _read(format_: Format, data: bytes, name: str, charset: str) -> Parsed:  # one import per format, on demand
+def _read_format(
+    format_: Format, data: bytes, name: str, charset: str
+) -> ParsedDocument:  # one import per format, on demand
     match format_:
         case "markdown":
             from corrobora.adapters.readers.markdown import read_markdown  # noqa: PLC0415

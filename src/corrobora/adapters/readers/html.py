@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol, cast
 
-from corrobora.adapters.readers.decoding import decoded
+from corrobora.adapters.readers.decoding import decode_text
 from corrobora.adapters.readers.tags import read_tags
-from corrobora.adapters.readers.writing import Writer
+from corrobora.adapters.readers.writing import TextWriter
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.domain.parsed import Parsed
+from corrobora.domain.parsed import ParsedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ _NEW_YEAR = re.compile(  # the first of January, as pages write it
 )
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
-_WALLS = (
+_PLACEHOLDER_PHRASES = (
     "just a moment",
     "verify you are human",
     "are you a robot",
@@ -46,7 +46,7 @@ _WALLS = (
     "please enable javascript",
     "unusual traffic from your",
 )
-_WALL_CHARS = 1_500
+_PLACEHOLDER_CHARS = 1_500
 
 
 class _Element(Protocol):
@@ -61,7 +61,7 @@ class _Element(Protocol):
     def itertext(self) -> Iterator[str]: ...
 
 
-def read_html(data: bytes, name: str = "", declared: str = "") -> Parsed:
+def read_html(data: bytes, name: str = "", declared: str = "") -> ParsedDocument:
     """Return the article of a page. `declared` is the character set of the HTTP header, if there was one.
 
     Raises:
@@ -70,23 +70,23 @@ def read_html(data: bytes, name: str = "", declared: str = "") -> Parsed:
     """
     del name
     match = _META.search(data[:4096])
-    html = decoded(data, declared or (match[1].decode("ascii") if match else ""))
-    shape = shape_of(html)
+    html = decode_text(data, declared or (match[1].decode("ascii") if match else ""))
+    shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
     html = _DATA_URI.sub("", html) if "data:" in html else html
-    parsed = _article(html) if shape.safe else None
+    parsed = _extract_article(html) if shape.safe else None
     if parsed is None or not parsed.text:
         writer, title = read_tags(html)
-        parsed = writer.parsed(title, note="read without telling the article from its surroundings")
+        parsed = writer.build_parsed(title, note="read without telling the article from its surroundings")
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The page has no readable text.")
-    if is_wall(parsed):
+    if is_placeholder(parsed):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page is a login, challenge or error page, not content.")
     return parsed
 
 
-class Shape:
+class PageShape:
     """What one linear scan tells of a page."""
 
     __slots__ = ("attributes", "depth", "links", "tags")
@@ -100,7 +100,7 @@ class Shape:
         return self.attributes <= MAX_ATTRIBUTES and self.depth <= MAX_DEPTH and self.links <= _MAX_TREE_LINKS
 
 
-def shape_of(html: str) -> Shape:
+def measure_shape(html: str) -> PageShape:
     """Count tags, links, the attributes of the richest tag and the depth of nesting, in one pass."""
     tags = attributes = depth = deepest = links = 0
     last = -1
@@ -120,10 +120,10 @@ def shape_of(html: str) -> Shape:
             break
     if last >= 0:
         attributes = max(attributes, html.count("=", last, min(len(html), last + 100_000)))
-    return Shape(tags, attributes, deepest, links)
+    return PageShape(tags, attributes, deepest, links)
 
 
-def _told_date(date: str, html: str) -> str:
+def _trim_date(date: str, html: str) -> str:
     """Return the date as far as the page tells it: the first of January of a page that names only a year is that year.
 
     The extractor fills up what it does not find; a report would print a day that stands nowhere.
@@ -131,7 +131,7 @@ def _told_date(date: str, html: str) -> str:
     return date[:4] if date.endswith("-01-01") and not _NEW_YEAR.search(html) else date
 
 
-def _article(html: str) -> Parsed | None:
+def _extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
@@ -139,61 +139,61 @@ def _article(html: str) -> Parsed | None:
     body = getattr(found, "body", None)
     if found is None or body is None:
         return None
-    writer = Writer()
-    _Body(writer).write(cast("_Element", body))
+    writer = TextWriter()
+    _ArticleWriter(writer).write_body(cast("_Element", body))
     meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
-    return writer.parsed(
+    return writer.build_parsed(
         meta.get("title") or "",
-        published=_told_date(meta.get("date") or "", html),
+        published=_trim_date(meta.get("date") or "", html),
         publisher=meta.get("sitename") or meta.get("hostname") or "",
     )
 
 
-class _Body:
+class _ArticleWriter:
     """Walks the article's elements."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
 
-    def write(self, body: _Element) -> None:
+    def write_body(self, body: _Element) -> None:
         stack: list[_Element] = list(body)[::-1]
         if body.text and body.text.strip():
-            self._writer.block(body.text)
+            self._writer.add_block(body.text)
         while stack:
             element = stack.pop()
             match element.tag:
                 case "head":
                     level = element.get("rend", "h2")[1:]
-                    self._writer.heading(_words(element), int(level) if level.isdigit() else 2)
+                    self._writer.add_heading(_element_text(element), int(level) if level.isdigit() else 2)
                 case "table":
-                    self._table(element)
+                    self._write_table(element)
                 case "list":
                     stack.extend(list(element)[::-1])
                 case "item":
-                    self._writer.block(f"- {_words(element)}", tight=True)
+                    self._writer.add_block(f"- {_element_text(element)}", tight=True)
                 case "code":
-                    self._writer.verbatim("".join(element.itertext()))
+                    self._writer.add_verbatim("".join(element.itertext()))
                 case "div" | "quote" if any(child.tag in {"p", "list", "head", "table"} for child in element):
-                    self._writer.block(element.text or "")
+                    self._writer.add_block(element.text or "")
                     stack.extend(list(element)[::-1])
                 case _:
-                    self._writer.block(_words(element))
+                    self._writer.add_block(_element_text(element))
             if element.tail and element.tail.strip():
-                self._writer.block(element.tail)
+                self._writer.add_block(element.tail)
 
-    def _table(self, table: _Element) -> None:
+    def _write_table(self, table: _Element) -> None:
         for row in table:
-            cells: Sequence[str] = [words for cell in row if (words := _words(cell))]
-            self._writer.block(" | ".join(cells) or _words(row), tight=True)
+            cells: Sequence[str] = [words for cell in row if (words := _element_text(cell))]
+            self._writer.add_block(" | ".join(cells) or _element_text(row), tight=True)
 
 
-def _words(element: _Element) -> str:
+def _element_text(element: _Element) -> str:
     return " ".join("".join(element.itertext()).split())
 
 
-def is_wall(parsed: Parsed) -> bool:
+def is_placeholder(parsed: ParsedDocument) -> bool:
     """True for a short page that says it is not the content: a challenge, a login, an error."""
-    if len(parsed.text) > _WALL_CHARS:
+    if len(parsed.text) > _PLACEHOLDER_CHARS:
         return False
     said = f"{parsed.title}\n{parsed.text}".lower()
-    return any(wall in said for wall in _WALLS)
+    return any(wall in said for wall in _PLACEHOLDER_PHRASES)

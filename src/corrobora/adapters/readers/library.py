@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.adapters.readers.snapshot import worth_reading
+from corrobora.adapters.readers.snapshot import select_passages
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.ports import Library
 
@@ -48,7 +48,7 @@ class LibraryReader:
             raise ValueError("accepts() was not asked")
         source, text = await self._library.document(hit.source)
         if hit.passage is None:  # a source that a plan or a scout named
-            passages = worth_reading(await self._library.contents(hit.source), hit.query, hit.snippet)
+            passages = select_passages(await self._library.source_passages(hit.source), hit.query, hit.snippet)
         else:
-            passages = await self._library.around(hit.passage, before=NEIGHBOURS, after=NEIGHBOURS)
+            passages = await self._library.neighbour_passages(hit.passage, before=NEIGHBOURS, after=NEIGHBOURS)
         return Document(source, text, tuple(passages))

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from corrobora.adapters.readers.decoding import decoded
+from corrobora.adapters.readers.decoding import decode_text
 from corrobora.adapters.readers.tags import read_tags
-from corrobora.adapters.readers.writing import Writer
-from corrobora.domain.parsed import Parsed
+from corrobora.adapters.readers.writing import TextWriter
+from corrobora.domain.parsed import ParsedDocument
 
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
 _KRAMDOWN = re.compile(r" ?\{[:#.][^{}\n]{0,200}\}|\{%[^{}\n]{0,300}%\}|\[\[toc\]\]", re.IGNORECASE)
@@ -23,13 +23,15 @@ _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author"})
 
 
-def read_markdown(data: bytes, name: str = "") -> Parsed:
+def read_markdown(data: bytes, name: str = "") -> ParsedDocument:
     """Return the readable text of a Markdown file. Raises `ReadError` if the bytes are no text."""
     del name
-    front, body = front_matter(decoded(data))
-    writer = Writer()
-    _Blocks(writer).write(MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(_without_templates(body)))
-    return writer.parsed(
+    front, body = split_front_matter(decode_text(data))
+    writer = TextWriter()
+    _BlockWriter(writer).write_tokens(
+        MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(_strip_templates(body))
+    )
+    return writer.build_parsed(
         front.get("title", ""),
         published=front.get("date", front.get("published", ""))[:10],
         version=front.get("version", ""),
@@ -37,7 +39,7 @@ def read_markdown(data: bytes, name: str = "") -> Parsed:
     )
 
 
-def front_matter(text: str) -> tuple[dict[str, str], str]:
+def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     """Split off `key: value` lines between two lines of three dashes; nested values are left out."""
     if not text.startswith("---\n"):
         return {}, text
@@ -53,36 +55,36 @@ def front_matter(text: str) -> tuple[dict[str, str], str]:
     return found, text[after + 1 :] if after >= 0 else ""
 
 
-def _without_templates(text: str) -> str:
+def _strip_templates(text: str) -> str:
     return _KRAMDOWN.sub("", text) if "{" in text or "[[" in text else text
 
 
-class _Blocks:
+class _BlockWriter:
     """Walks block tokens in order."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
         self._heading = 0
         self._cells: list[str] | None = None
         self._items: list[str] = []  # "-" or the number, for each open list
         self._open_item = False
 
-    def write(self, tokens: Sequence[Token]) -> None:
+    def write_tokens(self, tokens: Sequence[Token]) -> None:
         """Write all tokens."""
         for token in tokens:
             match token.type:
                 case "inline":
-                    self._inline(token)
+                    self._write_inline(token)
                 case "fence":
-                    self._writer.verbatim(token.content)
+                    self._writer.add_verbatim(token.content)
                 case "code_block":
-                    self._code(token.content)
+                    self._write_code(token.content)
                 case "html_block":
                     read_tags(token.content, self._writer)
                 case _:
-                    self._structure(token)
+                    self._track_structure(token)
 
-    def _structure(self, token: Token) -> None:
+    def _track_structure(self, token: Token) -> None:
         """Note where in headings, lists and tables the next words stand."""
         match token.type:
             case "heading_open":
@@ -99,30 +101,30 @@ class _Blocks:
             case "tr_open":
                 self._cells = []
             case "tr_close":
-                self._writer.block(" | ".join(cell for cell in self._cells or () if cell), tight=True)
+                self._writer.add_block(" | ".join(cell for cell in self._cells or () if cell), tight=True)
                 self._cells = None
             case _:
                 pass
 
-    def _code(self, text: str) -> None:
+    def _write_code(self, text: str) -> None:
         """An indented block that holds tags is HTML which a blank line has cut from its beginning."""
         if _TAG.search(text):
             read_tags(text, self._writer)
         else:
-            self._writer.verbatim(text)
+            self._writer.add_verbatim(text)
 
-    def _inline(self, token: Token) -> None:
+    def _write_inline(self, token: Token) -> None:
         breaks = "\n" if all(_LABELLED.match(line) for line in token.content.split("\n")) else " "  # no running text
         text = inline_text(token.children or (), breaks)
         if self._heading:
-            self._writer.heading(text, self._heading)
+            self._writer.add_heading(text, self._heading)
         elif self._cells is not None:
             self._cells.append(" ".join(text.split()))
         elif self._open_item:
-            self._writer.block(f"{self._items[-1]} {text}" if self._items else text, tight=True)
+            self._writer.add_block(f"{self._items[-1]} {text}" if self._items else text, tight=True)
             self._open_item = False
         else:
-            self._writer.block(text, tight=bool(self._items))
+            self._writer.add_block(text, tight=bool(self._items))
 
 
 def inline_text(children: Sequence[Token], breaks: str = " ") -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.adapters.readers.decoding import decoded
-from corrobora.adapters.readers.writing import Writer
-from corrobora.domain.parsed import Parsed
+from corrobora.adapters.readers.decoding import decode_text
+from corrobora.adapters.readers.writing import TextWriter
+from corrobora.domain.parsed import ParsedDocument
 
 _ADORNMENT = frozenset("=-`:'\"~^_*+#<>.!$%&,/;?@|\\(){}[]")
 _ROLE = re.compile(r":[A-Za-z][\w+.:-]{0,40}:`([^`\n]{1,400})`")
@@ -29,55 +29,60 @@ _SKIPPED = frozenset(
 _BORDER = re.compile(r"^\s*(?:[=+-]{2,}[ =+-]*|\+[-=+]+\+)\s*$")
 
 
-def read_rst(data: bytes, name: str = "") -> Parsed:
+def read_rst(data: bytes, name: str = "") -> ParsedDocument:
     """Return the readable text of a reStructuredText file. Raises `ReadError` if the bytes are no text."""
     del name
-    writer = Writer()
-    _Lines(decoded(data).expandtabs(8).split("\n"), writer).write()
-    return writer.parsed()
+    writer = TextWriter()
+    _LineWriter(decode_text(data).expandtabs(8).split("\n"), writer).write_lines()
+    return writer.build_parsed()
 
 
-class _Lines:
+class _LineWriter:
     """Walks lines in order; every line is looked at once."""
 
-    def __init__(self, lines: Sequence[str], writer: Writer) -> None:
+    def __init__(self, lines: Sequence[str], writer: TextWriter) -> None:
         self._lines = lines
         self._writer = writer
         self._styles: list[str] = []  # adornments in order of first use: their levels
 
-    def write(self) -> None:
+    def write_lines(self) -> None:
         """Write all lines."""
         at = 0
         while at < len(self._lines):
-            at = self._next(at)
+            at = self._write_next(at)
 
-    def _next(self, at: int) -> int:
+    def _write_next(self, at: int) -> int:
         line = self._lines[at]
         if not line.strip():
             return at + 1
-        if title := self._title(at):
+        if title := self._write_title(at):
             return title
         if line.startswith(".. ") or line.strip() == "..":
-            return self._explicit(at)
-        return self._paragraph(at)
+            return self._write_explicit(at)
+        return self._write_paragraph(at)
 
-    def _title(self, at: int) -> int:
+    def _write_title(self, at: int) -> int:
         """Write a heading if one starts here and return the line after it, else 0."""
-        over = _adorned(self._lines[at]) and at + 2 < len(self._lines) and _adorned(self._lines[at + 2])
+        over = _is_adornment(self._lines[at]) and at + 2 < len(self._lines) and _is_adornment(self._lines[at + 2])
         first = at + 1 if over else at
         under = self._lines[first + 1] if first + 1 < len(self._lines) else ""
         text = self._lines[first].strip()
-        if not text or not _adorned(under) or _adorned(self._lines[first]) or len(under.rstrip()) < min(len(text), 3):
+        if (
+            not text
+            or not _is_adornment(under)
+            or _is_adornment(self._lines[first])
+            or len(under.rstrip()) < min(len(text), 3)
+        ):
             return 0
         if not over and (self._lines[first][:1].isspace() or len(under.rstrip()) < len(text) * 0.6):
             return 0
         style = ("o" if over else "u") + under[0]
         if style not in self._styles:
             self._styles.append(style)
-        self._writer.heading(inline(text), self._styles.index(style) + 1)
+        self._writer.add_heading(strip_inline(text), self._styles.index(style) + 1)
         return first + 2
 
-    def _explicit(self, at: int) -> int:
+    def _write_explicit(self, at: int) -> int:
         """Skip a comment or target; write what a directive holds."""
         match = _DIRECTIVE.match(self._lines[at])
         end = at + 1
@@ -86,21 +91,21 @@ class _Lines:
         if match is None or match[1].lower() in _SKIPPED:
             return end
         if match[2] and match[1].lower() not in {"code-block", "code", "sourcecode", "literalinclude"}:
-            self._writer.block(inline(match[2]))
+            self._writer.add_block(strip_inline(match[2]))
         body = [line for line in self._lines[at + 1 : end] if not _OPTION.match(line)]
         if match[1].lower() in {"code-block", "code", "sourcecode"}:
-            self._writer.verbatim("\n".join(body))
+            self._writer.add_verbatim("\n".join(body))
         else:
-            _Lines(_outdented(body), self._writer).flat()
+            _LineWriter(_outdent_lines(body), self._writer).write_flat()
         return end
 
-    def flat(self) -> None:
+    def write_flat(self) -> None:
         """Write the lines of a directive as paragraphs: headings and directives inside stay text."""
         at = 0
         while at < len(self._lines):
-            at = self._paragraph(at) if self._lines[at].strip() else at + 1
+            at = self._write_paragraph(at) if self._lines[at].strip() else at + 1
 
-    def _paragraph(self, at: int) -> int:
+    def _write_paragraph(self, at: int) -> int:
         end = at
         while end < len(self._lines) and self._lines[end].strip():
             end += 1
@@ -117,12 +122,12 @@ class _Lines:
             else:
                 rows.append(plain)
         for row in rows:
-            text = inline(row)
-            self._writer.block(text[:-1] if text.endswith("::") else text, tight=_starts_item(row) or " | " in row)
+            text = strip_inline(row)
+            self._writer.add_block(text[:-1] if text.endswith("::") else text, tight=_starts_item(row) or " | " in row)
         return end
 
 
-def _adorned(line: str) -> bool:
+def _is_adornment(line: str) -> bool:
     plain = line.rstrip()
     return len(plain) >= 2 and plain[0] in _ADORNMENT and plain == plain[0] * len(plain)  # noqa: PLR2004
 
@@ -132,11 +137,11 @@ def _starts_item(line: str) -> bool:
     return bool(space) and (head in {"-", "*", "+", "•", "#."} or (head[:-1].isdigit() and head[-1:] in ".)"))
 
 
-def _outdented(lines: Sequence[str]) -> list[str]:
+def _outdent_lines(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def inline(text: str) -> str:
+def strip_inline(text: str) -> str:
     """Drop inline marks: roles, links, literals and emphasis become what they say."""
     text = _CODE.sub(r"\1", text)
     if "`" in text:

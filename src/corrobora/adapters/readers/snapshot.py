@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from corrobora.adapters.web.urls import host_of
 from corrobora.domain.evidence import Document, Hit, Passage, Source, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Parsed
+from corrobora.domain.parsed import ParsedDocument
 from corrobora.policies.grading import is_official
-from corrobora.policies.words import stems
+from corrobora.policies.words import stem_text
 from corrobora.ports import Library
 
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
@@ -22,8 +22,8 @@ _SATURATION = 1.2  # BM25's k1
 _OPENING = 3  # passages of a page in which no word of the query occurs
 
 
-async def keep(  # noqa: PLR0913 - the parts of one snapshot
-    parsed: Parsed, hit: Hit, *, url: str, published: str, library: Library, space: str
+async def store_page(  # noqa: PLR0913 - the parts of one snapshot
+    parsed: ParsedDocument, hit: Hit, *, url: str, published: str, library: Library, space: str
 ) -> Document:
     """Store a page under `url` and return it with the passages worth reading, in reading order."""
     host = host_of(url)
@@ -39,11 +39,11 @@ async def keep(  # noqa: PLR0913 - the parts of one snapshot
         primary=is_official(url),
     )
     stored, passages = await library.store(source, parsed.text, space=space, headings=parsed.headings)
-    chosen = worth_reading(passages, hit.query, hit.snippet)
+    chosen = select_passages(passages, hit.query, hit.snippet)
     return Document(stored, parsed.text, chosen, truncated=parsed.truncated)
 
 
-def worth_reading(
+def select_passages(
     passages: Sequence[Passage], query: str, snippet: str, *, most: int = LIMITS.page_passages
 ) -> tuple[Passage, ...]:
     """Return at most `most` passages that share the rarest words with query and snippet, in reading order.
@@ -52,8 +52,8 @@ def worth_reading(
     """
     if len(passages) <= most and len(passages) <= _OPENING:
         return tuple(passages)
-    texts = [Counter(stems(f"{passage.heading} {passage.text}")) for passage in passages]
-    wanted = dict.fromkeys(stems(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stems(query), 1.0)
+    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
+    wanted = dict.fromkeys(stem_text(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stem_text(query), 1.0)
     spread = Counter(word for text in texts for word in text)
     weights = {
         word: weight * math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))

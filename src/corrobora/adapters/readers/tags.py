@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from corrobora.adapters.readers.writing import Writer, folded
+from corrobora.adapters.readers.writing import TextWriter, fold_spaces
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
 _BLOCKS = frozenset(
@@ -18,10 +18,10 @@ _BLOCKS = frozenset(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
-class TextOfTags(HTMLParser):
+class TagTextParser(HTMLParser):
     """Feed it HTML; it writes into a `Writer`."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TextWriter) -> None:
         super().__init__(convert_charrefs=True)
         self._writer = writer
         self._text: list[str] = []
@@ -44,19 +44,19 @@ class TextOfTags(HTMLParser):
             self._text.append("\n" if self._cells is None else " ")
         elif tag == "tr":
             if self._cells is not None:  # the row before was never closed
-                self._row()
-            self._flush()
+                self._end_row()
+            self._flush_text()
             self._cells = []
         elif tag in {"td", "th"}:
-            self._cell()
+            self._end_cell()
         elif tag in _HEADINGS:
-            self._flush()
+            self._flush_text()
             self._heading = _HEADINGS[tag]
         elif tag == "li":
-            self._flush()
+            self._flush_text()
             self._item = True
         elif tag in _BLOCKS or tag == "pre":
-            self._flush()
+            self._flush_text()
             self._pre += tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
@@ -66,11 +66,11 @@ class TextOfTags(HTMLParser):
         elif tag in _SILENT:
             self._silent = max(0, self._silent - 1)
         elif tag in {"td", "th"}:
-            self._cell()
+            self._end_cell()
         elif tag == "tr" or (tag == "table" and self._cells is not None):
-            self._row()
+            self._end_row()
         elif tag in _HEADINGS or tag == "li" or tag in _BLOCKS or tag == "pre":
-            self._flush()
+            self._flush_text()
             self._heading, self._item = 0, False
             self._pre = max(0, self._pre - (tag == "pre"))
 
@@ -81,7 +81,7 @@ class TextOfTags(HTMLParser):
         elif not self._silent:
             self._text.append(data)
 
-    def _cell(self) -> None:
+    def _end_cell(self) -> None:
         if self._cells is None:
             return
         text = " ".join("".join(self._text).split())
@@ -89,12 +89,12 @@ class TextOfTags(HTMLParser):
         if text:
             self._cells.append(text)
 
-    def _row(self) -> None:
-        self._cell()
+    def _end_row(self) -> None:
+        self._end_cell()
         cells, self._cells = self._cells or [], None
-        self._writer.block(" | ".join(cells), tight=True)
+        self._writer.add_block(" | ".join(cells), tight=True)
 
-    def _flush(self) -> None:
+    def _flush_text(self) -> None:
         if self._cells is not None:
             self._text.append(" ")
             return
@@ -103,31 +103,31 @@ class TextOfTags(HTMLParser):
         if not raw.strip():
             return
         if self._heading:
-            self._writer.heading(raw, self._heading)
+            self._writer.add_heading(raw, self._heading)
         elif self._pre:
-            self._writer.verbatim(raw)
+            self._writer.add_verbatim(raw)
         elif self._item:
-            self._writer.block("- " + " ".join(raw.split()), tight=True)
+            self._writer.add_block("- " + " ".join(raw.split()), tight=True)
         else:
-            self._writer.block(_joined(raw))
+            self._writer.add_block(_join_lines(raw))
 
     def close(self) -> None:
         """End the input and write what is left."""
         super().close()
         if self._cells is not None:
-            self._row()
-        self._flush()
+            self._end_row()
+        self._flush_text()
 
 
-def _joined(raw: str) -> str:
+def _join_lines(raw: str) -> str:
     """Join the wrapped lines of a paragraph; a line break written as such cannot be told apart and is joined too."""
     return " ".join(raw.split())
 
 
-def read_tags(html: str, writer: Writer | None = None) -> tuple[Writer, str]:
+def read_tags(html: str, writer: TextWriter | None = None) -> tuple[TextWriter, str]:
     """Write the text of `html`; return the writer and the document's title."""
-    writer = writer or Writer()
-    reader = TextOfTags(writer)
+    writer = writer or TextWriter()
+    reader = TagTextParser(writer)
     reader.feed(html)
     reader.close()
-    return writer, folded(reader.title)
+    return writer, fold_spaces(reader.title)

@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from corrobora.adapters.readers.child import ParserChild
-from corrobora.adapters.readers.snapshot import keep
-from corrobora.adapters.search.results import published
+from corrobora.adapters.readers.child import ParserProcess
+from corrobora.adapters.readers.snapshot import store_page
+from corrobora.adapters.search.results import parse_published
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.adapters.web.urls import BadUrl, canonical, host_of
-from corrobora.adapters.web.visit import Visitor
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
+from corrobora.adapters.web.visit import PageFetcher
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -49,8 +49,8 @@ class WebReader:
 
     def __init__(  # noqa: PLR0913 - the parts of one reader
         self,
-        visitor: Visitor,
-        child: ParserChild,
+        visitor: PageFetcher,
+        child: ParserProcess,
         library: Library,
         space: str,
         *,
@@ -71,31 +71,33 @@ class WebReader:
 
     async def read(self, hit: Hit) -> Document:
         """Fetch, parse and store the page of `hit`; return it with the passages worth reading. Raises `ReadError`."""
-        self._count(hit.url)
-        reply = await self._visitor.fetch(hit.url, self._wants)
+        self._count_page(hit.url)
+        reply = await self._visitor.fetch_page(hit.url, self._choose_bounds)
         _check_status(reply)
-        _check_place(hit.url, reply.url)
+        _check_front_page(hit.url, reply.url)
         if _forbids_ai(reply):
             raise ReadError(ReadOutcome.ROBOTS, "The page says that programs of this kind shall not read it (noai).")
-        charset = _CHARSET.search(reply.header("content-type"))
-        parsed = await self._child.parse(
+        charset = _CHARSET.search(reply.get_header("content-type"))
+        parsed = await self._child.parse_document(
             reply.body,
             name=reply.url.partition("?")[0],
             content_type=_type_of(reply) or "text/html",
             charset=charset[1] if charset else "",
         )
-        now = self._clock.wall()
-        date = published(parsed.published, now) or published(hit.published, now)
+        now = self._clock.utc_time()
+        date = parse_published(parsed.published, now) or parse_published(hit.published, now)
         parsed = replace(parsed, truncated=parsed.truncated or reply.truncated)
-        document = await keep(parsed, hit, url=reply.url, published=date, library=self._library, space=self._space)
+        document = await store_page(
+            parsed, hit, url=reply.url, published=date, library=self._library, space=self._space
+        )
         if not document.passages:
             raise ReadError(ReadOutcome.EMPTY, "The page has no readable passage.")
         return document
 
-    def _count(self, url: str) -> None:
+    def _count_page(self, url: str) -> None:
         """Count a page of its host, and refuse the one that would be too many."""
         try:
-            host = host_of(canonical(url))
+            host = host_of(normalize_url(url))
         except BadUrl as error:
             raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
         if self._of_host[host] >= self._limits.pages_per_host:
@@ -104,7 +106,7 @@ class WebReader:
             )
         self._of_host[host] += 1
 
-    def _wants(self, head: Reply) -> Bounds | None:
+    def _choose_bounds(self, head: Reply) -> Bounds | None:
         """Decide from status and type whether the body is read at all (safety H03, H05)."""
         if head.status not in _READ:
             return None
@@ -117,7 +119,7 @@ class WebReader:
 
 
 def _type_of(reply: Reply) -> str:
-    return reply.header("content-type").partition(";")[0].partition(",")[0].strip().lower()
+    return reply.get_header("content-type").partition(";")[0].partition(",")[0].strip().lower()
 
 
 def _check_status(reply: Reply) -> None:
@@ -134,24 +136,24 @@ def _check_status(reply: Reply) -> None:
     raise ReadError(ReadOutcome.FAILED, f"The site answered with HTTP {status}.")
 
 
-def _check_place(asked: str, got: str) -> None:
+def _check_front_page(asked: str, got: str) -> None:
     """Refuse a page that led to the front page of its own site: it is gone, whatever the status says (H20)."""
-    wanted = canonical(asked)
-    if _path(wanted) != "/" and _path(got) == "/" and _site(wanted) == _site(got):
+    wanted = normalize_url(asked)
+    if _url_path(wanted) != "/" and _url_path(got) == "/" and _site_name(wanted) == _site_name(got):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page leads to the front page of its site: it is gone.")
 
 
-def _path(url: str) -> str:
+def _url_path(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-def _site(url: str) -> str:
+def _site_name(url: str) -> str:
     return host_of(url).removeprefix("www.")
 
 
 def _forbids_ai(reply: Reply) -> bool:
     """True if header or head of the page say `noai` (H21)."""
-    if _NO_AI.search(reply.header("x-robots-tag")):
+    if _NO_AI.search(reply.get_header("x-robots-tag")):
         return True
     metas = _META.findall(reply.body[:_META_BYTES])
     return any(_NO_AI.search(meta.decode("latin-1").replace('"', " ").replace("'", " ")) for meta in metas)

@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from typing import BinaryIO, cast
 
-from corrobora.adapters.readers.formats import Format, parse
+from corrobora.adapters.readers.formats import Format, parse_bytes
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 
@@ -30,12 +30,12 @@ def main(memory: int) -> None:
         head_size, size = _FRAME.unpack(frame)
         head = json.loads(source.read(head_size))
         _limit_cpu(float(head["seconds"]))
-        _answer(sink, _parsed(head, source.read(size)))
+        _send_answer(sink, _parse_request(head, source.read(size)))
 
 
-def _parsed(head: dict[str, str], data: bytes) -> dict[str, object]:
+def _parse_request(head: dict[str, str], data: bytes) -> dict[str, object]:
     try:
-        parsed = parse(cast("Format", head["format"]), data, head["name"], head["charset"])
+        parsed = parse_bytes(cast("Format", head["format"]), data, head["name"], head["charset"])
     except ReadError as error:
         return {"outcome": error.outcome, "message": error.message, "next_step": error.next_step}
     except MemoryError:
@@ -45,7 +45,7 @@ def _parsed(head: dict[str, str], data: bytes) -> dict[str, object]:
     return {"parsed": asdict(parsed)}
 
 
-def _answer(sink: BinaryIO, answer: dict[str, object]) -> None:
+def _send_answer(sink: BinaryIO, answer: dict[str, object]) -> None:
     body = json.dumps(answer).encode()
     sink.write(struct.pack(">I", len(body)))
     sink.write(body)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from corrobora.domain.parsed import Heading, Parsed
+from corrobora.domain.parsed import Heading, ParsedDocument
 
 _SPACES = re.compile(r"[^\S\n]+")
 _TITLE_CHARS = 300
 
 
-class Writer:
+class TextWriter:
     """Collects blocks of readable text."""
 
     def __init__(self) -> None:
@@ -23,38 +23,38 @@ class Writer:
         self._headings: list[Heading] = []
         self._tight = False
 
-    def block(self, text: str, *, tight: bool = False) -> None:
+    def add_block(self, text: str, *, tight: bool = False) -> None:
         """Append a block. `tight` keeps it close to another tight block: list items and table rows."""
-        text = folded(text)
+        text = fold_spaces(text)
         if not text:
             return
         if self._parts:
-            self._put("\n" if tight and self._tight else "\n\n")
-        self._put(text)
+            self._append_text("\n" if tight and self._tight else "\n\n")
+        self._append_text(text)
         self._tight = tight
 
-    def verbatim(self, text: str) -> None:
+    def add_verbatim(self, text: str) -> None:
         """Append a block as it is: program text, where spaces mean something."""
         text = text.strip("\n").rstrip()
         if not text.strip():
             return
         if self._parts:
-            self._put("\n\n")
-        self._put(text)
+            self._append_text("\n\n")
+        self._append_text(text)
         self._tight = False
 
-    def heading(self, text: str, level: int) -> None:
+    def add_heading(self, text: str, level: int) -> None:
         """Append a heading and note where it starts."""
         text = " ".join(text.split())
         if not text:
             return
         if self._parts:
-            self._put("\n\n")
+            self._append_text("\n\n")
         self._headings.append(Heading(self._length, level, text[:_TITLE_CHARS]))
-        self._put(text)
+        self._append_text(text)
         self._tight = False
 
-    def _put(self, text: str) -> None:
+    def _append_text(self, text: str) -> None:
         self._parts.append(text)
         self._length += len(text)
 
@@ -66,7 +66,7 @@ class Writer:
         top = min(heading.level for heading in self._headings)
         return next(heading.title for heading in self._headings if heading.level == top)
 
-    def parsed(  # noqa: PLR0913 - named parts of one value
+    def build_parsed(  # noqa: PLR0913 - named parts of one value
         self,
         title: str = "",
         *,
@@ -75,9 +75,9 @@ class Writer:
         publisher: str = "",
         truncated: bool = False,
         note: str = "",
-    ) -> Parsed:
+    ) -> ParsedDocument:
         """Return what was written, titled by `title` or the first heading."""
-        return Parsed(
+        return ParsedDocument(
             title=" ".join(title.split())[:_TITLE_CHARS] or self.first_heading,
             text="".join(self._parts),
             headings=tuple(self._headings),
@@ -89,7 +89,7 @@ class Writer:
         )
 
 
-def folded(text: str) -> str:
+def fold_spaces(text: str) -> str:
     """Fold runs of spaces, strip every line, drop empty lines."""
     lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)

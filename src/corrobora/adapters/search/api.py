@@ -13,20 +13,20 @@ from collections.abc import Mapping
 
 import httpx2
 
-from corrobora.adapters.certificates import trusted
-from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
-from corrobora.adapters.web.waits import retry_after
+from corrobora.adapters.certificates import tls_context
+from corrobora.adapters.web.decoding import ACCEPT_ENCODING, BadEncoding, BodyTooLarge, TruncatedBody, read_body
+from corrobora.adapters.web.waits import parse_retry_after
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
 
-SECONDS = 30.0  # a whole call, from connection to the last byte
+CALL_SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
 _REFUSED = frozenset({401, 403})
 _OK = 200
 
 
-class Keyed:
+class KeyedProvider:
     """A provider that is asked with a key: the one way in which every adapter of a search provider is opened.
 
     A subclass names itself, its address and the setting that holds its key, and asks through `_api`.
@@ -42,7 +42,7 @@ class Keyed:
     name: str = ""
     base_url: str = ""
     setting: str = ""
-    seconds: float = SECONDS
+    seconds: float = CALL_SECONDS
 
     def __init__(
         self,
@@ -53,22 +53,22 @@ class Keyed:
         limiter: Limiter | None = None,
         seconds: float | None = None,
     ) -> None:
-        self._api = Api(
+        self._api = ProviderApi(
             self.name,
             base_url=base_url or self.base_url,
-            headers=self.headers(key),
+            headers=self.auth_headers(key),
             setting=self.setting,
             clock=clock,
             limiter=limiter,
             seconds=self.seconds if seconds is None else seconds,
         )
 
-    def headers(self, key: str) -> Mapping[str, str]:
+    def auth_headers(self, key: str) -> Mapping[str, str]:
         """How the key is sent."""
         return {"Authorization": f"Bearer {key}"}
 
 
-class Api:
+class ProviderApi:
     """The JSON interface of one provider.
 
     Args:
@@ -93,7 +93,7 @@ class Api:
         setting: str,
         clock: Clock,
         limiter: Limiter | None = None,
-        seconds: float = SECONDS,
+        seconds: float = CALL_SECONDS,
     ) -> None:
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise UserError(
@@ -108,48 +108,48 @@ class Api:
         self._limiter = limiter
         self._seconds = seconds
         self._client = httpx2.AsyncClient(
-            headers={**headers, "Accept": "application/json", "Accept-Encoding": ACCEPT},
+            headers={**headers, "Accept": "application/json", "Accept-Encoding": ACCEPT_ENCODING},
             follow_redirects=False,
             trust_env=False,
             timeout=httpx2.Timeout(seconds),
-            verify=trusted(),
+            verify=tls_context(),
             limits=httpx2.Limits(max_keepalive_connections=0),  # nothing stays open, so nothing must be closed
         )
 
-    async def post(self, path: str, body: Mapping[str, object]) -> object:
+    async def post_json(self, path: str, body: Mapping[str, object]) -> object:
         """Send `body` as JSON and return the answer's JSON. Raises `ProviderError`."""
-        return await self._call("POST", path, body)
+        return await self._request_json("POST", path, body)
 
-    async def get(self, path: str) -> object:
+    async def get_json(self, path: str) -> object:
         """Return the JSON at `path`. Raises `ProviderError`."""
-        return await self._call("GET", path, None)
+        return await self._request_json("GET", path, None)
 
-    async def _call(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
+    async def _request_json(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
         if self._limiter is not None:
-            await self._limiter.slot()
+            await self._limiter.acquire()
         try:
             async with (
                 asyncio.timeout(self._seconds),
                 self._client.stream(method, self._base + path, json=body) as reply,
             ):
-                self._check(reply)
+                self._check_status(reply)
                 limit = LIMITS.provider_json_max_bytes
                 coding = reply.headers.get("content-encoding", "")
                 read = await read_body(reply.aiter_raw(), coding, wire=limit, decoded=limit)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise ProviderError.failed(self.name, why=f"no whole answer within {self._seconds:g} s") from error
-        except (httpx2.RequestError, CutShort) as error:
-            raise self._broken(error) from error
-        except (TooLarge, BadCoding) as error:
+            raise ProviderError.request_failed(self.name, why=f"no whole answer within {self._seconds:g} s") from error
+        except (httpx2.RequestError, TruncatedBody) as error:
+            raise self._connection_error(error) from error
+        except (BodyTooLarge, BadEncoding) as error:
             raise ProviderError.bad_content(self.name, str(error)) from error
-        return self._json(read.data)
+        return self._parse_json(read.data)
 
-    def _check(self, reply: httpx2.Response) -> None:
+    def _check_status(self, reply: httpx2.Response) -> None:
         status = reply.status_code
         if status == _OK:
             return
         if status in _REFUSED:
-            raise ProviderError.refused(self.name, setting=self._setting, status=status)
+            raise ProviderError.key_refused(self.name, setting=self._setting, status=status)
         if status in _QUOTA:
             raise ProviderError(
                 "provider_quota",
@@ -159,10 +159,10 @@ class Api:
                 next_step="Renew the plan, or name another provider.",
             )
         why = "a redirect, which is not followed with a key" if reply.has_redirect_location else ""
-        after = retry_after(reply.headers.get("retry-after", ""), self.clock.wall())
-        raise ProviderError.failed(self.name, status=status, retry_after=after, why=why)
+        after = parse_retry_after(reply.headers.get("retry-after", ""), self.clock.utc_time())
+        raise ProviderError.request_failed(self.name, status=status, retry_after=after, why=why)
 
-    def _broken(self, error: Exception) -> ProviderError:
+    def _connection_error(self, error: Exception) -> ProviderError:
         """A connection that could not be made or was cut. A bad certificate will still be bad at the next try."""
         cause: BaseException | None = error
         while cause is not None:
@@ -174,13 +174,13 @@ class Api:
                     next_step="Check the clock of this machine and the address of the provider.",
                 )
             cause = cause.__cause__ or cause.__context__
-        return ProviderError.failed(self.name, why=f"the connection failed ({type(error).__name__})")
+        return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
 
-    def _json(self, data: bytes) -> object:
+    def _parse_json(self, data: bytes) -> object:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
             text = data.strip()
             if not text or (text[:1] in b"{[" and text[-1:] not in b"}]"):
-                raise ProviderError.failed(self.name, why="the answer was cut") from error
+                raise ProviderError.request_failed(self.name, why="the answer was cut") from error
             raise ProviderError.bad_content(self.name, "the answer is no JSON") from error

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TypeGuard, cast
 
-from corrobora.adapters.web.urls import BadUrl, canonical, identity
+from corrobora.adapters.web.urls import BadUrl, normalize_url, page_key
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 
@@ -26,7 +26,7 @@ _UNWANTED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], " ")  # cont
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResultRow:
     """One result in our words, still as the provider wrote it."""
 
     url: object
@@ -41,8 +41,14 @@ def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, dict)
 
 
-def hits(  # noqa: PLR0913 - the parts of one translation
-    rows: object, read: Callable[[Mapping[str, object]], Row], *, provider: str, query: Query, limit: int, now: str
+def build_hits(  # noqa: PLR0913 - the parts of one translation
+    rows: object,
+    read: Callable[[Mapping[str, object]], ResultRow],
+    *,
+    provider: str,
+    query: Query,
+    limit: int,
+    now: str,
 ) -> list[Hit]:
     """Return at most `limit` hits in the provider's order, each page once.
 
@@ -61,43 +67,43 @@ def hits(  # noqa: PLR0913 - the parts of one translation
     for row in read_rows:
         if len(found) >= limit:
             break
-        hit = _hit(row, provider, query, now)
+        hit = _build_hit(row, provider, query, now)
         if hit is not None:
-            found.setdefault(identity(hit.url), hit)
+            found.setdefault(page_key(hit.url), hit)
     return list(found.values())
 
 
-def _hit(row: Row, provider: str, query: Query, now: str) -> Hit | None:
+def _build_hit(row: ResultRow, provider: str, query: Query, now: str) -> Hit | None:
     if not isinstance(row.url, str):
         return None
     try:
-        url = canonical(row.url)
+        url = normalize_url(row.url)
     except BadUrl:
         return None
     return Hit(
         url=url,
-        title=line(row.title)[:TITLE_MAX_CHARS] or url,
-        snippet=clean(row.snippet)[:SNIPPET_MAX_CHARS],
-        score=score(row.score),
+        title=clean_line(row.title)[:TITLE_MAX_CHARS] or url,
+        snippet=clean_text(row.snippet)[:SNIPPET_MAX_CHARS],
+        score=parse_score(row.score),
         provider=provider,
         query=query.text,
-        published=published(row.published, now),
+        published=parse_published(row.published, now),
     )
 
 
-def clean(value: object) -> str:
+def clean_text(value: object) -> str:
     """Return text without control characters and half characters, which no database stores; "" for other values."""
     if not isinstance(value, str):
         return ""
     return value.translate(_UNWANTED).encode("utf-8", "replace").decode("utf-8").strip()
 
 
-def line(value: object) -> str:
+def clean_line(value: object) -> str:
     """Return text on one line."""
-    return " ".join(clean(value).split())
+    return " ".join(clean_text(value).split())
 
 
-def score(value: object) -> float:
+def parse_score(value: object) -> float:
     """Return a finite score; 0 for anything else, so that the provider's order decides (S12)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
@@ -108,7 +114,7 @@ def score(value: object) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def published(value: object, now: str) -> str:
+def parse_published(value: object, now: str) -> str:
     """Return an ISO date or a year; "" for what is no date, lies in the future, or is a filler (S11, H28).
 
     `now` is the ISO time that "future" is measured from; a day is granted for time zones.
@@ -117,13 +123,13 @@ def published(value: object, now: str) -> str:
     today = datetime.fromisoformat(now).date()
     if _YEAR.match(text):
         return text if _FIRST_YEAR <= int(text) <= today.year else ""
-    day = _day(text)
+    day = _parse_day(text)
     if day is None or day.year < _FIRST_YEAR or day == _EPOCH or day > today + timedelta(days=1):
         return ""
     return day.isoformat()
 
 
-def _day(text: str) -> date | None:
+def _parse_day(text: str) -> date | None:
     if not text or len(text) > 64:  # noqa: PLR2004 - no date is longer
         return None
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-REFUSED: Sequence[tuple[str, str]] = (
+BLOCKED_NETWORKS: Sequence[tuple[str, str]] = (
     ("0.0.0.0/8", "this network"),
     ("10.0.0.0/8", "private"),
     ("100.64.0.0/10", "shared by carriers"),
@@ -50,13 +50,15 @@ REFUSED: Sequence[tuple[str, str]] = (
     ("fec0::/10", "site-local"),
     ("ff00::/8", "multicast"),
 )
-_TABLE: tuple[tuple[Network, str], ...] = tuple((ipaddress.ip_network(text), why) for text, why in REFUSED)
+_PARSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
+    (ipaddress.ip_network(text), why) for text, why in BLOCKED_NETWORKS
+)
 _GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that IANA has given out for public use
 
 
-def refused(address: Address) -> str | None:
+def blocked_reason(address: Address) -> str | None:
     """Say why `address` may not be reached, or None for a public one."""
-    for network, why in _TABLE:
+    for network, why in _PARSED_NETWORKS:
         if address.version == network.version and address in network:
             return why
     if isinstance(address, ipaddress.IPv6Address):
@@ -68,7 +70,7 @@ def refused(address: Address) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Allow:
+class AllowList:
     """What an operator adds to the open web: ports, and whole endpoints such as a test server on loopback.
 
     Built by the assembly or a test, from settings and code only; nothing that a page, a plan or a model says gets here.
@@ -77,14 +79,14 @@ class Allow:
     ports: frozenset[int] = frozenset({80, 443})
     endpoints: frozenset[tuple[str, int]] = field(default=frozenset())  # (address, port), the address as a number
 
-    def port(self, port: int) -> bool:
+    def allows_port(self, port: int) -> bool:
         """True for a port that some allowed address may be reached at."""
         return port in self.ports or any(port == allowed for _, allowed in self.endpoints)
 
-    def refusal(self, address: Address, port: int) -> str | None:
+    def refusal_reason(self, address: Address, port: int) -> str | None:
         """Say why this endpoint may not be reached, or None."""
         if (str(address), port) in self.endpoints:
             return None
         if port not in self.ports:
             return f"port {port} is not open to page fetches"
-        return refused(address)
+        return blocked_reason(address)

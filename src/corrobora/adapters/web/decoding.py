@@ -10,21 +10,21 @@ import zlib
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
 
-ACCEPT = "gzip"  # the only coding that is asked for, and the only one that is read
+ACCEPT_ENCODING = "gzip"  # the only coding that is asked for, and the only one that is read
 _STEP = 1 << 16
 _GZIP = b"\x1f\x8b"
 _MAX_MEMBERS = 100  # honest streams have one; each costs time, however little it holds
 
 
-class BadCoding(Exception):
+class BadEncoding(Exception):
     """The answer is packed in a way that was not asked for, or its packing is damaged."""
 
 
-class CutShort(Exception):
+class TruncatedBody(Exception):
     """The packed answer ended before its end."""
 
 
-class TooLarge(Exception):
+class BodyTooLarge(Exception):
     """The answer has more bytes than its bound, packed (`wire`) or unpacked (`decoded`)."""
 
     def __init__(self, what: str, limit: int) -> None:
@@ -51,43 +51,43 @@ async def read_body(
         BadCoding: any coding other than one gzip, or damaged data.
         CutShort: the packed data ends early.
     """
-    unpack = _unpacker(coding)
+    unpack = _make_decoder(coding)
     out = bytearray()
     taken = 0
     async for chunk in chunks:
         room = wire - taken
         cut = len(chunk) > room
-        unpack.feed(chunk[:room], out, decoded)
+        unpack.feed_chunk(chunk[:room], out, decoded)
         taken += min(len(chunk), room)
         if cut:
             if not truncate:
-                raise TooLarge("wire", wire)
+                raise BodyTooLarge("wire", wire)
             return Body(bytes(out), truncated=True)
-    unpack.finish()
+    unpack.check_end()
     return Body(bytes(out))
 
 
-def _unpacker(coding: str) -> _Plain | _Gzip:
+def _make_decoder(coding: str) -> _PlainDecoder | _GzipDecoder:
     match coding.strip().lower():
         case "" | "identity":
-            return _Plain()
+            return _PlainDecoder()
         case "gzip" | "x-gzip":
-            return _Gzip()
+            return _GzipDecoder()
         case other:
-            raise BadCoding(f"the answer is packed as {other[:40]!r}, but only {ACCEPT} was asked for")
+            raise BadEncoding(f"the answer is packed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
 
 
-class _Plain:
-    def feed(self, chunk: bytes, out: bytearray, limit: int) -> None:
+class _PlainDecoder:
+    def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
         if len(out) + len(chunk) > limit:
-            raise TooLarge("decoded", limit)
+            raise BodyTooLarge("decoded", limit)
         out += chunk
 
-    def finish(self) -> None:
+    def check_end(self) -> None:
         """Plain bytes have no end of their own."""
 
 
-class _Gzip:
+class _GzipDecoder:
     """Unpacks one gzip stream, which may have several members; what follows the last is ignored."""
 
     def __init__(self) -> None:
@@ -96,29 +96,29 @@ class _Gzip:
         self._started = False
         self._done = False
 
-    def feed(self, chunk: bytes, out: bytearray, limit: int) -> None:
+    def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
         data = chunk
         while data and not self._done:
             self._started = True
             try:
                 out += self._stream.decompress(data, min(_STEP, limit - len(out) + 1))
             except zlib.error as error:
-                raise BadCoding("its gzip data is damaged") from error
+                raise BadEncoding("its gzip data is damaged") from error
             if len(out) > limit:
-                raise TooLarge("decoded", limit)
+                raise BodyTooLarge("decoded", limit)
             data = self._stream.unconsumed_tail
             if self._stream.eof:
                 data = self._stream.unused_data
                 self._done = bool(data) and not data.startswith(_GZIP[: len(data)])
                 if data and not self._done:
-                    self._next()
+                    self._start_member()
 
-    def _next(self) -> None:
+    def _start_member(self) -> None:
         self._members += 1
         if self._members > _MAX_MEMBERS:
-            raise BadCoding(f"its gzip data has more than {_MAX_MEMBERS} members")
+            raise BadEncoding(f"its gzip data has more than {_MAX_MEMBERS} members")
         self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
-    def finish(self) -> None:
+    def check_end(self) -> None:
         if self._started and not self._stream.eof and not self._done:
-            raise CutShort("its gzip data ends early")
+            raise TruncatedBody("its gzip data ends early")

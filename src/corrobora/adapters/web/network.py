@@ -16,29 +16,29 @@ from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.web.addresses import Address, Allow
+from corrobora.adapters.web.addresses import Address, AllowList
 from corrobora.adapters.web.urls import BadUrl, check_host
 from corrobora.domain.limits import LIMITS
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 _MAX_ANSWERS = 64  # of one name; more are no honest answer
 _MAX_TRIED = 4
 
 
-class Refused(Exception):
+class ConnectionBlocked(Exception):
     """The connection would leave the open web: a private address, or a port that is not open."""
 
 
-class Unresolved(Exception):
+class NameUnresolved(Exception):
     """The name has no address, or the resolver did not answer in time."""
 
 
-async def system_resolve(host: str, port: int) -> Sequence[str]:
+async def resolve_host(host: str, port: int) -> Sequence[str]:
     """Ask the system's resolver, in a thread that nobody waits for at exit: a silent one may block it for minutes."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Sequence[str]] = loop.create_future()
 
-    def settle(found: Sequence[str], error: Exception | None) -> None:
+    def set_answer(found: Sequence[str], error: Exception | None) -> None:
         if answer.done():
             return
         if error is None:
@@ -46,18 +46,18 @@ async def system_resolve(host: str, port: int) -> Sequence[str]:
         else:
             answer.set_exception(error)
 
-    def ask() -> None:
+    def look_up() -> None:
         found: list[str] = []
         failure: Exception | None = None
         try:
             rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             found = list(dict.fromkeys(str(row[4][0]) for row in rows))
         except (OSError, UnicodeError, OverflowError) as error:
-            failure = Unresolved(f"{host} has no address ({error})")
+            failure = NameUnresolved(f"{host} has no address ({error})")
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(settle, found, failure)
+            loop.call_soon_threadsafe(set_answer, found, failure)
 
-    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    threading.Thread(target=look_up, name="resolver", daemon=True).start()
     return await answer
 
 
@@ -71,12 +71,12 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
     def __init__(
         self,
         *,
-        resolve: Resolve = system_resolve,
-        allow: Allow | None = None,
+        resolve: Resolver = resolve_host,
+        allow: AllowList | None = None,
         dns_seconds: float = LIMITS.dns_seconds,
     ) -> None:
         self._resolve = resolve
-        self._allow = allow or Allow()
+        self._allow = allow or AllowList()
         self._dns_seconds = dns_seconds
         self._plain = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
@@ -89,7 +89,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect. Raises `Refused`, `Unresolved`, or the library's connect errors."""
-        addresses = await self._vetted(host, port)
+        addresses = await self._vet_host(host, port)
         each = None if timeout is None else timeout / min(len(addresses), _MAX_TRIED)
         failure: Exception | None = None
         for address in addresses[:_MAX_TRIED]:
@@ -108,45 +108,47 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Refuse: no page lies behind a local socket."""
         del path, timeout, socket_options
-        raise Refused("local sockets are not part of the web")
+        raise ConnectionBlocked("local sockets are not part of the web")
 
     async def sleep(self, seconds: float) -> None:
         """Wait; the library asks for it between its own retries."""
         await asyncio.sleep(seconds)
 
-    async def _vetted(self, host: str, port: int) -> Sequence[Address]:
-        if not self._allow.port(port):
-            raise Refused(f"port {port} is not open to page fetches")
-        addresses = await self._addresses(host, port)
+    async def _vet_host(self, host: str, port: int) -> Sequence[Address]:
+        if not self._allow.allows_port(port):
+            raise ConnectionBlocked(f"port {port} is not open to page fetches")
+        addresses = await self._resolve_addresses(host, port)
         for address in addresses:
-            why = self._allow.refusal(address, port)
+            why = self._allow.refusal_reason(address, port)
             if why is not None:
-                raise Refused(f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}")
+                raise ConnectionBlocked(
+                    f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}"
+                )
         return sorted(addresses, key=lambda address: address.version)  # IPv4 first: it is there more often
 
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
-        literal = _number(host)
+    async def _resolve_addresses(self, host: str, port: int) -> Sequence[Address]:
+        literal = _parse_address(host)
         if literal is not None:
             return [literal]
         try:
             check_host(host)
         except BadUrl as error:
-            raise Refused(str(error)) from error
+            raise ConnectionBlocked(str(error)) from error
         try:
             async with asyncio.timeout(self._dns_seconds):
                 found = await self._resolve(host, port)
         except TimeoutError as error:
-            raise Unresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
-        addresses = [_number(text) for text in found[: _MAX_ANSWERS + 1]]
+            raise NameUnresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
+        addresses = [_parse_address(text) for text in found[: _MAX_ANSWERS + 1]]
         known = [address for address in addresses if address is not None]
         if not known:
-            raise Unresolved(f"{host} has no address")
+            raise NameUnresolved(f"{host} has no address")
         if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
-            raise Refused(f"the addresses of {host} make no sense")
+            raise ConnectionBlocked(f"the addresses of {host} make no sense")
         return known
 
 
-def _number(text: str) -> Address | None:
+def _parse_address(text: str) -> Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:

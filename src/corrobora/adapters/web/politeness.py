@@ -18,7 +18,7 @@ from corrobora.ports import Clock
 _MANY_HOSTS = 10_000
 
 
-class _Host:
+class _HostState:
     __slots__ = ("lock", "next_start", "waiting")
 
     def __init__(self) -> None:
@@ -33,33 +33,33 @@ class Politeness:
     def __init__(self, clock: Clock, limits: Limits = LIMITS) -> None:
         self._clock = clock
         self._limits = limits
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, _HostState] = {}
         self._all = asyncio.Semaphore(limits.fetches_at_once)
 
     @contextlib.asynccontextmanager
-    async def turn(self, host: str, *, pause: float = 0.0) -> AsyncGenerator[None]:
+    async def take_turn(self, host: str, *, pause: float = 0.0) -> AsyncGenerator[None]:
         """Hold the one turn of `host`; `pause` is the time it wants between two requests, if more than ours.
 
         Raises:
             ReadError: `skipped`, if the host wants a longer pause than we wait.
         """
-        state = self._host(host)
+        state = self._host_state(host)
         state.waiting += 1
         try:
             async with state.lock:
-                await self._wait(host, state)
+                await self._wait_turn(host, state)
                 async with self._all:
                     state.next_start = self._clock.now() + max(self._limits.host_pause_seconds, pause)
                     yield
         finally:
             state.waiting -= 1
 
-    def pause(self, host: str, seconds: float) -> None:
+    def delay_host(self, host: str, seconds: float) -> None:
         """Begin no request to `host` before `seconds` have passed: it has asked for that (F21)."""
-        state = self._host(host)
+        state = self._host_state(host)
         state.next_start = max(state.next_start, self._clock.now() + seconds)
 
-    async def _wait(self, host: str, state: _Host) -> None:
+    async def _wait_turn(self, host: str, state: _HostState) -> None:
         while (left := state.next_start - self._clock.now()) > 0:
             if left > self._limits.host_max_pause_seconds:
                 raise ReadError(
@@ -67,8 +67,8 @@ class Politeness:
                 )
             await self._clock.sleep(left)
 
-    def _host(self, host: str) -> _Host:
+    def _host_state(self, host: str) -> _HostState:
         if len(self._hosts) > _MANY_HOSTS:
             now = self._clock.now()
             self._hosts = {name: each for name, each in self._hosts.items() if each.waiting or each.next_start > now}
-        return self._hosts.setdefault(host, _Host())
+        return self._hosts.setdefault(host, _HostState())

@@ -19,14 +19,14 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.ports import Clock
 
-AGENT = "Corrobora"
+ROBOTS_AGENT = "Corrobora"
 _MANY_SITES = 2_000
 _OK, _ERRORS, _SERVER_ERRORS, _TOO_MANY = 200, 400, 500, 429
 _RETRY_SECONDS = 600.0  # a site that did not answer is asked again sooner
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RobotsVerdict:
     """Whether a URL may be fetched, why not, and the pause the site asks for between two requests.
 
     `outcome` says how a page ends that may not be fetched: a site that is down has not forbidden anything.
@@ -39,40 +39,40 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _SiteRules:
     parsed: Protego | None  # None: one verdict for every page of the site
-    otherwise: Verdict
+    otherwise: RobotsVerdict
     until: float
 
 
-class Robots:
+class RobotsCache:
     """The rules of all sites that were asked. Share one between runs."""
 
     def __init__(
-        self, fetch: Callable[[str], Awaitable[Reply]], clock: Clock, limits: Limits = LIMITS, agent: str = AGENT
+        self, fetch: Callable[[str], Awaitable[Reply]], clock: Clock, limits: Limits = LIMITS, agent: str = ROBOTS_AGENT
     ) -> None:
         self._fetch = fetch
         self._clock = clock
         self._limits = limits
         self._agent = agent
-        self._sites: dict[str, _Rules] = {}
+        self._sites: dict[str, _SiteRules] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
-    async def verdict(self, url: str) -> Verdict:
+    async def check_url(self, url: str) -> RobotsVerdict:
         """Say whether the canonical `url` may be fetched; asks its site once a day."""
         site = origin_of(url)
         async with self._asking.setdefault(site, asyncio.Lock()):
             rules = self._sites.get(site)
             if rules is None or rules.until <= self._clock.now():
-                self._forget()
-                rules = self._sites[site] = await self._ask(site)
+                self._evict_rules()
+                rules = self._sites[site] = await self._fetch_rules(site)
         if rules.parsed is None:
             return rules.otherwise
         if not rules.parsed.can_fetch(url, self._agent):
-            return Verdict(allowed=False, why="its robots.txt does not allow it")
-        return Verdict(allowed=True, pause=max(0.0, rules.parsed.crawl_delay(self._agent) or 0.0))
+            return RobotsVerdict(allowed=False, why="its robots.txt does not allow it")
+        return RobotsVerdict(allowed=True, pause=max(0.0, rules.parsed.crawl_delay(self._agent) or 0.0))
 
-    async def _ask(self, site: str) -> _Rules:
+    async def _fetch_rules(self, site: str) -> _SiteRules:
         now = self._clock.now()
         later = now + self._limits.robots_cache_seconds
         try:
@@ -82,17 +82,17 @@ class Robots:
                 raise
             refused = error.outcome == ReadOutcome.REFUSED
             why = error.message if refused else f"robots.txt comes first: {error.message}"
-            verdict = Verdict(allowed=False, why=why.rstrip("."), outcome=ReadOutcome(error.outcome))
-            return _Rules(None, verdict, now + _RETRY_SECONDS)
+            verdict = RobotsVerdict(allowed=False, why=why.rstrip("."), outcome=ReadOutcome(error.outcome))
+            return _SiteRules(None, verdict, now + _RETRY_SECONDS)
         if reply.status == _TOO_MANY or reply.status >= _SERVER_ERRORS:
             why = f"its robots.txt could not be read (HTTP {reply.status})"
-            return _Rules(None, Verdict(allowed=False, why=why), now + _RETRY_SECONDS)
+            return _SiteRules(None, RobotsVerdict(allowed=False, why=why), now + _RETRY_SECONDS)
         if reply.status != _OK:
-            return _Rules(None, Verdict(allowed=True), later)
+            return _SiteRules(None, RobotsVerdict(allowed=True), later)
         text = reply.body[: self._limits.robots_max_bytes].decode("utf-8-sig", "replace")
-        return _Rules(Protego.parse(text), Verdict(allowed=True), later)
+        return _SiteRules(Protego.parse(text), RobotsVerdict(allowed=True), later)
 
-    def _forget(self) -> None:
+    def _evict_rules(self) -> None:
         if len(self._sites) < _MANY_SITES:
             return
         now = self._clock.now()

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ssl
 from urllib.parse import urljoin
 
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.network import Resolve, VettedNetwork, system_resolve
+from corrobora.adapters.web.addresses import AllowList
+from corrobora.adapters.web.network import Resolver, VettedNetwork, resolve_host
 from corrobora.adapters.web.politeness import Politeness
-from corrobora.adapters.web.robots import Robots
-from corrobora.adapters.web.transport import USER_AGENT, Bounds, Reply, Transport, Wants
-from corrobora.adapters.web.urls import BadUrl, canonical, host_of
-from corrobora.adapters.web.waits import retry_after
+from corrobora.adapters.web.robots import RobotsCache
+from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, Reply, Transport
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
+from corrobora.adapters.web.waits import parse_retry_after
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -28,7 +28,7 @@ _PAGE_TYPES = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;
 _ROBOTS_UNPACKED = 5_000_000
 
 
-class Visitor:
+class PageFetcher:
     """Fetches pages for all runs of a process: one pacing, one memory of robots.
 
     Args:
@@ -44,8 +44,8 @@ class Visitor:
         self,
         clock: Clock,
         *,
-        allow: Allow | None = None,
-        resolve: Resolve = system_resolve,
+        allow: AllowList | None = None,
+        resolve: Resolver = resolve_host,
         limits: Limits = LIMITS,
         user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
@@ -55,9 +55,9 @@ class Visitor:
         self._clock = clock
         self._limits = limits
         self._turns = Politeness(clock, limits)
-        self._robots = Robots(self._robots_file, clock, limits)
+        self._robots = RobotsCache(self._fetch_robots, clock, limits)
 
-    async def fetch(self, url: str, wants: Wants) -> Reply:
+    async def fetch_page(self, url: str, wants: ChooseBounds) -> Reply:
         """Return the answer at the end of at most five redirects; its `url` is the last hop's, canonical.
 
         The limit of time is for the network: waiting for a polite moment does not count.
@@ -65,55 +65,57 @@ class Visitor:
         Raises:
             ReadError: `refused`, `robots`, `skipped`, `timeout`, `too_large`, `unsupported` or `failed`.
         """
-        return await self._follow(url, wants, ask_robots=True, accept=_PAGE_TYPES)
+        return await self._follow_redirects(url, wants, ask_robots=True, accept=_PAGE_TYPES)
 
-    async def _robots_file(self, url: str) -> Reply:
+    async def _fetch_robots(self, url: str) -> Reply:
         bounds = Bounds(self._limits.robots_max_bytes, _ROBOTS_UNPACKED, truncate=True)
-        return await self._follow(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
+        return await self._follow_redirects(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
 
-    async def _follow(self, url: str, wants: Wants, *, ask_robots: bool, accept: str = "*/*") -> Reply:
+    async def _follow_redirects(self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*") -> Reply:
         seen: set[str] = set()
         left = self._limits.fetch_seconds
-        here = _checked(url)
+        here = _check_url(url)
         while True:
             if here in seen:
                 raise ReadError(ReadOutcome.FAILED, "Its redirects lead in a circle.")
             if len(seen) > self._limits.redirects_max:
                 raise ReadError(ReadOutcome.FAILED, f"It redirects more than {self._limits.redirects_max} times.")
             seen.add(here)
-            pause = await self._permitted(here) if ask_robots else 0.0
-            async with self._turns.turn(host_of(here), pause=pause):
+            pause = await self._check_robots(here) if ask_robots else 0.0
+            async with self._turns.take_turn(host_of(here), pause=pause):
                 began = self._clock.now()
-                reply = await self._transport.get(here, _unless_redirect(wants), accept=accept, seconds=left)
+                reply = await self._transport.request_page(
+                    here, _skip_redirect_body(wants), accept=accept, seconds=left
+                )
                 left -= self._clock.now() - began
-            self._heed(reply)
-            if reply.status not in _REDIRECTS or not reply.header("location"):
+            self._pause_busy_host(reply)
+            if reply.status not in _REDIRECTS or not reply.get_header("location"):
                 return reply
-            here = _next_hop(here, reply.header("location"))
+            here = _next_hop(here, reply.get_header("location"))
             if left <= 0:
                 raise ReadError(ReadOutcome.TIMEOUT, f"No page within {self._limits.fetch_seconds:g} s.")
 
-    async def _permitted(self, url: str) -> float:
-        verdict = await self._robots.verdict(url)
+    async def _check_robots(self, url: str) -> float:
+        verdict = await self._robots.check_url(url)
         if not verdict.allowed:
             raise ReadError(verdict.outcome, f"Not fetched: {verdict.why}.")
         return verdict.pause
 
-    def _heed(self, reply: Reply) -> None:
+    def _pause_busy_host(self, reply: Reply) -> None:
         """Leave a busy host alone for as long as it asks (F21)."""
         if reply.status in _BUSY:
-            asked = retry_after(reply.header("retry-after"), self._clock.wall())
-            self._turns.pause(host_of(reply.url), asked if asked is not None else self._limits.host_pause_seconds)
+            asked = parse_retry_after(reply.get_header("retry-after"), self._clock.utc_time())
+            self._turns.delay_host(host_of(reply.url), asked if asked is not None else self._limits.host_pause_seconds)
 
 
-def _unless_redirect(wants: Wants) -> Wants:
+def _skip_redirect_body(wants: ChooseBounds) -> ChooseBounds:
     """A redirect has no content, whatever it says of itself."""
     return lambda head: None if head.status in _REDIRECTS else wants(head)
 
 
-def _checked(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
-        return canonical(url)
+        return normalize_url(url)
     except BadUrl as error:
         raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
 
@@ -121,7 +123,7 @@ def _checked(url: str) -> str:
 def _next_hop(here: str, location: str) -> str:
     """Return where a redirect leads; one from https to http is refused (F07)."""
     try:
-        there = _checked(urljoin(here, location))
+        there = _check_url(urljoin(here, location))
     except ValueError as error:
         raise ReadError(ReadOutcome.REFUSED, "Not fetched (bad_url): its redirect is no URL.") from error
     if here.startswith("https:") and there.startswith("http:"):

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from corrobora.domain.limits import LIMITS
 
 
-def retry_after(value: str, now: str) -> float | None:
+def parse_retry_after(value: str, now: str) -> float | None:
     """Return the seconds that a Retry-After header asks for, at most 60; None for none or nonsense (S15).
 
     `now` is the ISO time that a date is compared with.

@@ -17,22 +17,29 @@ from click.core import ParameterSource
 
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId
-from corrobora.faces.cli.delivery import resume_here
+from corrobora.faces.cli.delivery import resume_run
 from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
-from corrobora.faces.cli.research import Shown, as_unsaid, request_of, run_flags, shown_options, wanted_of
+from corrobora.faces.cli.research import (
+    OutputFlags,
+    add_output_options,
+    build_request,
+    complete_flags,
+    output_options,
+    run_settings,
+)
 from corrobora.faces.cli.sources import resolve_libraries
-from corrobora.faces.cli.terminal import is_terminal, one_line, safe, tell
+from corrobora.faces.cli.terminal import is_terminal, one_line, sanitize_text, write_stderr
 from corrobora.faces.cli.workspace import with_workspace
-from corrobora.faces.question import Question, check_question
+from corrobora.faces.question import Question, parse_question
 from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace
-    from corrobora.assembly.conversation import Manager
+    from corrobora.assembly.conversation import DialogueManager
     from corrobora.storage.dialogues import StoredDialogue
 
 
-class Said(Shown):
+class ChatFlags(OutputFlags):
     """The flags of `chat`."""
 
     question: str | None
@@ -61,8 +68,8 @@ class Said(Shown):
 )
 @click.option("--list", "listed", is_flag=True, help="List the dialogues and leave.")
 @click.option("--forget", metavar="DIALOGUE", help="Remove a dialogue and leave.")
-@shown_options
-def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpack[Said]) -> int:
+@add_output_options
+def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpack[ChatFlags]) -> int:
     """Narrow a question with the manager, then research it.
 
     The manager refuses, with reasons, until each query is feasible. Then the exact words `Authorized to execute`,
@@ -70,23 +77,23 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
     turn: --resume goes on where a dialogue ended, however it ended.
     """
     if listed or forget is not None:
-        return _managed(open_settings(flags["config_file"]), forget)
+        return _manage_dialogues(open_settings(flags["config_file"]), forget)
     if resume is not None:
-        return _resumed(resume, flags)
-    whole = as_unsaid(flags)
-    settings = open_settings(flags["config_file"], run_flags(whole))
-    wanted = wanted_of(flags, settings)
-    request = request_of(whole, settings, Question("", 0))
-    first = check_question(flags["question"]).text if flags["question"] is not None else ""
+        return _resume_dialogue(resume, flags)
+    whole = complete_flags(flags)
+    settings = open_settings(flags["config_file"], run_settings(whole))
+    wanted = output_options(flags, settings)
+    request = build_request(whole, settings, Question("", 0))
+    first = parse_question(flags["question"]).text if flags["question"] is not None else ""
 
-    async def talk(workspace: Workspace) -> RunId:
+    async def begin_dialogue(workspace: Workspace) -> RunId:
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
-        return await _talk(workspace.manager(replace(request, libraries=spaces)), first)
+        return await _talk_until_authorized(workspace.open_dialogue(replace(request, libraries=spaces)), first)
 
-    return resume_here(settings, with_workspace(settings, talk), None, wanted)
+    return resume_run(settings, with_workspace(settings, begin_dialogue), None, wanted)
 
 
-def _resumed(identity: str, flags: Said) -> int:
+def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
     """Go on with a stored dialogue. Where and how to research was said when it began, so it cannot be said again."""
     context = click.get_current_context()
     for name in ("question", "library", "provider", "profile", "model", "fields", "plan"):
@@ -96,47 +103,47 @@ def _resumed(identity: str, flags: Said) -> int:
                 f"--resume goes on with a dialogue as it was begun; {name} cannot be given with it.",
                 next_step="Leave it out, or begin a new dialogue without --resume.",
             )
-    whole = as_unsaid(flags)
-    settings = open_settings(flags["config_file"], run_flags({**whole, "profile": None}))
-    wanted = wanted_of(flags, settings)
+    whole = complete_flags(flags)
+    settings = open_settings(flags["config_file"], run_settings({**whole, "profile": None}))
+    wanted = output_options(flags, settings)
 
-    async def talk(workspace: Workspace) -> RunId:
+    async def continue_dialogue(workspace: Workspace) -> RunId:
         stored = await workspace.dialogues.get(identity)
-        manager = workspace.manager(stored.request, stored)
+        manager = workspace.open_dialogue(stored.request, stored)
         for turn in manager.dialogue.turns:
             for line in turn.splitlines():
-                tell(f"  {safe(line)}")
-        return await _talk(manager, manager.pending)
+                write_stderr(f"  {sanitize_text(line)}")
+        return await _talk_until_authorized(manager, manager.pending)
 
-    return resume_here(settings, with_workspace(settings, talk), None, wanted)
+    return resume_run(settings, with_workspace(settings, continue_dialogue), None, wanted)
 
 
-def _managed(settings: Settings, forget: str | None) -> int:
+def _manage_dialogues(settings: Settings, forget: str | None) -> int:
     """`--list` and `--forget`."""
 
-    async def work(workspace: Workspace) -> Sequence[StoredDialogue]:
+    async def list_or_remove(workspace: Workspace) -> Sequence[StoredDialogue]:
         if forget is None:
             return await workspace.dialogues.list()
         if not await workspace.dialogues.remove(forget):
             raise UserError(
                 "dialogue_unknown", f"There is no dialogue {forget[:80]}.", next_step="corrobora chat --list"
             )
-        tell(f"removed {forget}")
+        write_stderr(f"removed {forget}")
         return ()
 
-    from corrobora.assembly.conversation import asked_in  # noqa: PLC0415 - `--help` must not load the engine
+    from corrobora.assembly.conversation import first_message  # noqa: PLC0415 - `--help` must not load the engine
 
-    for each in with_workspace(settings, work):
+    for each in with_workspace(settings, list_or_remove):
         state = f"run {each.run}" if each.run else "open"
-        click.echo(f"{each.id}  {each.updated_at}  {state}  {one_line(asked_in(each), 80)}")
+        click.echo(f"{each.id}  {each.updated_at}  {state}  {one_line(first_message(each), 80)}")
     return 0
 
 
-async def _talk(manager: Manager, first: str) -> RunId:
+async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
     """Listen and answer until the person authorizes. Raises `NeedsHuman` at the end of the input."""
     said = first
     if not said and is_terminal(sys.stdin):
-        tell("What would you like to find out? (Ctrl-D leaves)")
+        write_stderr("What would you like to find out? (Ctrl-D leaves)")
     while manager.run is None:
         if not said:
             line = await asyncio.to_thread(sys.stdin.readline)
@@ -151,6 +158,6 @@ async def _talk(manager: Manager, first: str) -> RunId:
             if not said:
                 continue
         for text in (await manager.say(said)).splitlines():
-            tell(f"  {safe(text)}")
+            write_stderr(f"  {sanitize_text(text)}")
         said = ""
     return manager.run

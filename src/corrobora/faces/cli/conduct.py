@@ -21,11 +21,11 @@ from corrobora.faces.cli.failure import Exit
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace
 
-_LOOK_SECONDS = 0.05  # between looks at whether the last events were shown
+_POLL_SECONDS = 0.05  # between looks at whether the last events were shown
 
 
 @dataclass(slots=True)
-class Conduct:
+class TerminalRun:
     """One run on this terminal. `ask` gets the plan as the event told it and returns the words of the person.
 
     The first Ctrl-C finishes: what was gathered is written. The second leaves: the run can be resumed.
@@ -42,72 +42,72 @@ class Conduct:
     _seen: int = field(default=0, init=False)
     _pending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]], init=False)
 
-    async def through(self) -> RunStatus:
+    async def run_to_end(self) -> RunStatus:
         """Work until the run ends, waits for a person or is left; return where it stands then."""
         while True:
-            with self._signals():
-                await self._attempt()
+            with self._handle_signals():
+                await self._run_attempt()
             status = (await self.workspace.runs.get(self.run)).status
             if status is not RunStatus.AWAITING or self.ask is None or self.interrupts:
                 return status
             words = self.ask(self.plan)  # blocks on purpose: nothing else works now, and Ctrl-C must reach the prompt
             if not words:
                 return status
-            await self.workspace.authorize(self.run, words)
+            await self.workspace.authorize_plan(self.run, words)
 
-    def code(self) -> int | None:
+    def exit_code(self) -> int | None:
         """Return the exit code of an interrupted or terminated command, None if it was neither."""
         if self.terminated:
             return Exit.TERMINATED
         return Exit.INTERRUPTED if self.interrupts else None
 
     @property
-    def _leaving(self) -> bool:
+    def _is_leaving(self) -> bool:
         """True after a second Ctrl-C or a signal to end: the work is cancelled, and nothing is waited for."""
         return self.terminated or self.interrupts > 1
 
-    async def _attempt(self) -> None:
+    async def _run_attempt(self) -> None:
         """One attempt, with its events shown as they come."""
         self._work = asyncio.create_task(self._run_here())
-        showing = asyncio.create_task(self._show())
+        showing = asyncio.create_task(self._show_events())
         try:
             await self._work
         except asyncio.CancelledError:
-            if not self._leaving:
+            if not self._is_leaving:
                 raise
         finally:
-            await self._last_events(showing)
+            await self._await_last_event(showing)
             showing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await showing
 
-    async def _last_events(self, showing: asyncio.Task[None]) -> None:
+    async def _await_last_event(self, showing: asyncio.Task[None]) -> None:
         """Wait until the last event that was written has been shown; who leaves at once does not wait."""
-        if self._leaving:
+        if self._is_leaving:
             return
         with contextlib.suppress(JournalError):  # the store is down: nothing more can be shown
-            last = await self.workspace.last_event(self.run)
-            while self._seen < last and not (self._leaving or showing.done()):
-                await asyncio.wait([showing], timeout=_LOOK_SECONDS)
+            last = await self.workspace.last_event_number(self.run)
+            while self._seen < last and not (self._is_leaving or showing.done()):
+                await asyncio.wait([showing], timeout=_POLL_SECONDS)
 
     async def _run_here(self) -> None:
         await self.workspace.run_here(self.run)
 
-    async def _show(self) -> None:
-        async for event in self.workspace.follow(self.run, after=self._seen):
+    async def _show_events(self) -> None:
+        async for event in self.workspace.follow_events(self.run, after=self._seen):
             self._seen = max(self._seen, event.seq)
             if event.type is EventType.PLAN_PROPOSED:
                 self.plan = event
             self.display.show(event)
 
     @contextlib.contextmanager
-    def _signals(self) -> Generator[None]:
+    def _handle_signals(self) -> Generator[None]:
         """Handle SIGINT, SIGTERM and SIGHUP while the run works; where a platform cannot, Python handles them."""
         loop = asyncio.get_running_loop()
         handlers: tuple[tuple[str, Callable[[], None]], ...] = (
-            ("SIGINT", self._interrupt),
-            ("SIGTERM", self._terminate),
-            ("SIGHUP", self._terminate),
+            ("SIGINT", self._on_interrupt),
+            ("SIGTERM", self._on_terminate),
+            ("SIGHUP", self._on_terminate),
         )
         held: list[int] = []
         for name, handler in handlers:
@@ -122,20 +122,20 @@ class Conduct:
             for number in held:
                 loop.remove_signal_handler(number)
 
-    def _interrupt(self) -> None:
+    def _on_interrupt(self) -> None:
         self.interrupts += 1
         if self.interrupts == 1:
             self.display.note("Finishing: writing the report from what was gathered. Ctrl-C again leaves at once.")
-            self._soon(self.workspace.finish(self.run))
+            self._start_task(self.workspace.finish_early(self.run))
         elif self._work is not None:
             self._work.cancel()
 
-    def _terminate(self) -> None:
+    def _on_terminate(self) -> None:
         self.terminated = True
         if self._work is not None:
             self._work.cancel()
 
-    def _soon(self, work: Coroutine[object, object, None]) -> None:
+    def _start_task(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)

@@ -20,44 +20,44 @@ def db() -> None:
     """Start, stop or show the embedded database."""
 
 
-@db.command()
+@db.command(name="start")
 @config_option
-def start(config_file: Path | None) -> None:
+def start_database(config_file: Path | None) -> None:
     """Start the embedded database and leave it running until `db stop`."""
-    folder = _embedded(open_settings(config_file))
+    folder = _embedded_folder(open_settings(config_file))
     from corrobora.storage.embedded import EmbeddedServer  # noqa: PLC0415 - loaded only where it is needed
 
     server = EmbeddedServer.start(folder, keep=True)
     click.echo(f"running: {server.url}")
 
 
-@db.command()
+@db.command(name="stop")
 @config_option
-def stop(config_file: Path | None) -> None:
+def stop_database(config_file: Path | None) -> None:
     """Stop the embedded database, whoever uses it; runs that it held can be resumed."""
-    folder = _embedded(open_settings(config_file))
+    folder = _embedded_folder(open_settings(config_file))
     from corrobora.storage import embedded  # noqa: PLC0415 - loaded only where it is needed
 
-    click.echo("stopped" if embedded.stop(folder) else "was not running")
+    click.echo("stopped" if embedded.stop_server(folder) else "was not running")
 
 
-@db.command()
+@db.command(name="status")
 @json_option
 @config_option
-def status(*, as_json: bool, config_file: Path | None) -> None:
+def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
     """Show whether the embedded database runs, and for whom."""
-    folder = _embedded(open_settings(config_file))
+    folder = _embedded_folder(open_settings(config_file))
     from corrobora.storage import embedded  # noqa: PLC0415 - loaded only where it is needed
 
-    found = dataclasses.asdict(embedded.status(folder))
+    found = dataclasses.asdict(embedded.server_status(folder))
     if as_json:
         print_json(found)
         return
     for name, value in found.items():
-        click.echo(f"{name:<9} {_shown(value)}")
+        click.echo(f"{name:<9} {_format_value(value)}")
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -65,7 +65,7 @@ def _shown(value: object) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def _embedded(settings: Settings) -> Path:
+def _embedded_folder(settings: Settings) -> Path:
     """Return the folder of the embedded database. Raises `UserError` if the settings name a server."""
     if settings.database_url is not None:
         raise UserError(

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from corrobora.domain.events import Event
 from corrobora.faces.cli.lines import json_line, plain_line
-from corrobora.faces.cli.screen import Screen, fold
-from corrobora.faces.cli.terminal import can_draw, one_line, write
+from corrobora.faces.cli.screen import Screen, fold_event
+from corrobora.faces.cli.terminal import can_draw, one_line, write_line
 
 if TYPE_CHECKING:
-    from corrobora.faces.cli.live import Drawing
+    from corrobora.faces.cli.live import LiveDrawing
 
 
 class Display(Protocol):
@@ -50,7 +50,7 @@ class Display(Protocol):
         ...
 
 
-class Silent:
+class SilentDisplay:
     """Shows nothing but notes."""
 
     def launch(self, run: str, artifacts: str) -> None:
@@ -61,7 +61,7 @@ class Silent:
 
     def note(self, text: str) -> None:
         """A line on stderr."""
-        write(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
+        write_line(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
 
     def pause(self) -> None:
         """Nothing is held."""
@@ -70,21 +70,21 @@ class Silent:
         """Nothing to show."""
 
 
-class Plain(Silent):
+class PlainDisplay(SilentDisplay):
     """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals."""
 
     def launch(self, run: str, artifacts: str) -> None:
         """Say where the run is kept."""
-        write(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
+        write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
         """One line, if a person wants to see this event."""
         line = plain_line(event)
         if line:
-            write(sys.stderr, line)
+            write_line(sys.stderr, line)
 
 
-class Jsonl(Silent):
+class JsonlDisplay(SilentDisplay):
     """One event a line, for programs."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -94,24 +94,24 @@ class Jsonl(Silent):
     def launch(self, run: str, artifacts: str) -> None:
         """The first line: the hand-off."""
         self._run = run
-        self._write({"event": "launch", "run_id": run, "artifacts": artifacts})
+        self._write_json({"event": "launch", "run_id": run, "artifacts": artifacts})
 
     def show(self, event: Event) -> None:
         """The event's envelope."""
-        write(self._stream, json_line(event, self._run))
+        write_line(self._stream, json_line(event, self._run))
 
     def close(self, code: int) -> None:
         """The last line."""
-        self._write({"event": "done", "run_id": self._run, "exit": int(code)})
+        self._write_json({"event": "done", "run_id": self._run, "exit": int(code)})
 
-    def _write(self, value: Mapping[str, object]) -> None:
-        write(self._stream, json.dumps(value))
+    def _write_json(self, value: Mapping[str, object]) -> None:
+        write_line(self._stream, json.dumps(value))
 
 
-class Rich(Silent):
+class RichDisplay(SilentDisplay):
     """A live screen on stderr."""
 
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: LiveDrawing) -> None:
         self._drawing = drawing
         self._screen = Screen()
 
@@ -121,7 +121,7 @@ class Rich(Silent):
 
     def show(self, event: Event) -> None:
         """Fold the event into the screen."""
-        self._screen = fold(self._screen, event)
+        self._screen = fold_event(self._screen, event)
         self._drawing.update(self._screen)
         self._drawing.start()
 
@@ -138,26 +138,26 @@ class Rich(Silent):
         self._drawing.stop()
 
 
-def choose(wanted: str, *, as_json: bool, env: Mapping[str, str] | None = None) -> Display:
+def choose_display(wanted: str, *, as_json: bool, env: Mapping[str, str] | None = None) -> Display:
     """Return the display for `--display` (auto, rich, plain, jsonl, none); rich only where it can be drawn."""
     env = os.environ if env is None else env
     width = shutil.get_terminal_size().columns
     match wanted:
         case "jsonl":
-            return Jsonl(sys.stderr if as_json else sys.stdout)
+            return JsonlDisplay(sys.stderr if as_json else sys.stdout)
         case "none":
-            return Silent()
+            return SilentDisplay()
         case "plain":
-            return Plain()
+            return PlainDisplay()
         case _:
-            return _rich() if can_draw(sys.stderr, env, width) else Plain()
+            return _rich_display() if can_draw(sys.stderr, env, width) else PlainDisplay()
 
 
-def _rich() -> Display:
+def _rich_display() -> Display:
     from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
 
-    from corrobora.faces.cli.live import Drawing  # noqa: PLC0415 - likewise
+    from corrobora.faces.cli.live import LiveDrawing  # noqa: PLC0415 - likewise
 
     began = time.monotonic()
     console = Console(stderr=True, highlight=False)  # honours NO_COLOR and FORCE_COLOR
-    return Rich(Drawing(console, lambda: time.monotonic() - began))
+    return RichDisplay(LiveDrawing(console, lambda: time.monotonic() - began))

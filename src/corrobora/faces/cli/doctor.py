@@ -29,7 +29,7 @@ _LOW_DISK_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One line: `ok` is False where something needs a person, None where it is only said."""
 
     what: str
@@ -45,12 +45,12 @@ def doctor(*, as_json: bool, config_file: Path | None) -> int:
     """Check database, models, keys, disk and versions. Exit 1 if something needs repair."""
     settings = open_settings(config_file)
     found = [
-        *_versions(),
-        *_folders(settings),
-        *_keys(settings),
-        *_models(settings),
-        *asyncio.run(_servers()),
-        asyncio.run(_database(settings)),
+        *_check_versions(),
+        *_check_folders(settings),
+        *_check_keys(settings),
+        *_check_models(settings),
+        *asyncio.run(_check_servers()),
+        asyncio.run(_check_database(settings)),
     ]
     if as_json:
         print_json([asdict(each) for each in found])
@@ -62,34 +62,34 @@ def doctor(*, as_json: bool, config_file: Path | None) -> int:
     return Exit.BUG if any(each.ok is False for each in found) else Exit.DONE
 
 
-def _versions() -> list[Finding]:
-    versions = [f"{name} {found}" for name in _PACKAGES if (found := _version(name))]
-    extras = [f"{name} {found}" for name in _EXTRAS if (found := _version(name))]
+def _check_versions() -> list[CheckResult]:
+    versions = [f"{name} {found}" for name in _PACKAGES if (found := _package_version(name))]
+    extras = [f"{name} {found}" for name in _EXTRAS if (found := _package_version(name))]
     return [
-        Finding("corrobora", __version__),
-        Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("packages", ", ".join(versions)),
-        Finding("extras", ", ".join(extras) or "none installed", None),
+        CheckResult("corrobora", __version__),
+        CheckResult("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        CheckResult("packages", ", ".join(versions)),
+        CheckResult("extras", ", ".join(extras) or "none installed", None),
     ]
 
 
-def _version(name: str) -> str:
+def _package_version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
 
 
-def _folders(settings: Settings) -> list[Finding]:
+def _check_folders(settings: Settings) -> list[CheckResult]:
     home = settings.home
     there = next(place for place in (home, *home.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     writable = os.access(there, os.W_OK)
     state = f"{home} ({settings.origins['home']})"
     folder = (
-        Finding("data folder", state)
+        CheckResult("data folder", state)
         if writable
-        else Finding(
+        else CheckResult(
             "data folder",
             f"{state} may not be written",
             ok=False,
@@ -97,37 +97,39 @@ def _folders(settings: Settings) -> list[Finding]:
         )
     )
     enough = free >= _LOW_DISK_BYTES
-    disk = Finding("disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Make room: 1 GB is sensible.")
+    disk = CheckResult("disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Make room: 1 GB is sensible.")
     return [folder, disk]
 
 
-def _keys(settings: Settings) -> list[Finding]:
+def _check_keys(settings: Settings) -> list[CheckResult]:
     """Say for each vendor whether a key is set, and where from; never the key."""
     found = [
-        Finding(f"key {name}", f"set ({settings.origins[f'keys.{name}']})" if key.set else "not set", key.set or None)
+        CheckResult(
+            f"key {name}", f"set ({settings.origins[f'keys.{name}']})" if key.set else "not set", key.set or None
+        )
         for name, key in settings.keys.items()
     ]
-    return [*found, *(Finding("settings", note, None) for note in settings.notes)]
+    return [*found, *(CheckResult("settings", note, None) for note in settings.notes)]
 
 
-def _models(settings: Settings) -> list[Finding]:
+def _check_models(settings: Settings) -> list[CheckResult]:
     if not settings.models:
-        return [Finding("models", "none named: the extractive analyst answers, without any language model", None)]
+        return [CheckResult("models", "none named: the extractive analyst answers, without any language model", None)]
     return [
-        Finding(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
+        CheckResult(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
         for tier, model in settings.models.items()
     ]
 
 
-async def _servers() -> list[Finding]:
+async def _check_servers() -> list[CheckResult]:
     """Ask the ports of this machine where model servers usually listen."""
     from corrobora.adapters.models.connect import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
     found = await find_local_servers(os.environ)
     if not found:
-        return [Finding("local models", "no server answers (Ollama, LM Studio, vLLM, llama.cpp)", None)]
+        return [CheckResult("local models", "no server answers (Ollama, LM Studio, vLLM, llama.cpp)", None)]
     return [
-        Finding(
+        CheckResult(
             "local models",
             f"{each.provider} at {each.base_url}: {', '.join(each.models[:5]) or 'no model loaded'}",
             next_step=f"Use it: --model {each.provider}:{each.models[0]}" if each.models else "",
@@ -136,26 +138,26 @@ async def _servers() -> list[Finding]:
     ]
 
 
-async def _database(settings: Settings) -> Finding:
+async def _check_database(settings: Settings) -> CheckResult:
     where = "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
-    return await _tried("database", where, lambda: _asked(settings))
+    return await _try_check("database", where, lambda: _query_database(settings))
 
 
-async def _asked(settings: Settings) -> str:
+async def _query_database(settings: Settings) -> str:
     from corrobora.assembly import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
 
     async with Workspace.open(settings) as workspace:
-        row = await workspace.database.row("SELECT version(), (SELECT count(*) FROM runs)")
+        row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
         return f"{str(row[0]).split(' on ')[0]}, {row[1]} runs" if row else "answers"
 
 
-async def _tried(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> Finding:
+async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> CheckResult:
     try:
-        return Finding(what, f"{where}: {await ask()}")
+        return CheckResult(what, f"{where}: {await ask()}")
     except CorroboraError as error:
-        return Finding(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
+        return CheckResult(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
     except OSError as error:  # a disk that refuses: the other lines are wanted all the more
         told = explain_disk(error)
         if not told:
             raise
-        return Finding(what, f"{where}: {told}", ok=False)
+        return CheckResult(what, f"{where}: {told}", ok=False)

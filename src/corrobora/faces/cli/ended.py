@@ -14,8 +14,8 @@ from corrobora.domain.run import RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli.failure import Exit
 
-_NOTHING: Mapping[str, object] = {}
-_FAILURES = (  # a failed run keeps the stable code of its error: the first part says whose matter it is
+_EMPTY: Mapping[str, object] = {}
+_FAILURE_CODES = (  # a failed run keeps the stable code of its error: the first part says whose matter it is
     ("question_", Exit.USAGE),
     ("profile_", Exit.USAGE),
     ("unknown_profile", Exit.USAGE),
@@ -35,54 +35,54 @@ _FAILURES = (  # a failed run keeps the stable code of its error: the first part
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunExit:
     """The exit code and why, in words; `why` is "" where all is well."""
 
     code: Exit
     why: str = ""
 
 
-def ended(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> Ended:
+def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> RunExit:
     """Return the exit code of a run (DESIGN 13).
 
     A hit time limit is still 0 and stands in the Methodology. `min_score` is compared with the judge's overall score,
     and without a judge with the share of sentences that their citations support.
     """
-    waiting = _waiting(row)
+    waiting = _unfinished_exit(row)
     if waiting is not None:
         return waiting
     if not has_body(report):
-        return _without_report(row, report)
+        return _exit_without_report(row, report)
     if row.status is RunStatus.FAILED:  # the report is there, and a target did not take it
         code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
-        return Ended(code, _with_id(row.reason, row))
-    score = score_of(report)
+        return RunExit(code, _insert_run_id(row.reason, row))
+    score = report_score(report)
     if min_score is not None and score is not None and score < min_score:
-        return Ended(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
-    reasons = incomplete(report) if strict else []
+        return RunExit(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
+    reasons = strict_objections(report) if strict else []
     if reasons:
-        return Ended(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
-    return Ended(Exit.DONE)
+        return RunExit(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
+    return RunExit(Exit.DONE)
 
 
-def _waiting(row: RunRow) -> Ended | None:
+def _unfinished_exit(row: RunRow) -> RunExit | None:
     """Return how a run stands that has not ended by itself, None if it has."""
     if row.status is RunStatus.AWAITING:
-        return Ended(Exit.NEEDS_HUMAN, f"The plan waits for a person. Continue: corrobora authorize {row.id}")
+        return RunExit(Exit.NEEDS_HUMAN, f"The plan waits for a person. Continue: corrobora authorize {row.id}")
     if row.status is RunStatus.PAUSED and row.outcome == "stage_reached":
-        return Ended(Exit.DONE, row.reason)  # as asked: --until-stage
+        return RunExit(Exit.DONE, row.reason)  # as asked: --until-stage
     if row.status is RunStatus.PAUSED:
-        return Ended(Exit.NEEDS_HUMAN, row.reason)
+        return RunExit(Exit.NEEDS_HUMAN, row.reason)
     if row.status is RunStatus.CANCELLED:
-        return Ended(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
+        return RunExit(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
     if not row.status.final:
         left = row.status is RunStatus.INTERRUPTED  # by its store: who pressed Ctrl-C has a code of his own
         code = Exit.BUG if left else Exit.INTERRUPTED
-        return Ended(code, f"The run is {row.status}. Continue: corrobora resume {row.id}")
+        return RunExit(code, f"The run is {row.status}. Continue: corrobora resume {row.id}")
     return None
 
 
-def _with_id(why: str, row: RunRow) -> str:
+def _insert_run_id(why: str, row: RunRow) -> str:
     """Put the run's id into the next step that an error named: who reads it can copy the line."""
     return why.replace("corrobora resume RUN", f"corrobora resume {row.id}")
 
@@ -93,42 +93,44 @@ def has_body(report: Mapping[str, object]) -> bool:
     return bool(report.get("markdown")) and report.get("outcome") in usable
 
 
-def _without_report(row: RunRow, report: Mapping[str, object]) -> Ended:
+def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
-    why = _with_id(str(report.get("reason") or row.reason or outcome or "the run failed"), row)
+    why = _insert_run_id(str(report.get("reason") or row.reason or outcome or "the run failed"), row)
     message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
     if report.get("stop") == StopReason.ERROR:  # every thread failed: not a limit, whatever was told last
-        return Ended(Exit.NO_EVIDENCE, message)
+        return RunExit(Exit.NO_EVIDENCE, message)
     match outcome:
         case Outcome.NO_EVIDENCE | Outcome.INACCESSIBLE:
-            return Ended(Exit.NO_EVIDENCE, message)
+            return RunExit(Exit.NO_EVIDENCE, message)
         case Outcome.PROVIDER_DOWN:
-            return Ended(Exit.PROVIDER, message)
+            return RunExit(Exit.PROVIDER, message)
         case Outcome.LIMIT_REACHED:
-            return Ended(Exit.BUDGET, message)
+            return RunExit(Exit.BUDGET, message)
         case Outcome.CANCELLED:
-            return Ended(Exit.INTERRUPTED, message)
+            return RunExit(Exit.INTERRUPTED, message)
         case Outcome.AWAITING:
-            return Ended(Exit.NEEDS_HUMAN, message)
+            return RunExit(Exit.NEEDS_HUMAN, message)
         case _:
-            return Ended(next((code for start, code in _FAILURES if outcome.startswith(start)), Exit.BUG), message)
+            return RunExit(
+                next((code for start, code in _FAILURE_CODES if outcome.startswith(start)), Exit.BUG), message
+            )
 
 
-def score_of(report: Mapping[str, object]) -> float | None:
+def report_score(report: Mapping[str, object]) -> float | None:
     """Return the judge's overall score; without one, the share of cited sentences that are supported."""
-    scores = [float(value) for value in part(report, "verdict").values() if isinstance(value, (int, float))]
-    return sum(scores) / len(scores) if scores else _supported(report)
+    scores = [float(value) for value in report_object(report, "verdict").values() if isinstance(value, (int, float))]
+    return sum(scores) / len(scores) if scores else _supported_share(report)
 
 
-def _supported(report: Mapping[str, object]) -> float | None:
-    found = [str(check.get("support")) for check in parts(report, "checks")]
+def _supported_share(report: Mapping[str, object]) -> float | None:
+    found = [str(check.get("support")) for check in report_objects(report, "checks")]
     cited = [support for support in found if support != "uncited"]
     return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
 
 
-def incomplete(report: Mapping[str, object]) -> list[str]:
+def strict_objections(report: Mapping[str, object]) -> list[str]:
     """Return why a strict reader would not take this report, in words; empty if nothing is missing."""
-    method = part(report, "methodology")
+    method = report_object(report, "methodology")
     reasons: list[str] = []
     if report.get("outcome") != Outcome.COMPLETE:
         reasons.append(f"the outcome is {report.get('outcome')}")
@@ -140,17 +142,19 @@ def incomplete(report: Mapping[str, object]) -> list[str]:
         value = method.get(name)
         if isinstance(value, (list, tuple)) and value:
             reasons.append(f"{len(cast('list[object]', value))} {words}")
-    unsupported = sum(check.get("support") in ("unsupported", "contradicted") for check in parts(report, "checks"))
+    unsupported = sum(
+        check.get("support") in ("unsupported", "contradicted") for check in report_objects(report, "checks")
+    )
     return [*reasons, f"{unsupported} sentences are not supported"] if unsupported else reasons
 
 
-def part(report: Mapping[str, object], name: str) -> Mapping[str, object]:
+def report_object(report: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return an object inside a report, empty if there is none."""
     value = report.get(name)
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _NOTHING
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _EMPTY
 
 
-def parts(report: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+def report_objects(report: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
     """Return the objects of a list inside a report, empty if there is none."""
     value = report.get(name)
     items = cast("list[object]", value) if isinstance(value, list) else []

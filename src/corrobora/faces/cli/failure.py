@@ -26,8 +26,8 @@ from corrobora.domain.errors import CorroboraError
 from corrobora.faces.cli.terminal import one_line
 
 _MAX_LINE = 1_000
-_FULL_BYTES = 1_000_000  # less than this is what a full disk has left
-_DISK = {  # what a full, read-only or broken disk says, and what to do
+_FULL_DISK_BYTES = 1_000_000  # less than this is what a full disk has left
+_DISK_ERRORS = {  # what a full, read-only or broken disk says, and what to do
     errno.ENOSPC: ("The disk is full", "make room"),
     errno.EDQUOT: ("The disk quota is used up", "make room"),
     errno.EROFS: ("The disk is read-only", "choose another folder with CORROBORA_HOME"),
@@ -53,7 +53,7 @@ class Exit(IntEnum):
     TERMINATED = 143
 
 
-def say(message: str) -> None:
+def print_notice(message: str) -> None:
     """Print one line for a person on stderr; never fails, also if stderr is closed."""
     try:
         click.echo(f"corrobora: {one_line(message, _MAX_LINE)}", err=True)
@@ -61,7 +61,7 @@ def say(message: str) -> None:
         return
 
 
-def exit_code_of(error: BaseException) -> int:
+def error_exit_code(error: BaseException) -> int:
     """Return the exit code of an error that was raised on purpose."""
     if isinstance(error, CorroboraError):
         return error.exit_code
@@ -72,7 +72,7 @@ def exit_code_of(error: BaseException) -> int:
     return Exit.USAGE if isinstance(error, click.UsageError) else Exit.BUG
 
 
-def explain(error: click.ClickException) -> str:
+def explain_usage(error: click.ClickException) -> str:
     """Return click's message as one line with the next step (Q14: how to ask what starts with a dash)."""
     message = error.format_message().rstrip(".") + "."
     if isinstance(error, click.NoSuchOption):
@@ -83,26 +83,26 @@ def explain(error: click.ClickException) -> str:
 
 def explain_disk(error: OSError) -> str:
     """Return what a disk refused as one line with the place and the next step, "" for any other error (R16)."""
-    if error.errno not in _DISK:
+    if error.errno not in _DISK_ERRORS:
         return ""
-    what, step = _DISK[error.errno]
-    return f"{what}{_place(error)}. What was answered is kept: {step}, then run the same command again."
+    what, step = _DISK_ERRORS[error.errno]
+    return f"{what}{_disk_place(error)}. What was answered is kept: {step}, then run the same command again."
 
 
-def _place(error: OSError) -> str:
+def _disk_place(error: OSError) -> str:
     """Name the file, or where a full disk is found when the system named none: a data folder, else the output."""
     if error.filename:
         return f": {error.filename}"
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return ""
-    for folder in (_home(), Path(tempfile.gettempdir())):
+    for folder in (_data_folder(), Path(tempfile.gettempdir())):
         there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
-        if shutil.disk_usage(there).free < _FULL_BYTES:
+        if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
             return f": {folder}"
     return ", the one that the output goes to"
 
 
-def keep_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Save the traceback of a bug to a file and name it in one line: `sys.excepthook`, the process's last resort."""
     text = "".join(traceback.format_exception(kind, error, trace))
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -116,16 +116,18 @@ def keep_traceback(kind: type[BaseException], error: BaseException, trace: Trace
                 file.write(f"corrobora {__version__}, Python {sys.version}\n{text}")
         except OSError:
             continue
-        say(f"A bug: {summary}. The details are in {folder / name}. What was answered is kept: corrobora runs list")
+        print_notice(
+            f"A bug: {summary}. The details are in {folder / name}. What was answered is kept: corrobora runs list"
+        )
         return
-    say(f"A bug: {summary}. The details could not be saved.")
+    print_notice(f"A bug: {summary}. The details could not be saved.")
 
 
 def _bug_folder() -> Path:
-    return _home() / "bugs"
+    return _data_folder() / "bugs"
 
 
-def _home() -> Path:
+def _data_folder() -> Path:
     """The data folder as far as it is known without settings, which may be what failed."""
     home = os.environ.get("CORROBORA_HOME", "")
     if home:

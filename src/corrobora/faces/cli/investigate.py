@@ -13,19 +13,26 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.faces.cli.asked import field_flags, model_flags, setting_flags
-from corrobora.faces.cli.delivery import Wanted, research_here
+from corrobora.faces.cli.asked import drop_unset_flags, parse_fields, parse_models
+from corrobora.faces.cli.delivery import OutputOptions, start_run
 from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
-from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
+from corrobora.faces.cli.research import (
+    OutputFlags,
+    add_output_options,
+    output_options,
+    output_settings,
+    profile_overrides,
+    request_metadata,
+)
 from corrobora.faces.question import Question
 from corrobora.settings import Settings
 from corrobora.settings.files import read_small_file
 
-_FILE = click.Path(path_type=Path)
-_MAX_BYTES = 1_000_000
+_THREAD_PATH = click.Path(path_type=Path)
+_MAX_THREAD_BYTES = 1_000_000
 
 
-class Given(Shown):
+class InvestigateFlags(OutputFlags):
     """The flags of `investigate`."""
 
     thread: Path
@@ -37,38 +44,38 @@ class Given(Shown):
 
 
 @click.command()
-@click.argument("thread", type=_FILE, metavar="THREAD.toml")
+@click.argument("thread", type=_THREAD_PATH, metavar="THREAD.toml")
 @library_option
 @provider_option
 @profile_option(default="triplet")
 @model_option
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
-@shown_options
-def investigate(**flags: Unpack[Given]) -> int:
+@add_output_options
+def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
 
     One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
     asked anything.
     """
-    models = {f"models.{tier}": (model, "--model") for tier, model in model_flags(flags["model"]).items()}
-    own = setting_flags(
+    models = {f"models.{tier}": (model, "--model") for tier, model in parse_models(flags["model"]).items()}
+    own = drop_unset_flags(
         {
             "sources.libraries": (flags["library"], "--library"),
             "sources.providers": (flags["provider"], "--provider"),
             **models,
         }
     )
-    settings = open_settings(flags["config_file"], shown_flags(flags) | own)
-    wanted: Wanted = replace(wanted_of(flags, settings), may_ask=False)
-    return research_here(settings, request_of(flags, settings), wanted)
+    settings = open_settings(flags["config_file"], output_settings(flags) | own)
+    wanted: OutputOptions = replace(output_options(flags, settings), may_ask=False)
+    return start_run(settings, thread_request(flags, settings), wanted)
 
 
-def request_of(flags: Given, settings: Settings) -> Request:
+def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
     """Return the request of a thread file: its text is stored with the run, so that any worker can take it up."""
-    from corrobora.engine.given import read_thread  # noqa: PLC0415 - the engine, only where a thread is given
+    from corrobora.engine.given import parse_thread_file  # noqa: PLC0415 - the engine, only where a thread is given
 
-    text = read_small_file(flags["thread"], limit=_MAX_BYTES, what="The thread file")
-    given = read_thread(text)
+    text = read_small_file(flags["thread"], limit=_MAX_THREAD_BYTES, what="The thread file")
+    given = parse_thread_file(text)
     pages = tuple(source for source in given.sources if "://" in source)
     if not settings.libraries and not settings.providers and not pages:
         raise UserError(
@@ -78,14 +85,14 @@ def request_of(flags: Given, settings: Settings) -> Request:
         )
     for name in settings.providers:
         settings.key(name).reveal()  # a missing key is said before a run is made
-    metadata = metadata_of(settings, Question(given.brief.question))
+    metadata = request_metadata(settings, Question(given.brief.question))
     if given.artifact_dir:
         folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute()
         metadata = (*metadata, ("artifact_dir", str(folder)))
     return Request(
         question=given.brief.question,
         profile=flags["profile"],
-        overrides=overrides_of(settings, field_flags(flags["fields"])),
+        overrides=profile_overrides(settings, parse_fields(flags["fields"])),
         libraries=settings.libraries,
         providers=settings.providers,
         sources=pages,

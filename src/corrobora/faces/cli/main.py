@@ -31,7 +31,7 @@ from corrobora.faces.cli import (
     worker,
 )
 from corrobora.faces.cli import completion as shells
-from corrobora.faces.cli.failure import Exit, exit_code_of, explain, explain_disk, keep_traceback, say
+from corrobora.faces.cli.failure import Exit, error_exit_code, explain_disk, explain_usage, print_notice, save_traceback
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 
 
@@ -98,7 +98,7 @@ for _command in (
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
     prepare_streams()
-    sys.excepthook = keep_traceback
+    sys.excepthook = save_traceback
     try:
         result: object = cli.main(
             args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
@@ -108,26 +108,26 @@ def run(argv: Sequence[str] | None = None) -> int:
         silence_closed_pipe()
         return Exit.DONE
     except click.ClickException as error:
-        say(explain(error))
-        return exit_code_of(error)
+        print_notice(explain_usage(error))
+        return error_exit_code(error)
     except CorroboraError as error:
-        say(str(error))
-        return exit_code_of(error)
+        print_notice(str(error))
+        return error_exit_code(error)
     except (click.Abort, KeyboardInterrupt):
-        say("Interrupted.")
+        print_notice("Interrupted.")
         return Exit.INTERRUPTED
     except BaseExceptionGroup as group:
-        return _first_of(group)
+        return _report_first_error(group)
     except OSError as error:
         told = explain_disk(error)
         if not told:
             raise
-        say(told)
+        print_notice(told)
         return Exit.BUG
     return result if isinstance(result, int) else Exit.DONE
 
 
-def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
+def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
     """Say the first error on purpose inside a group of parallel failures; a group of bugs stays a bug."""
     known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
     if known is None:
@@ -135,5 +135,5 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    say(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
-    return exit_code_of(error)  # pyright: ignore[reportUnknownArgumentType]
+    print_notice(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
+    return error_exit_code(error)  # pyright: ignore[reportUnknownArgumentType]

@@ -15,31 +15,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.terminal import can_draw, one_line, tell
+from corrobora.faces.cli.terminal import can_draw, one_line, write_stderr
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace
 
 Progress = Callable[[int, int, str], None]
-_LISTED = 50  # unread files that are named one by one; `--json` names all
+_MAX_LISTED = 50  # unread files that are named one by one; `--json` names all
 
 
-async def ingest(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
+async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
     """Read paths into a library and say what happened; return it as JSON values.
 
     Raises `UserError` `library_empty` if nothing in it can be searched afterwards (K01).
     """
-    with _bar(f"reading into {name}", show=show) as progress:
-        result = await workspace.ingest(name, tuple(paths), progress)
+    with _progress_bar(f"reading into {name}", show=show) as progress:
+        result = await workspace.ingest_files(name, tuple(paths), progress)
     if show or result.skipped:
         counts = (
             f"{result.added} read, {result.unchanged} unchanged, {result.removed} gone, {len(result.skipped)} skipped"
         )
-        tell(f"library  {name}: {counts}")
-    for each in result.skipped[:_LISTED]:
-        tell(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
-    if len(result.skipped) > _LISTED:
-        tell(f"skipped  and {len(result.skipped) - _LISTED} more; all of them: --json")
+        write_stderr(f"library  {name}: {counts}")
+    for each in result.skipped[:_MAX_LISTED]:
+        write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
+    if len(result.skipped) > _MAX_LISTED:
+        write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; all of them: --json")
     if not result.added and not result.unchanged:
         raise UserError(
             "library_empty",
@@ -50,7 +50,7 @@ async def ingest(workspace: Workspace, name: str, paths: Sequence[Path], *, show
 
 
 @contextmanager
-def _bar(title: str, *, show: bool) -> Generator[Progress]:
+def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
     """Lend a function that shows how far the reading is."""
     if not show or not can_draw(sys.stderr, os.environ, shutil.get_terminal_size().columns):
         yield lambda _done, _total, _path: None

@@ -16,17 +16,17 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.cli.asked import (
     STAGES,
-    delivery_flags,
-    field_flags,
-    last_stage,
-    model_flags,
+    drop_unset_flags,
+    parse_deliveries,
+    parse_fields,
+    parse_last_stage,
+    parse_models,
+    parse_stage,
     read_plan,
     read_question,
-    setting_flags,
-    stage_named,
 )
-from corrobora.faces.cli.completion import displays
-from corrobora.faces.cli.delivery import Wanted, research_here, resume_here
+from corrobora.faces.cli.completion import complete_displays
+from corrobora.faces.cli.delivery import OutputOptions, resume_run, start_run
 from corrobora.faces.cli.options import (
     config_option,
     library_option,
@@ -36,13 +36,13 @@ from corrobora.faces.cli.options import (
     provider_option,
 )
 from corrobora.faces.cli.target import check_target
-from corrobora.faces.cli.workspace import checked_run
+from corrobora.faces.cli.workspace import check_run_id
 from corrobora.faces.question import Question
 from corrobora.settings import MINUTES_FORMS, Settings
 from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
 from corrobora.settings.profile import profile_of
 
-_OF_A_NEW_RUN = frozenset(
+_NEW_RUN_FLAGS = frozenset(
     "library provider source profile time deep max_rounds angles model fields plan plan_only yes deliver offline "
     "max_cost accept_unknown_price max_tokens max_searches".split()
 )
@@ -50,7 +50,7 @@ F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 
 
-class Shown(TypedDict):
+class OutputFlags(TypedDict):
     """The flags that say how a run is shown and delivered; `research`, `resume` and `demo` share them."""
 
     output: Path | None
@@ -66,7 +66,7 @@ class Shown(TypedDict):
     config_file: Path | None
 
 
-class Flags(Shown):
+class ResearchFlags(OutputFlags):
     """All flags of `research`."""
 
     question: str | None
@@ -95,7 +95,7 @@ class Flags(Shown):
     max_searches: str | None
 
 
-def shown_options(command: F) -> F:
+def add_output_options(command: F) -> F:
     """Add the flags of `Shown` to a command."""
     for option in reversed(
         (
@@ -108,7 +108,7 @@ def shown_options(command: F) -> F:
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             click.option(
                 "--display",
-                shell_complete=displays,
+                shell_complete=complete_displays,
                 metavar="|".join(DISPLAYS),
                 help="Progress on stderr; jsonl: events on stdout.",
             ),
@@ -150,33 +150,33 @@ def shown_options(command: F) -> F:
 @click.option("--accept-unknown-price", is_flag=True, help="With --max-cost: use models without a known price.")
 @click.option("--max-tokens", metavar="N", help="Tokens the run may use.")
 @click.option("--max-searches", metavar="N", help="Searches the run may do.")
-@shown_options
-def research(**flags: Unpack[Flags]) -> int:
+@add_output_options
+def research(**flags: Unpack[ResearchFlags]) -> int:
     """Research a question and print the cited report.
 
     QUESTION is a text, @FILE, or - for stdin. One that starts with a dash follows --.
     """
-    settings = open_settings(flags["config_file"], run_flags(flags))
+    settings = open_settings(flags["config_file"], run_settings(flags))
     if flags["run_id"] is not None:
-        return _go_on(flags, settings, flags["run_id"])
+        return _continue_run(flags, settings, flags["run_id"])
     if flags["from_stage"] is not None:
         raise UserError("stage_without_run", "--from-stage needs --run-id RUN.", next_step="See: corrobora runs list")
     question = read_question(flags["question"], flags["question_file"])
-    wanted = wanted_of(flags, settings, plan_only=plan_only(flags, settings), until=flags["until_stage"])
-    request = request_of(flags, settings, question)
-    return research_here(settings, request, wanted)
+    wanted = output_options(flags, settings, plan_only=is_plan_only(flags, settings), until=flags["until_stage"])
+    request = build_request(flags, settings, question)
+    return start_run(settings, request, wanted)
 
 
-def as_unsaid(given: Mapping[str, object]) -> Flags:
+def complete_flags(given: Mapping[str, object]) -> ResearchFlags:
     """All flags of `research` for a command that has only some of them: the others as if nobody had written them."""
     rest: dict[str, object] = {}
     for each in research.params:
         option = each if isinstance(each, click.Option) else None
         rest[str(each.name)] = () if each.multiple else False if option is not None and option.is_flag else None
-    return cast("Flags", rest | dict(given))
+    return cast("ResearchFlags", rest | dict(given))
 
 
-def _go_on(flags: Flags, settings: Settings, run: str) -> int:
+def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
     """`--run-id`: what a run is, was said when it was made; saying it again would be ignored, so it is refused."""
     if flags["question"] is not None or flags["question_file"] is not None:
         raise UserError(
@@ -185,21 +185,21 @@ def _go_on(flags: Flags, settings: Settings, run: str) -> int:
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
-        if name in _OF_A_NEW_RUN and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if name in _NEW_RUN_FLAGS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UserError(
                 "flag_of_a_new_run",
                 f"{option.opts[-1]} belongs to a new run: {run} goes on as it was asked for.",
                 next_step=f"Leave it out, or make a new run without --run-id. A plan: corrobora authorize {run}",
             )
-    stage = stage_named(flags["from_stage"]) if flags["from_stage"] else None
-    wanted = wanted_of(flags, settings, until=flags["until_stage"])
-    return resume_here(settings, checked_run(run), stage, wanted)
+    stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
+    wanted = output_options(flags, settings, until=flags["until_stage"])
+    return resume_run(settings, check_run_id(run), stage, wanted)
 
 
-def run_flags(flags: Flags) -> dict[str, tuple[object, str]]:
+def run_settings(flags: ResearchFlags) -> dict[str, tuple[object, str]]:
     """Return the flags that are settings, by dotted name."""
-    models = {f"models.{tier}": (model, "--model") for tier, model in model_flags(flags["model"]).items()}
-    return shown_flags(flags) | setting_flags(
+    models = {f"models.{tier}": (model, "--model") for tier, model in parse_models(flags["model"]).items()}
+    return output_settings(flags) | drop_unset_flags(
         {
             "profile": (flags["profile"], "--profile"),
             "time": (flags["time"], "--time"),
@@ -218,10 +218,10 @@ def run_flags(flags: Flags) -> dict[str, tuple[object, str]]:
     )
 
 
-def shown_flags(flags: Shown) -> dict[str, tuple[object, str]]:
+def output_settings(flags: OutputFlags) -> dict[str, tuple[object, str]]:
     """Return the shared flags that are settings, by dotted name."""
     display = "none" if flags["quiet"] and flags["display"] is None else flags["display"]
-    return setting_flags(
+    return drop_unset_flags(
         {
             "display": (display, "--display"),
             "verify.min_score": (flags["min_score"], "--min-score"),
@@ -230,7 +230,9 @@ def shown_flags(flags: Shown) -> dict[str, tuple[object, str]]:
     )
 
 
-def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, until: str | None = None) -> Wanted:
+def output_options(
+    flags: OutputFlags, settings: Settings, *, plan_only: bool = False, until: str | None = None
+) -> OutputOptions:
     """Return how the run is shown and delivered, after the check that its target can be written."""
     target = flags["output"]
     if target is not None and str(target) == "-":
@@ -239,7 +241,7 @@ def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, unti
     artifacts = flags["artifacts"]
     if artifacts is not None:
         check_target(artifacts / "plan.json", force=True, follow=flags["follow_symlinks"])
-    return Wanted(
+    return OutputOptions(
         display=settings.display,
         as_json=flags["as_json"],
         may_ask=not flags["no_input"],
@@ -248,11 +250,11 @@ def wanted_of(flags: Shown, settings: Settings, *, plan_only: bool = False, unti
         min_score=settings.min_score,
         strict=settings.strict,
         plan_only=plan_only,
-        until=last_stage(until) if until else None,
+        until=parse_last_stage(until) if until else None,
     )
 
 
-def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
+def build_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
     """Return the request as it is stored with the run: names and numbers, never a secret."""
     if settings.offline and flags["source"]:
         raise UserError(
@@ -282,7 +284,7 @@ def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
             )
         settings.key(name).reveal()  # a missing key is said before a run is made
     profile, own = profile_of(settings)
-    changes = overrides_of(settings, field_flags(flags["fields"]), plan_only=plan_only(flags, settings))
+    changes = profile_overrides(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
     return Request(
         question=question.text,
         profile=profile,
@@ -291,20 +293,20 @@ def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
         providers=settings.providers,
         sources=flags["source"],
         models=tuple(sorted(settings.models.items())),
-        authorized="policy" if flags["yes"] and not plan_only(flags, settings) else "",
+        authorized="policy" if flags["yes"] and not is_plan_only(flags, settings) else "",
         plan_file=read_plan(flags["plan"]) if flags["plan"] else "",
-        output=delivery_flags(flags["deliver"]),
+        output=parse_deliveries(flags["deliver"]),
         strict=settings.strict,
-        metadata=metadata_of(settings, question),
+        metadata=request_metadata(settings, question),
     )
 
 
-def plan_only(flags: Flags, settings: Settings) -> bool:
+def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
     """True for `--plan-only`, and for a budget of 0, which is a dry run (C10)."""
     return flags["plan_only"] or settings.max_usd == 0
 
 
-def overrides_of(
+def profile_overrides(
     settings: Settings, fields: tuple[tuple[str, str], ...], *, plan_only: bool = False
 ) -> tuple[tuple[str, str], ...]:
     """Return what the settings change in the profile, field by field; `-s` comes last and wins."""
@@ -329,7 +331,7 @@ def overrides_of(
     return tuple(found)
 
 
-def metadata_of(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:
+def request_metadata(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:
     """Return the run's limits of money, tokens and searches, and what was removed from the question (Q12)."""
     given = (
         ("max_usd", settings.max_usd),

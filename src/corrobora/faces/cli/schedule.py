@@ -23,7 +23,7 @@ from corrobora.faces.cli.options import (
     profile_option,
     provider_option,
 )
-from corrobora.faces.cli.research import as_unsaid, request_of, run_flags
+from corrobora.faces.cli.research import build_request, complete_flags, run_settings
 from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import one_line
 from corrobora.faces.cli.workspace import with_workspace
@@ -31,7 +31,7 @@ from corrobora.faces.cli.workspace import with_workspace
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace
 
-_NAMES = {  # words for people; times are UTC
+_CRON_NAMES = {  # words for people; times are UTC
     "hourly": "0 * * * *",
     "daily": "0 6 * * *",
     "weekly": "0 6 * * 1",
@@ -39,7 +39,7 @@ _NAMES = {  # words for people; times are UTC
 }
 
 
-class Scheduled(TypedDict):
+class ScheduleFlags(TypedDict):
     """The flags of `schedule add`."""
 
     name: str
@@ -59,7 +59,7 @@ def schedule() -> None:
     """Make, list or remove runs that start by the clock."""
 
 
-@schedule.command()
+@schedule.command(name="add")
 @click.argument("name")
 @click.argument("question")
 @click.option("--cron", required=True, metavar="LINE|weekly", help="Five fields in UTC, or hourly, daily, weekly ...")
@@ -70,32 +70,34 @@ def schedule() -> None:
 @click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")
 @config_option
-def add(**flags: Unpack[Scheduled]) -> None:
+def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
     """Run QUESTION whenever the cron line says so; the same NAME replaces an earlier schedule."""
     name, cron = flags["name"], flags["cron"]
     if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
         raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
-    whole = as_unsaid({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
-    settings = open_settings(flags["config_file"], run_flags(whole))
-    request = request_of(whole, settings, read_question(flags["question"], None))
+    whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
+    settings = open_settings(flags["config_file"], run_settings(whole))
+    request = build_request(whole, settings, read_question(flags["question"], None))
 
-    async def work(workspace: Workspace) -> str:
+    async def store_schedule(workspace: Workspace) -> str:
         spaces = await resolve_libraries(workspace, request.libraries, show=True)
-        return await workspace.schedule(name, _NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces))
+        return await workspace.schedule_run(
+            name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
+        )
 
-    click.echo(f"{name}: next on {with_workspace(settings, work)}; a worker must live then: corrobora worker")
+    click.echo(f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must live then: corrobora worker")
 
 
 @schedule.command("list")
 @json_option
 @config_option
-def list_(*, as_json: bool, config_file: Path | None) -> None:
+def list_schedules(*, as_json: bool, config_file: Path | None) -> None:
     """List schedules, the next one first."""
 
-    async def work(workspace: Workspace) -> list[dict[str, Any]]:
+    async def load_schedules(workspace: Workspace) -> list[dict[str, Any]]:
         return [dataclasses.asdict(each) for each in await workspace.schedules.list()]
 
-    found = with_workspace(open_settings(config_file), work)
+    found = with_workspace(open_settings(config_file), load_schedules)
     if as_json:
         print_json(found)
         return
@@ -104,15 +106,15 @@ def list_(*, as_json: bool, config_file: Path | None) -> None:
         click.echo(f"{each['id']}  {each['cron']}  next {each['next_at']}  last {each['last_run'] or '-'}  {asked}")
 
 
-@schedule.command()
+@schedule.command(name="rm")
 @click.argument("name")
 @config_option
-def rm(name: str, config_file: Path | None) -> None:
+def remove_schedule(name: str, config_file: Path | None) -> None:
     """Remove a schedule; runs that it made stay."""
 
-    async def work(workspace: Workspace) -> bool:
+    async def remove_stored(workspace: Workspace) -> bool:
         return await workspace.schedules.remove(name)
 
-    if not with_workspace(open_settings(config_file), work):
+    if not with_workspace(open_settings(config_file), remove_stored):
         raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
     click.echo(f"removed {name}")

@@ -12,27 +12,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-_SEQUENCES = re.compile(
+_ESCAPE_SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)"  # titles, hyperlinks, device control
     r"|\x1b[ -/]*[0-~]?"  # the short ones, and a lone ESC
 )
-_CONTROL = re.compile(
+_CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
     "\U000e0000-\U000e007f]"  # tag characters
 )
-NARROW = 60  # columns below which the live display gives way to lines
+MIN_WIDTH = 60  # columns below which the live display gives way to lines
 
 
-def safe(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Return `text` without anything a terminal would obey: escape sequences, control and direction characters."""
-    return _CONTROL.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+    return _CONTROL_CHARACTERS.sub("", _ESCAPE_SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """Return safe text on one line, cut to `limit` characters."""
-    line = " ".join(safe(text).split())
+    line = " ".join(sanitize_text(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
@@ -46,7 +46,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def can_draw(stream: TextIO, env: Mapping[str, str], width: int) -> bool:
     """True where a display that redraws itself works: a terminal, not `dumb`, wide enough."""
-    return is_terminal(stream) and env.get("TERM", "") not in ("dumb", "") and width >= NARROW
+    return is_terminal(stream) and env.get("TERM", "") not in ("dumb", "") and width >= MIN_WIDTH
 
 
 def prepare_streams() -> None:
@@ -70,7 +70,7 @@ def silence_closed_pipe() -> None:
     os.close(nothing)
 
 
-def write(stream: TextIO | None, line: str) -> None:
+def write_line(stream: TextIO | None, line: str) -> None:
     """Write one line at once. On stdout a reader that has gone or a full disk ends the command, on stderr not.
 
     Progress that nobody can read is no reason to lose a report.
@@ -86,6 +86,6 @@ def write(stream: TextIO | None, line: str) -> None:
         return
 
 
-def tell(line: str) -> None:
+def write_stderr(line: str) -> None:
     """Write one line for the person on stderr; never fails because nobody listens."""
-    write(sys.stderr, line)
+    write_line(sys.stderr, line)

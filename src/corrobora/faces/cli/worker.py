@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from corrobora.faces.cli.options import config_option, open_settings
-from corrobora.faces.cli.terminal import tell
+from corrobora.faces.cli.terminal import write_stderr
 from corrobora.faces.cli.workspace import with_workspace
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def worker(concurrency: str | None, config_file: Path | None) -> None:
     flags = {} if concurrency is None else {"worker.concurrency": (concurrency, "--concurrency")}
     settings = open_settings(config_file, flags)
 
-    async def work(workspace: Workspace) -> None:
-        tell(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
-        await workspace.work(concurrency=settings.worker_concurrency)
+    async def serve_runs(workspace: Workspace) -> None:
+        write_stderr(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
+        await workspace.serve_queue(concurrency=settings.worker_concurrency)
 
-    with_workspace(settings, work)
+    with_workspace(settings, serve_runs)

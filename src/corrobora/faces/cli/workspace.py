@@ -21,16 +21,16 @@ T = TypeVar("T")
 def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:
     """Open the workspace, await `work` on it, close it, and return what it gave."""
 
-    async def whole() -> T:
+    async def open_and_run() -> T:
         from corrobora.assembly import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
 
         async with Workspace.open(settings) as workspace:
             return await work(workspace)
 
-    return asyncio.run(whole())
+    return asyncio.run(open_and_run())
 
 
-def checked_run(text: str) -> str:
+def check_run_id(text: str) -> str:
     """Return the id of a run if it looks like one, before a database is opened for it (C14)."""
     letters = set("abcdefghijklmnopqrstuvwxyz0123456789_-")
     if 1 <= len(text) <= 64 and set(text) <= letters:  # noqa: PLR2004 - the length of the column

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TypeVar, cast
 
 from corrobora.domain.errors import RoleError
-from corrobora.domain.thread import Needs
-from corrobora.policies.words import fingerprint
+from corrobora.domain.thread import ScopeInput
+from corrobora.policies.words import tokenizer_fingerprint
 from corrobora.ports import Answer, Role
 from corrobora.roles.clarify import Asking
 from corrobora.roles.extract import Excerpt
-from corrobora.roles.extractive.clarify import clarified
-from corrobora.roles.extractive.extract import extracted
-from corrobora.roles.extractive.plan import planned, refined
-from corrobora.roles.extractive.reflect import reflected
-from corrobora.roles.extractive.review import criticized, judged, revised
-from corrobora.roles.extractive.scope import scoped
-from corrobora.roles.extractive.scout import shortlisted
-from corrobora.roles.extractive.write import written
+from corrobora.roles.extractive.clarify import clarify_question
+from corrobora.roles.extractive.extract import extract_quotes
+from corrobora.roles.extractive.plan import make_plan, refine_plan
+from corrobora.roles.extractive.reflect import reflect_on_facts
+from corrobora.roles.extractive.review import critique_draft, judge_draft, revise_draft
+from corrobora.roles.extractive.scope import scope_round
+from corrobora.roles.extractive.scout import shortlist_candidates
+from corrobora.roles.extractive.write import write_draft
 from corrobora.roles.plan import Planning, Shortfall
 from corrobora.roles.reflect import Learned
 from corrobora.roles.review import Reviewing, Revising
@@ -40,36 +40,36 @@ class ExtractiveAnalyst:
 
     def identity(self, role: Role[I, O]) -> str:
         """Name this analyst's version and its tokenizer for the journal key."""
-        return f"{self.name}-{VERSION}/{role.prompt}/{fingerprint()}"
+        return f"{self.name}-{VERSION}/{role.prompt}/{tokenizer_fingerprint()}"
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
         """Play `role` at once. Raises `RoleError` if the input is none of the ten roles' inputs."""
-        return Answer(cast("O", _value(role.name, given)), analyst=self.name)
+        return Answer(cast("O", _play_role(role.name, given)), analyst=self.name)
 
 
-def _value(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one case and one return for each role
+def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one case and one return for each role
     """Return the role's output. Two roles share the input `Reviewing`: the name tells them apart."""
     match given:
         case Asking():
-            return clarified(given)
+            return clarify_question(given)
         case Planning():
-            return planned(given)
+            return make_plan(given)
         case Shortfall():
-            return refined(given)
-        case Needs():
-            return scoped(given)
+            return refine_plan(given)
+        case ScopeInput():
+            return scope_round(given)
         case Sweep():
-            return shortlisted(given)
+            return shortlist_candidates(given)
         case Excerpt():
-            return extracted(given)
+            return extract_quotes(given)
         case Learned():
-            return reflected(given)
+            return reflect_on_facts(given)
         case Material():
-            return written(given)
+            return write_draft(given)
         case Reviewing():
-            return judged(given) if role == "judge" else criticized(given)
+            return judge_draft(given) if role == "judge" else critique_draft(given)
         case Revising():
-            return revised(given)
+            return revise_draft(given)
         case _:
             raise RoleError(
                 "role_unknown",

@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.policies.conflict import ALIKE, Aspect, Difference, Statement, difference, likeness, statement
-from corrobora.policies.markup import plain
-from corrobora.policies.mentions import Kind, mentions
-from corrobora.policies.sentences import sentences
-from corrobora.policies.versions import in_order, label
-from corrobora.policies.words import fold, stems
+from corrobora.policies.conflict import (
+    SAME_SUBJECT_SHARE,
+    Aspect,
+    Difference,
+    Statement,
+    compare_topics,
+    find_difference,
+    parse_statement,
+)
+from corrobora.policies.markup import strip_markup
+from corrobora.policies.mentions import MentionKind, find_mentions
+from corrobora.policies.sentences import split_sentences
+from corrobora.policies.versions import compare_versions, label_version
+from corrobora.policies.words import fold_text, stem_text
 
 _PERIOD = re.compile(
     r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
@@ -33,33 +41,37 @@ _LEAST = _WEIGHT[Aspect.WORDING]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ComparedSentence:
     """One sentence of one fact, taken apart."""
 
     fact: Fact
     statement: Statement
 
 
-def contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
+def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     """Return the differences between facts of different origins, older edition first, weightiest first.
 
     Each sentence is compared only with the one most like it of another source, and only if that liking is mutual.
     Two sentences are told once, in whatever quotes they stand; a term that was replaced everywhere is told once.
     The result does not depend on the order of the facts.
     """
-    said = [Said(fact, statement(text)) for fact in sorted(facts, key=lambda fact: fact.id) for text in _texts(fact)]
+    said = [
+        ComparedSentence(fact, parse_statement(text))
+        for fact in sorted(facts, key=lambda fact: fact.id)
+        for text in _fact_sentences(fact)
+    ]
     found: dict[tuple[FactId, FactId], tuple[int, float, Contradiction]] = {}
     told: set[tuple[str, ...]] = set()
-    for alike, first, second in _matched(said):
-        made = _contradiction(said[first], said[second])
+    for alike, first, second in _match_sentences(said):
+        made = _build_contradiction(said[first], said[second])
         if made is None:
             continue
         weight, contradiction = made
         key = (contradiction.a, contradiction.b)
         same = sorted((said[first].statement.text, said[second].statement.text))
-        ways: set[tuple[str, ...]] = {(bare(contradiction.difference), *same)}
+        ways: set[tuple[str, ...]] = {(normalize_difference(contradiction.difference), *same)}
         if weight == _LEAST:
-            ways.add((bare(contradiction.difference),))
+            ways.add((normalize_difference(contradiction.difference),))
         if ways & told and key not in found:
             continue
         told |= ways
@@ -69,34 +81,34 @@ def contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     return tuple(row[2] for row in ranked[:_PAIRS])
 
 
-def bare(difference: str) -> str:
+def normalize_difference(difference: str) -> str:
     """Return a difference without quotation marks and case, so that two tellings of it are equal."""
-    return fold(_MARKS.sub("", difference))
+    return fold_text(_MARKS.sub("", difference))
 
 
-def _texts(fact: Fact) -> list[str]:
-    read = plain(fact.quote)
-    return [read[s.start : s.end] for s in sentences(read)]
+def _fact_sentences(fact: Fact) -> list[str]:
+    read = strip_markup(fact.quote)
+    return [read[s.start : s.end] for s in split_sentences(read)]
 
 
-def _edition(fact: Fact) -> str:
+def _edition_key(fact: Fact) -> str:
     """Name what a sentence is compared across: its version where one is stated, else its origin."""
     return fact.version or fact.origin or fact.source
 
 
-def _matched(said: Sequence[Said]) -> list[tuple[float, int, int]]:
+def _match_sentences(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
     """Match sentences of different editions one to one, the most alike first: each has one partner in each edition."""
     taken: set[tuple[int, str]] = set()
     matched: list[tuple[float, int, int]] = []
-    for alike, first, second in sorted(_alike(said), key=lambda row: (-row[0], row[1], row[2])):
-        ends = ((first, _edition(said[second].fact)), (second, _edition(said[first].fact)))
+    for alike, first, second in sorted(_similar_pairs(said), key=lambda row: (-row[0], row[1], row[2])):
+        ends = ((first, _edition_key(said[second].fact)), (second, _edition_key(said[first].fact)))
         if taken.isdisjoint(ends):
             taken.update(ends)
             matched.append((alike, first, second))
     return matched
 
 
-def _alike(said: Sequence[Said]) -> list[tuple[float, int, int]]:
+def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
     """Return the pairs of sentences of different editions that speak of the same thing."""
     where: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(said):
@@ -109,67 +121,69 @@ def _alike(said: Sequence[Said]) -> list[tuple[float, int, int]]:
     found: list[tuple[float, int, int]] = []
     for first, second in sorted(pairs):
         one, other = said[first], said[second]
-        if _edition(one.fact) == _edition(other.fact) or one.fact.source == other.fact.source:
+        if _edition_key(one.fact) == _edition_key(other.fact) or one.fact.source == other.fact.source:
             continue
-        if _of_other_things(one.fact, other.fact):
+        if _differ_in_subject(one.fact, other.fact):
             continue
-        alike = likeness(one.statement, other.statement)
-        if alike >= ALIKE:
+        alike = compare_topics(one.statement, other.statement)
+        if alike >= SAME_SUBJECT_SHARE:
             same = {verb for _, verb in one.statement.duties if verb} & {verb for _, verb in other.statement.duties}
             found.append((alike + (_SAME_VERB if same else 0.0), first, second))
     return found
 
 
-def _of_other_things(one: Fact, other: Fact) -> bool:
+def _differ_in_subject(one: Fact, other: Fact) -> bool:
     """True if titles are alike but for an identifier or a period, and no version tells them apart.
 
     Two models, two quarters or two meetings may differ without contradicting each other.
     """
     if one.version or other.version or one.title == other.title:
         return False
-    (marks, named), (other_marks, other_named) = _identified(one.title), _identified(other.title)
+    (marks, named), (other_marks, other_named) = _title_identifiers(one.title), _title_identifiers(other.title)
     shared = len(named & other_named)
     apart = marks and other_marks and marks.isdisjoint(other_marks)
     return bool(apart) and 2 * shared >= min(len(named), len(other_named))
 
 
 @lru_cache(maxsize=10_000)  # asked for every pair of sentences, of which a title has many
-def _identified(title: str) -> tuple[frozenset[str], frozenset[str]]:
+def _title_identifiers(title: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the identifiers and periods of a title, and the stems of its words."""
-    codes = {m.text for m in mentions(title) if m.kind is not Kind.QUOTED and _CODE.search(m.text)}
+    codes = {m.text for m in find_mentions(title) if m.kind is not MentionKind.QUOTED and _CODE.search(m.text)}
     periods = {match.group().lower() for match in _PERIOD.finditer(title)}
-    return frozenset(codes | periods), frozenset(stems(title))
+    return frozenset(codes | periods), frozenset(stem_text(title))
 
 
-def _contradiction(one: Said, other: Said) -> tuple[int, Contradiction] | None:
-    order = in_order((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
+def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tuple[int, Contradiction] | None:
+    order = compare_versions((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
     older, newer = (other, one) if order > 0 else (one, other)
     editions = bool(one.fact.version and other.fact.version and one.fact.version != other.fact.version)
-    differs = difference(older.statement, newer.statement, editions=editions and order != 0)
+    differs = find_difference(older.statement, newer.statement, editions=editions and order != 0)
     if differs is None:
         return None
     superseded = editions and order != 0
     scope = ""
     if order != 0 or editions:
-        scope = " -> ".join(label(said.fact.version, said.fact.published, said.fact.title) for said in (older, newer))
+        scope = " -> ".join(
+            label_version(said.fact.version, said.fact.published, said.fact.title) for said in (older, newer)
+        )
     return _WEIGHT[differs.aspect], Contradiction(
-        claim=_claim(older, newer),
+        claim=_claim_text(older, newer),
         a=older.fact.id,
         b=newer.fact.id,
         relation=Relation.SUPERSEDES if superseded else Relation.CONTRADICTS,
-        severity=_severity(differs),
+        severity=_rate_severity(differs),
         resolved=superseded,
         difference=differs.text,
         scope=scope,
     )
 
 
-def _claim(older: Said, newer: Said) -> str:
+def _claim_text(older: ComparedSentence, newer: ComparedSentence) -> str:
     """Name what both speak of: the older sentence, the shorter reading of the pair on a tie of editions."""
     return older.statement.text if len(older.statement.text) <= 300 else newer.statement.text[:300]  # noqa: PLR2004 - one line
 
 
-def _severity(differs: Difference) -> Severity:
+def _rate_severity(differs: Difference) -> Severity:
     if differs.aspect is Aspect.WORDING:
         return Severity.LOW
     if differs.aspect in (Aspect.NEGATION, Aspect.OBLIGATION) and differs.opposed:

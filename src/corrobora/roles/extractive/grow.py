@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.answers import Asked, Wants, fit
-from corrobora.policies.conflict import statement
-from corrobora.policies.relevance import akin
-from corrobora.roles.extractive.lines import Line, asks
+from corrobora.policies.answers import AnswerKind, ExpectedAnswer, score_answer_fit
+from corrobora.policies.conflict import parse_statement
+from corrobora.policies.relevance import is_same_family
+from corrobora.roles.extractive.lines import Line, is_question
 
 _OPENS_BACK = re.compile(
     r"(?i)^(?:[-*] )?(?:it|they|he|she|its|their|his|her|both|neither|the (?:former|latter|same)|"
@@ -35,50 +35,50 @@ _ADDS = re.compile(r"^(?:In addition|Additionally|Also|Moreover|Furthermore|Like
 _LINKED = re.compile(r"(?i)\b(?:also|likewise|similarly|neither|in the same way)\b")
 _FORBIDS = re.compile(r"(?i)\b(?:not|cannot|prohibited|forbidden)\b")
 _LEADS_IN = re.compile(r":\s*$")
-_OF_THE_KIND = 0.8
+_KIND_FIT = 0.8
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 500  # of a whole turn, and of the question it answers
 _LIST_CHARS = 900
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
 
-def grown(lines: Sequence[Line], at: int, wanted: Asked) -> tuple[int, int]:
+def grow_quote(lines: Sequence[Line], at: int, wanted: ExpectedAnswer) -> tuple[int, int]:
     """Return the first and the last line of the quote that the line `at` needs to be understood and not to mislead."""
     if lines[at].turn >= 0:
-        return _in_turn(lines, at)
+        return _quote_turn(lines, at)
     if lines[at].table >= 0:
-        return _in_table(lines, at)
-    if asks(lines[at].text):
-        return _to_the_answer(lines, at)
-    first = _backward(lines, at)
-    last = _listed(lines, at, first)
-    last = last if last > at else _forward(lines, at, first, wanted)
+        return _quote_table(lines, at)
+    if is_question(lines[at].text):
+        return _quote_to_answer(lines, at)
+    first = _extend_backward(lines, at)
+    last = _end_of_list(lines, at, first)
+    last = last if last > at else _extend_forward(lines, at, first, wanted)
     while lines[last].end - lines[first].start < LIMITS.quote_min_chars and last + 1 < len(lines):
-        if not _fits(lines, first, last + 1):
+        if not _fits_quote(lines, first, last + 1):
             break
         last += 1
     return first, last
 
 
-def _fits(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
+def _fits_quote(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
     one, other = lines[first], lines[last]
     return one.passage == other.passage and other.end - one.start <= most
 
 
-def _same(lines: Sequence[Line], a: int, b: int) -> bool:
+def _same_paragraph(lines: Sequence[Line], a: int, b: int) -> bool:
     return lines[a].passage == lines[b].passage and lines[a].unit.paragraph == lines[b].unit.paragraph
 
 
-def _backward(lines: Sequence[Line], at: int) -> int:
+def _extend_backward(lines: Sequence[Line], at: int) -> int:
     """Take the sentences before, as long as the first one points back; a list item takes what leads it in."""
     first = at
-    while first and at - first < _BACK and _needs_before(lines, first) and _fits(lines, first - 1, at):
+    while first and at - first < _BACK and _needs_before(lines, first) and _fits_quote(lines, first - 1, at):
         first -= 1
     if lines[first].item:
         lead = first
         while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
             lead -= 1
-        if not lines[lead].item and _LEADS_IN.search(lines[lead].text) and _fits(lines, lead, at, _TURN_CHARS):
+        if not lines[lead].item and _LEADS_IN.search(lines[lead].text) and _fits_quote(lines, lead, at, _TURN_CHARS):
             return lead
     return first
 
@@ -87,11 +87,11 @@ def _needs_before(lines: Sequence[Line], at: int) -> bool:
     line = lines[at]
     short = line.end - line.start < LIMITS.quote_min_chars
     points = _OPENS_BACK.match(line.text) is not None
-    answers = points and asks(lines[at - 1].text) and lines[at - 1].passage == line.passage
-    return answers or ((short or points) and _same(lines, at - 1, at))
+    answers = points and is_question(lines[at - 1].text) and lines[at - 1].passage == line.passage
+    return answers or ((short or points) and _same_paragraph(lines, at - 1, at))
 
 
-def _listed(lines: Sequence[Line], at: int, first: int) -> int:
+def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
     """Return the last line of the list that a line leads in, `at` if it leads in none.
 
     Where nothing marks a list, it is the paragraph after the colon.
@@ -100,90 +100,96 @@ def _listed(lines: Sequence[Line], at: int, first: int) -> int:
         return at
     marked = at + 1 < len(lines) and (lines[at + 1].item or lines[at + 1].table >= 0)
     last = at
-    while last + 1 < len(lines) and _fits(lines, first, last + 1, _LIST_CHARS):
+    while last + 1 < len(lines) and _fits_quote(lines, first, last + 1, _LIST_CHARS):
         after = lines[last + 1]
-        listed = after.item or after.table >= 0 or _same(lines, last, last + 1)
-        opens = last == at or _same(lines, last, last + 1)
+        listed = after.item or after.table >= 0 or _same_paragraph(lines, last, last + 1)
+        opens = last == at or _same_paragraph(lines, last, last + 1)
         if (marked and not listed) or (not marked and (last - at >= _PLAIN_ITEMS or not opens)):
             break
         last += 1
     return last
 
 
-def _in_table(lines: Sequence[Line], at: int) -> tuple[int, int]:
+def _quote_table(lines: Sequence[Line], at: int) -> tuple[int, int]:
     """Quote a row with the rows above it up to the heads of the columns if they fit; the heads with all rows."""
     first = last = at
     while first and lines[first - 1].table == lines[at].table and lines[first - 1].passage == lines[at].passage:
         first -= 1
     heads = first
-    if first and lines[first - 1].text.endswith(":") and _fits(lines, first - 1, at):
+    if first and lines[first - 1].text.endswith(":") and _fits_quote(lines, first - 1, at):
         first -= 1
     if heads == at:
-        while last + 1 < len(lines) and lines[last + 1].table == lines[at].table and _fits(lines, first, last + 1):
+        while (
+            last + 1 < len(lines) and lines[last + 1].table == lines[at].table and _fits_quote(lines, first, last + 1)
+        ):
             last += 1
-    return (first, last) if _fits(lines, first, last) else (at, at)
+    return (first, last) if _fits_quote(lines, first, last) else (at, at)
 
 
-def _to_the_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:
+def _quote_to_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:
     """Quote a question with the paragraph that answers it."""
     last = at
-    while last + 1 < len(lines) and last - at < _BACK and _fits(lines, at, last + 1, _TURN_CHARS):
-        if asks(lines[last + 1].text) or (last > at and not _same(lines, last, last + 1)):
+    while last + 1 < len(lines) and last - at < _BACK and _fits_quote(lines, at, last + 1, _TURN_CHARS):
+        if is_question(lines[last + 1].text) or (last > at and not _same_paragraph(lines, last, last + 1)):
             break
         last += 1
     return at, last
 
 
-def _forward(lines: Sequence[Line], at: int, first: int, wanted: Asked) -> int:
+def _extend_forward(lines: Sequence[Line], at: int, first: int, wanted: ExpectedAnswer) -> int:
     """Take what limits the statement, adds a duty to it or forbids beside it what it allows; one sentence between."""
     last = at
     for ahead in range(at + 1, min(at + 1 + 2 * _BACK, len(lines))):
-        if ahead > last + 2 or not _fits(lines, first, ahead):
+        if ahead > last + 2 or not _fits_quote(lines, first, ahead):
             break
-        near = _same(lines, last, ahead)
+        near = _same_paragraph(lines, last, ahead)
         adjoining = ahead == last + 1 and lines[ahead].unit.paragraph <= lines[last].unit.paragraph + 1
-        if (near and (_belongs(lines[at], lines[ahead], wanted) or _supplies(lines[at], lines[ahead], wanted))) or (
-            adjoining and wanted.duty and _LINKED.search(lines[ahead].text) and _forbids(lines[ahead].text)
-        ):
+        if (
+            near and (_belongs_to(lines[at], lines[ahead], wanted) or _supplies_kind(lines[at], lines[ahead], wanted))
+        ) or (adjoining and wanted.duty and _LINKED.search(lines[ahead].text) and _forbids_action(lines[ahead].text)):
             last = ahead
     return last
 
 
-def _belongs(line: Line, after: Line, wanted: Asked) -> bool:
+def _belongs_to(line: Line, after: Line, wanted: ExpectedAnswer) -> bool:
     """True for a sentence that limits the one before, or another duty on the same thing where duties are asked for."""
     if _LIMITS_IT.match(after.text) or _TAKES_BACK.match(after.text):
         return True
-    if not wanted.duty or not statement(after.text).duties:
+    if not wanted.duty or not parse_statement(after.text).duties:
         return False
-    if wanted.quantified and fit(after.text, wanted) < _OF_THE_KIND:
+    if wanted.quantified and score_answer_fit(after.text, wanted) < _KIND_FIT:
         return False
     own = line.unit.stems
-    return _ADDS.match(after.text) is not None or any(akin(a, b) for a in set(after.unit.stems) for b in own)
+    return _ADDS.match(after.text) is not None or any(is_same_family(a, b) for a in set(after.unit.stems) for b in own)
 
 
-def _supplies(line: Line, after: Line, wanted: Asked) -> bool:
+def _supplies_kind(line: Line, after: Line, wanted: ExpectedAnswer) -> bool:
     """True for a sentence that gives the reason asked for, or points back and is of the kind the first is not."""
-    lacks = bool(wanted.kinds) and fit(line.text, wanted) < _OF_THE_KIND
-    tied = Wants.REASON in wanted.kinds or _OPENS_BACK.match(after.text) is not None
-    return lacks and tied and fit(after.text, wanted) >= _OF_THE_KIND
+    lacks = bool(wanted.kinds) and score_answer_fit(line.text, wanted) < _KIND_FIT
+    tied = AnswerKind.REASON in wanted.kinds or _OPENS_BACK.match(after.text) is not None
+    return lacks and tied and score_answer_fit(after.text, wanted) >= _KIND_FIT
 
 
-def _forbids(text: str) -> bool:
-    return any(_FORBIDS.search(duty) for duty, _ in statement(text).duties)
+def _forbids_action(text: str) -> bool:
+    return any(_FORBIDS.search(duty) for duty, _ in parse_statement(text).duties)
 
 
-def _in_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
+def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
     """Quote the whole turn, and the question before it that it answers."""
     first = last = at
-    while first and _same(lines, first - 1, at) and _fits(lines, first - 1, last, _TURN_CHARS):
+    while first and _same_paragraph(lines, first - 1, at) and _fits_quote(lines, first - 1, last, _TURN_CHARS):
         first -= 1
-    while last + 1 < len(lines) and _same(lines, at, last + 1) and _fits(lines, first, last + 1, _TURN_CHARS):
+    while (
+        last + 1 < len(lines)
+        and _same_paragraph(lines, at, last + 1)
+        and _fits_quote(lines, first, last + 1, _TURN_CHARS)
+    ):
         last += 1
     before = first - 1
-    if before < 0 or lines[before].passage != lines[at].passage or not asks(lines[before].text):
+    if before < 0 or lines[before].passage != lines[at].passage or not is_question(lines[before].text):
         return first, last
     start = before
-    while start and _same(lines, start - 1, before):
+    while start and _same_paragraph(lines, start - 1, before):
         start -= 1
-    start = start if _fits(lines, start, last, 2 * _TURN_CHARS) else before
-    return (start, last) if _fits(lines, start, last) else (first, last)
+    start = start if _fits_quote(lines, start, last, 2 * _TURN_CHARS) else before
+    return (start, last) if _fits_quote(lines, start, last) else (first, last)

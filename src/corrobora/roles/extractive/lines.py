@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Passage
-from corrobora.policies.dialogue import Turn, apart, labels, turns
-from corrobora.policies.languages import function_share, written_without_spaces
-from corrobora.policies.markup import plain
-from corrobora.policies.prose import ITEM
-from corrobora.policies.relevance import Unit
-from corrobora.policies.sentences import Span, sentences
-from corrobora.policies.tables import cells, same_table
-from corrobora.policies.words import stems, words
+from corrobora.policies.dialogue import SpeakerTurn, find_speaker_turns, read_labels, split_joined_names
+from corrobora.policies.languages import function_word_share, lacks_word_spaces
+from corrobora.policies.markup import strip_markup
+from corrobora.policies.prose import LIST_ITEM
+from corrobora.policies.relevance import SentenceTerms
+from corrobora.policies.sentences import Span, split_sentences
+from corrobora.policies.tables import is_same_table, split_cells
+from corrobora.policies.words import split_words, stem_text
 from corrobora.roles.extract import Excerpt
 
 _OPENING = 400  # characters: who or what a source is about is said first
@@ -50,7 +50,7 @@ class Line:
     start: int
     end: int
     text: str
-    unit: Unit
+    unit: SentenceTerms
     weight: float = 1.0  # less than 1 for what states nothing: references, titles, addresses
     above: str = ""  # the heading right above it
     opened: int = -1  # where that heading begins, if the sentence is the first below it
@@ -70,54 +70,60 @@ def read_lines(given: Excerpt) -> list[Line]:
     In a conversation each turn is a paragraph, and whoever speaks stands above it like a heading.
     """
     found: list[Line] = []
-    titled = frozenset(stems(given.title))
-    about = frozenset(stems(f"{given.title} {given.version} {given.published[:4]}"))
+    titled = frozenset(stem_text(given.title))
+    about = frozenset(stem_text(f"{given.title} {given.version} {given.published[:4]}"))
     paragraph = 0
     for number, passage in enumerate(given.passages):
-        whole = about | frozenset(stems(plain(passage.heading))) | frozenset(stems(labels(passage.text)))
-        lines, paragraph = _passage_lines(number, passage, whole, paragraph + 1)
-        found += (replace(line, title=titled) for line in _surrounded(lines))
+        whole = (
+            about
+            | frozenset(stem_text(strip_markup(passage.heading)))
+            | frozenset(stem_text(read_labels(passage.text)))
+        )
+        lines, paragraph = _split_passage(number, passage, whole, paragraph + 1)
+        found += (replace(line, title=titled) for line in _add_neighbours(lines))
     return found
 
 
-def _passage_lines(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> tuple[list[Line], int]:
+def _split_passage(number: int, passage: Passage, about: frozenset[str], paragraph: int) -> tuple[list[Line], int]:
     """Split one passage; return its lines and the number of its last paragraph."""
     text = passage.text
-    spoken = turns(text)
-    spans = sentences(text)
-    tables = _tables(text, spans, headless=passage.start > 0)
+    spoken = find_speaker_turns(text)
+    spans = split_sentences(text)
+    tables = _find_tables(text, spans, headless=passage.start > 0)
     found: list[Line] = []
-    above = _Above()
+    above = _HeadingContext()
     last, open_turn = 0, -1
     for at, span in enumerate(spans):
-        read = plain(text[span.start : span.end])
-        turn = _turn_at(spoken, span.start)
+        read = strip_markup(text[span.start : span.end])
+        turn = _turn_number(spoken, span.start)
         row = at in tables
         heads = not row and turn < 0 and _is_heading(text, span, read)
-        item = not heads and ITEM.match(text, span.start) is not None
+        item = not heads and LIST_ITEM.match(text, span.start) is not None
         if item or row or "\n\n" in text[last : span.start] or turn != open_turn:
             paragraph += 1
         last, open_turn = span.end, turn
         if heads:
-            above = above.under(read, span.start)
-            if not (asks(read) or _leads_in(text, spans, at, tables)):
+            above = above.add_heading(read, span.start)
+            if not (is_question(read) or _leads_in(text, spans, at, tables)):
                 paragraph += 1
                 continue
-        own = stems(apart(above.told if heads else read))
+        own = stem_text(split_joined_names(above.heading_line if heads else read))
         if not own and not (item or row):
             continue
-        speaker = frozenset(stems(apart(spoken[turn].speaker))) if turn >= 0 else frozenset[str]()
-        columns = frozenset(stems(text[spans[tables[at]].start : spans[tables[at]].end])) if row else frozenset[str]()
-        lead = frozenset(stems(above.lead)) if item else frozenset[str]()
-        unit = Unit(own, about | frozenset(stems(above.local)) | speaker | columns | lead, paragraph)
+        speaker = frozenset(stem_text(split_joined_names(spoken[turn].speaker))) if turn >= 0 else frozenset[str]()
+        columns = (
+            frozenset(stem_text(text[spans[tables[at]].start : spans[tables[at]].end])) if row else frozenset[str]()
+        )
+        lead = frozenset(stem_text(above.lead)) if item else frozenset[str]()
+        unit = SentenceTerms(own, about | frozenset(stem_text(above.local)) | speaker | columns | lead, paragraph)
         found.append(
             Line(
                 number,
                 above.opened if heads else span.start,
                 span.end,
-                above.told if heads else read,
+                above.heading_line if heads else read,
                 unit,
-                _weight(read, passage.heading, above.local, listed=item or row or heads or turn >= 0),
+                _weigh_sentence(read, passage.heading, above.local, listed=item or row or heads or turn >= 0),
                 above.local,
                 above.opened if not heads and above.fresh else -1,
                 above.opened,
@@ -127,12 +133,12 @@ def _passage_lines(number: int, passage: Passage, about: frozenset[str], paragra
                 table=spans[tables[at]].start if row else -1,
             )
         )
-        above = above.passed(read, item=item, keeps=heads)
+        above = above.after_sentence(read, item=item, keeps=heads)
     return found, paragraph
 
 
 @dataclass(frozen=True, slots=True)
-class _Above:
+class _HeadingContext:
     """What stands above a sentence: the headings right above it, and what leads in the list it belongs to."""
 
     local: str = ""
@@ -142,23 +148,23 @@ class _Above:
     lead: str = ""
 
     @property
-    def told(self) -> str:
+    def heading_line(self) -> str:
         """The run of headings as what leads in a list; a question stays as it is."""
         text = ": ".join(self.run)
-        return text if asks(text) else f"{text.rstrip(':')}:"
+        return text if is_question(text) else f"{text.rstrip(':')}:"
 
-    def under(self, read: str, start: int) -> _Above:
-        run = (*self.run[-1:], read) if self.fresh and self.run and not asks(read) else (read,)
-        return _Above(read, self.opened if len(run) > 1 else start, run, fresh=True)
+    def add_heading(self, read: str, start: int) -> _HeadingContext:
+        run = (*self.run[-1:], read) if self.fresh and self.run and not is_question(read) else (read,)
+        return _HeadingContext(read, self.opened if len(run) > 1 else start, run, fresh=True)
 
-    def passed(self, read: str, *, item: bool, keeps: bool) -> _Above:
+    def after_sentence(self, read: str, *, item: bool, keeps: bool) -> _HeadingContext:
         if keeps:
             return self
         lead = self.lead if item else read if read.endswith(":") else ""
         return replace(self, fresh=False, run=(), lead=lead)
 
 
-def _tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[int, int]:
+def _find_tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[int, int]:
     """Map each row of a table to the row of its heads: rows that follow each other line by line.
 
     Rows that open a passage may go on a table of the one before: `headless` leaves them as they are.
@@ -168,7 +174,7 @@ def _tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[int, in
     for at in range(1, len(spans)):
         one, other = spans[at - 1], spans[at]
         near = text[one.end : other.start].count("\n") == 1
-        rows = near and same_table(text[one.start : one.end], text[other.start : other.end])
+        rows = near and is_same_table(text[one.start : one.end], text[other.start : other.end])
         begun = begun or not rows
         if rows and begun:
             found.setdefault(at - 1, at - 1)
@@ -181,45 +187,45 @@ def _leads_in(text: str, spans: Sequence[Span], at: int, tables: Mapping[int, in
     if at + 1 >= len(spans):
         return False
     below = text[spans[at + 1].start : spans[at + 1].end]
-    mark = ITEM.match(below)
+    mark = LIST_ITEM.match(below)
     if mark is None or at + 1 in tables:
         return at + 1 in tables
     clause = mark.group()[0] == "(" and below.rstrip().endswith(".")
-    return not clause and not _is_heading(text, spans[at + 1], plain(below))
+    return not clause and not _is_heading(text, spans[at + 1], strip_markup(below))
 
 
-def _turn_at(spoken: Sequence[Turn], place: int) -> int:
+def _turn_number(spoken: Sequence[SpeakerTurn], place: int) -> int:
     """Return the number of the turn that holds a place, -1 before the first one or where nobody speaks."""
     return bisect_right([turn.start for turn in spoken], place) - 1
 
 
-def _weight(read: str, heading: str, local: str, *, listed: bool) -> float:
+def _weigh_sentence(read: str, heading: str, local: str, *, listed: bool) -> float:
     """Weigh what a sentence states. Items, rows and turns say something in few words; lists of contents do not."""
     above = f"{heading} {local}"
     nothing = _REFERENCES.search(above) or _CONTENTS.search(local) or (not listed and _states_nothing(read))
-    nothing = nothing or (not listed and _bare_row(read))
+    nothing = nothing or (not listed and _is_bare_row(read))
     weight = NO_STATEMENT if nothing else 1.0
-    weight = min(weight, ASIDE if beside_the_body(above) else 1.0)
-    return min(weight, QUESTION if asks(read) else 1.0)
+    weight = min(weight, ASIDE if is_aside(above) else 1.0)
+    return min(weight, QUESTION if is_question(read) else 1.0)
 
 
-def _bare_row(read: str) -> bool:
+def _is_bare_row(read: str) -> bool:
     """True for the row of a table whose heads are not known, unless a cell of it says something by itself."""
-    parts = cells(read)
+    parts = split_cells(read)
     return len(parts) > 1 and all(len(part.split()) < _TELLING_CELL for part in parts)
 
 
-def asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """True for a question, whatever signs follow its mark."""
     return _ASKS.search(text) is not None
 
 
-def beside_the_body(heading: str) -> bool:
+def is_aside(heading: str) -> bool:
     """True below a heading of an appendix, a list of changes, contents or terms: the rule itself stands elsewhere."""
     return _ASIDE.search(heading) is not None
 
 
-def _surrounded(lines: Sequence[Line]) -> list[Line]:
+def _add_neighbours(lines: Sequence[Line]) -> list[Line]:
     """Give every line the stems of its neighbours in the passage."""
     own = [frozenset(line.unit.stems) for line in lines]
     return [
@@ -251,7 +257,7 @@ def _states_nothing(text: str) -> bool:
     """
     if text.startswith("[") or _MAIL_HEAD.match(text):
         return True
-    if _LABELLED.match(text) or written_without_spaces(text):
+    if _LABELLED.match(text) or lacks_word_spaces(text):
         return False
-    said = words(text)
-    return function_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
+    said = split_words(text)
+    return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)

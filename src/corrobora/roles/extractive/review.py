@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.policies import phrases
-from corrobora.policies.decomposition import parts
-from corrobora.policies.markup import plain
-from corrobora.policies.mentions import quantities
-from corrobora.policies.questions import expectation, topic_stems
-from corrobora.policies.versions import label
-from corrobora.policies.vocabulary import aliases, read_as
-from corrobora.policies.words import stems
-from corrobora.roles.extractive.compare import contradictions
-from corrobora.roles.extractive.drafts import Sentence, heading, read
-from corrobora.roles.extractive.layouts import bare, cited
-from corrobora.roles.extractive.select import diverse, pairs_of, ranked
+from corrobora.policies.decomposition import split_question
+from corrobora.policies.markup import strip_markup
+from corrobora.policies.mentions import find_quantities
+from corrobora.policies.questions import find_topic_stems, read_expectation
+from corrobora.policies.versions import label_version
+from corrobora.policies.vocabulary import add_aliased_stems, map_aliases
+from corrobora.policies.words import stem_text
+from corrobora.roles.extractive.compare import find_contradictions
+from corrobora.roles.extractive.drafts import DraftSentence, heading_text, parse_sentences
+from corrobora.roles.extractive.layouts import cite_fact, normalize_sentence
+from corrobora.roles.extractive.select import fact_equivalences, rank_facts, select_diverse
 from corrobora.roles.review import Reviewing, Revising
 
 _SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold
@@ -37,96 +37,98 @@ _NUMBERED = re.compile(r"## (\d+)\. ")
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class DraftChecks:
     """What the checks found, sentence by sentence."""
 
-    sentences: tuple[Sentence, ...]
-    uncited: tuple[Sentence, ...]
-    unknown: tuple[Sentence, ...]  # a marker that no fact has
-    unsupported: tuple[Sentence, ...]
-    repeated: tuple[Sentence, ...]
+    sentences: tuple[DraftSentence, ...]
+    uncited: tuple[DraftSentence, ...]
+    unknown: tuple[DraftSentence, ...]  # a marker that no fact has
+    unsupported: tuple[DraftSentence, ...]
+    repeated: tuple[DraftSentence, ...]
     missing: tuple[str, ...]  # parts of the question that nothing speaks to
 
     @property
-    def bad(self) -> tuple[Sentence, ...]:
+    def bad(self) -> tuple[DraftSentence, ...]:
         """Sentences that a revision takes out."""
         return (*self.uncited, *self.unknown, *self.unsupported, *self.repeated)
 
 
-def checks(question: str, draft: Draft, facts: Sequence[Fact]) -> Checks:
+def check_draft(question: str, draft: Draft, facts: Sequence[Fact]) -> DraftChecks:
     """Check every sentence of a draft against the facts it cites, and the draft against the parts of the question."""
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         by_marker.setdefault(fact.marker.strip("[]"), []).append(fact)
-    every = read(draft.body)
+    every = parse_sentences(draft.body)
     uncited = tuple(s for s in every if not s.markers)
     unknown = tuple(s for s in every if s.markers and not any(m in by_marker for m in s.markers))
-    unsupported = tuple(s for s in every if s.markers and s not in unknown and not _supported(s, by_marker))
+    unsupported = tuple(s for s in every if s.markers and s not in unknown and not _is_supported(s, by_marker))
     seen: set[tuple[str, ...]] = set()
-    repeated: list[Sentence] = []
+    repeated: list[DraftSentence] = []
     for one in every:
-        key = (*stems(one.text), *one.markers)
+        key = (*stem_text(one.text), *one.markers)
         if one.cell:  # a comparison sets side by side what the text says as well
             continue
         if key in seen and one not in uncited:
             repeated.append(one)
         seen.add(key)
-    return Checks(every, uncited, unknown, unsupported, tuple(repeated), _missing(question, draft, facts))
+    return DraftChecks(every, uncited, unknown, unsupported, tuple(repeated), _missing_parts(question, draft, facts))
 
 
-def _supported(sentence: Sentence, by_marker: Mapping[str, Sequence[Fact]]) -> bool:
+def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact]]) -> bool:
     held = [fact for marker in sentence.markers for fact in by_marker.get(marker, ())]
-    quotes = [plain(fact.quote) for fact in held]
-    said = _unlabelled(sentence.text, held) if sentence.cell else sentence.text
-    quoted, own = frozenset(stems(" ".join(quotes))), stems(said)
+    quotes = [strip_markup(fact.quote) for fact in held]
+    said = _strip_label(sentence.text, held) if sentence.cell else sentence.text
+    quoted, own = frozenset(stem_text(" ".join(quotes))), stem_text(said)
     if not own or sum(term in quoted for term in own) / len(own) < _SUPPORT:
         return False
-    stated = {(q.value, q.unit) for quote in quotes for q in quantities(quote)}
-    return all((q.value, q.unit) in stated for q in quantities(said))
+    stated = {(q.value, q.unit) for quote in quotes for q in find_quantities(quote)}
+    return all((q.value, q.unit) in stated for q in find_quantities(said))
 
 
-def _unlabelled(text: str, facts: Sequence[Fact]) -> str:
+def _strip_label(text: str, facts: Sequence[Fact]) -> str:
     """The words of a cell without the name of the edition that says them: it stands in no quote."""
-    labels = (plain(label(fact.version, fact.published, fact.title)) for fact in facts)
+    labels = (strip_markup(label_version(fact.version, fact.published, fact.title)) for fact in facts)
     named = next((name for name in labels if name and text.startswith(f"{name}:")), "")
     return text.removeprefix(f"{named}:").strip("“” ")
 
 
-def _missing(question: str, draft: Draft, facts: Sequence[Fact]) -> tuple[str, ...]:
-    return tuple(part for part, share in _spoken_to(question, draft, facts) if share < _PART)
+def _missing_parts(question: str, draft: Draft, facts: Sequence[Fact]) -> tuple[str, ...]:
+    return tuple(part for part, share in _part_shares(question, draft, facts) if share < _PART)
 
 
-def _spoken_to(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tuple[str, float]]:
+def _part_shares(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tuple[str, float]]:
     """Each part of the question with the share of its topic that some cited sentence of the draft speaks of.
 
     What counts is the best single sentence: words of a part that are scattered over a page answer nothing. Words that
     only name the documents, as their titles do, say nothing about what a sentence speaks of.
     """
-    cited_sentences = [one for one in read(draft.body) if one.markers]
-    named = frozenset(stems(" ".join(f"{fact.title} {fact.version}" for fact in _used(cited_sentences, facts))))
-    said = [stems(one.text) for one in cited_sentences]
-    pairs = pairs_of(facts)
+    cited_sentences = [one for one in parse_sentences(draft.body) if one.markers]
+    named = frozenset(
+        stem_text(" ".join(f"{fact.title} {fact.version}" for fact in _cited_facts(cited_sentences, facts)))
+    )
+    said = [stem_text(one.text) for one in cited_sentences]
+    pairs = fact_equivalences(facts)
     found: list[tuple[str, float]] = []
-    for part in parts(question):
-        whole = frozenset(topic_stems(part))
+    for part in split_question(question):
+        whole = frozenset(find_topic_stems(part))
         topic = whole - named or whole
-        known = aliases(topic, pairs)
-        best = max((len(topic & frozenset(read_as(each, known))) for each in said), default=0)
+        known = map_aliases(topic, pairs)
+        best = max((len(topic & frozenset(add_aliased_stems(each, known))) for each in said), default=0)
         found.append((part, best / len(topic) if topic else 1.0))
     return found
 
 
-def criticized(given: Reviewing) -> Critique:
+def critique_draft(given: Reviewing) -> Critique:
     """List what is wrong with a draft, whatever its sections are called: one problem a line, most serious first."""
-    found = checks(given.question, given.draft, given.facts)
+    found = check_draft(given.question, given.draft, given.facts)
     problems = [
-        *(_problem("no fact has this marker", s) for s in found.unknown),
-        *(_problem("not supported by its quotes", s) for s in found.unsupported),
-        *(_problem("without a citation", s) for s in found.uncited),
-        *(_problem("said twice", s) for s in found.repeated),
+        *(_problem_line("no fact has this marker", s) for s in found.unknown),
+        *(_problem_line("not supported by its quotes", s) for s in found.unsupported),
+        *(_problem_line("without a citation", s) for s in found.uncited),
+        *(_problem_line("said twice", s) for s in found.repeated),
         *(f"No sentence speaks to: {part}" for part in found.missing),
     ]
-    count = len(plain(given.draft.body).split())
+    count = len(strip_markup(given.draft.body).split())
     if count > given.words_max:
         problems.append(f"Too long: {count} words, at most {given.words_max}.")
     elif count < given.words_min:
@@ -137,16 +139,16 @@ def criticized(given: Reviewing) -> Critique:
     )
 
 
-def _problem(what: str, sentence: Sentence) -> str:
+def _problem_line(what: str, sentence: DraftSentence) -> str:
     where = f"Section {sentence.section!r}: " if sentence.section else ""
     return f"{where}{what}: {sentence.text[:300]}"
 
 
-def revised(given: Revising) -> Draft:
+def revise_draft(given: Revising) -> Draft:
     """Take out what the checks refuse, add evidence for parts that nothing speaks to; sections keep their names."""
-    found = checks(given.question, given.draft, given.facts)
+    found = check_draft(given.question, given.draft, given.facts)
     lines = given.draft.body.splitlines()
-    gone: dict[int, list[Sentence]] = {}
+    gone: dict[int, list[DraftSentence]] = {}
     for sentence in found.bad:
         gone.setdefault(sentence.line, []).append(sentence)
     kept: list[str] = []
@@ -156,18 +158,18 @@ def revised(given: Revising) -> Draft:
         elif not line.lstrip().startswith("|"):
             left = [s for s in found.sentences if s.line == number and s not in gone[number]]
             if left:
-                kept.append(_rewritten(line, left))
-    body = _without_empty(kept)
-    return Draft(given.draft.title, _with_missing(body, found, given))
+                kept.append(_rewrite_line(line, left))
+    body = _drop_empty_headings(kept)
+    return Draft(given.draft.title, _add_missing_parts(body, found, given))
 
 
-def _rewritten(line: str, left: Sequence[Sentence]) -> str:
+def _rewrite_line(line: str, left: Sequence[DraftSentence]) -> str:
     mark = line[: len(line) - len(line.lstrip("-*> \t"))]
     texts = [f"{s.text.rstrip('.!?;: ')} {' '.join(f'[{m}]' for m in s.markers)}." for s in left]
     return mark + " ".join(texts)
 
 
-def _without_bare_tables(lines: Sequence[str]) -> list[str]:
+def _drop_bare_tables(lines: Sequence[str]) -> list[str]:
     """Drop the heads of tables that have no row left, and the wording that announces what is no longer there."""
     kept: list[str] = []
     for line in reversed(lines):
@@ -184,17 +186,17 @@ def _without_bare_tables(lines: Sequence[str]) -> list[str]:
     return [line for line in reversed(kept) if line != _HEADLESS]
 
 
-def _without_empty(given: Sequence[str]) -> list[str]:
+def _drop_empty_headings(given: Sequence[str]) -> list[str]:
     """Drop headings that have nothing below them, and runs of empty lines."""
-    lines = _without_bare_tables(given)
+    lines = _drop_bare_tables(given)
     kept: list[str] = []
     for number, line in enumerate(lines):
-        if heading(line) and not line.startswith("# "):
+        if heading_text(line) and not line.startswith("# "):
             level = len(line) - len(line.lstrip("#"))
             below = lines[number + 1 :]
             body = False
             for other in below:
-                if heading(other) and len(other) - len(other.lstrip("#")) <= level:
+                if heading_text(other) and len(other) - len(other.lstrip("#")) <= level:
                     break
                 if other.strip() and other.strip() != "---":
                     body = True
@@ -206,46 +208,46 @@ def _without_empty(given: Sequence[str]) -> list[str]:
     return kept
 
 
-def _with_missing(lines: list[str], found: Checks, given: Revising) -> str:
+def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) -> str:
     """Add sections for what nothing speaks to, before the conclusion, in the draft's own form: numbered, with rules."""
-    printed = {bare(sentence.text) for sentence in read("\n".join(lines))}
+    printed = {normalize_sentence(sentence.text) for sentence in parse_sentences("\n".join(lines))}
     numbers = [int(match.group(1)) for line in lines if (match := _NUMBERED.match(line))]
     rule = ["---", ""] if "---" in lines else []
     added: list[str] = []
     for part in found.missing:
-        best = [one for one in ranked(part, given.facts) if one.worth > 0]
-        written = [cited(one.fact, printed=printed) for one in diverse(best, _ADDED)]
+        best = [one for one in rank_facts(part, given.facts) if one.worth > 0]
+        written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
         if any(written):
             number = f"{max(numbers) + 1}. " if numbers else ""
             numbers += [max(numbers) + 1] if numbers else []
             added += ["", f"## {number}{part.rstrip('?. ')}", "", *(f"- {text}" for text in written if text), "", *rule]
-    ending = next((at for at, line in enumerate(lines) if heading(line).casefold() == "conclusion"), len(lines))
+    ending = next((at for at, line in enumerate(lines) if heading_text(line).casefold() == "conclusion"), len(lines))
     if ending == len(lines) and added and rule:
         added = ["", "---", *added[: -len(rule)]]
     return "\n".join([*lines[:ending], *added, *lines[ending:]]).strip() + "\n"
 
 
-def judged(given: Reviewing) -> Verdict:
+def judge_draft(given: Reviewing) -> Verdict:
     """Score a draft from the checks (S1 requirement 8): supported share, resolved markers, parts, grades, sources.
 
     Completeness is how far the parts of the question are spoken to; where a change or a difference is asked for, half
     of it is the share of the differences in the evidence of which the draft cites both sides.
     """
-    found = checks(given.question, given.draft, given.facts)
+    found = check_draft(given.question, given.draft, given.facts)
     cited_sentences = [s for s in found.sentences if s.markers]
     total = len(found.sentences)
     supported = len(cited_sentences) - len(found.unknown) - len(found.unsupported)
-    spoken = [share for _, share in _spoken_to(given.question, given.draft, given.facts)]
-    told, differing = _differences(given, cited_sentences)
+    spoken = [share for _, share in _part_shares(given.question, given.draft, given.facts)]
+    told, differing = _count_differences(given, cited_sentences)
     whole = sum(spoken) / len(spoken) if spoken else 0.0
-    used = _used(cited_sentences, given.facts)
+    used = _cited_facts(cited_sentences, given.facts)
     differences = f" {told} of {differing} differences of the sources are told with both sides." if differing else ""
     return Verdict(
-        factual_accuracy=_share(supported, total),
-        citation_accuracy=_share(supported, len(cited_sentences)),
+        factual_accuracy=_bounded_ratio(supported, total),
+        citation_accuracy=_bounded_ratio(supported, len(cited_sentences)),
         completeness=round((whole + told / differing) / 2 if differing else whole, 4) if cited_sentences else 0.0,
-        source_quality=_share(sum(max(_GRADES[f.grade], 0.9 if f.primary else 0.0) for f in used), len(used)),
-        source_diversity=_diversity(used),
+        source_quality=_bounded_ratio(sum(max(_GRADES[f.grade], 0.9 if f.primary else 0.0) for f in used), len(used)),
+        source_diversity=_source_diversity(used),
         rationale=(
             f"{supported} of {total} sentences are supported by what they cite, {len(found.uncited)} cite nothing; "
             f"{len(spoken) - len(found.missing)} of {len(spoken)} parts of the question are spoken to.{differences}"
@@ -253,31 +255,31 @@ def judged(given: Reviewing) -> Verdict:
     )
 
 
-def _differences(given: Reviewing, cited_sentences: Sequence[Sentence]) -> tuple[int, int]:
+def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence]) -> tuple[int, int]:
     """Count the differences that a comparison should tell, and those whose two sides the draft cites."""
-    if not expectation(given.question).comparison:
+    if not read_expectation(given.question).comparison:
         return 0, 0
     told = {marker for sentence in cited_sentences for marker in sentence.markers}
     by_id = {fact.id: fact.marker.strip("[]") for fact in given.facts}
-    pairs = [each for each in contradictions(given.facts) if _to_the_point(each, given.question)]
+    pairs = [each for each in find_contradictions(given.facts) if _is_relevant(each, given.question)]
     return sum({by_id[each.a], by_id[each.b]} <= told for each in pairs), len(pairs)
 
 
-def _to_the_point(found: Contradiction, question: str) -> bool:
+def _is_relevant(found: Contradiction, question: str) -> bool:
     """True for a difference in what is asked for, not in mere wording."""
-    return found.severity is not Severity.LOW and bool(set(topic_stems(question)) & set(stems(found.claim)))
+    return found.severity is not Severity.LOW and bool(set(find_topic_stems(question)) & set(stem_text(found.claim)))
 
 
-def _used(cited_sentences: Sequence[Sentence], facts: Sequence[Fact]) -> list[Fact]:
+def _cited_facts(cited_sentences: Sequence[DraftSentence], facts: Sequence[Fact]) -> list[Fact]:
     markers = {marker for sentence in cited_sentences for marker in sentence.markers}
     return [fact for fact in facts if fact.marker.strip("[]") in markers]
 
 
-def _share(part: float, whole: int) -> float:
+def _bounded_ratio(part: float, whole: int) -> float:
     return round(min(1.0, max(0.0, part / whole)), 4) if whole else 0.0
 
 
-def _documents(used: Sequence[Fact]) -> dict[str, str]:
+def _fact_documents(used: Sequence[Fact]) -> dict[str, str]:
     """Map each fact to its document: its address without the part, or the first address of its origin."""
     first: dict[str, str] = {}
     found: dict[str, str] = {}
@@ -287,13 +289,13 @@ def _documents(used: Sequence[Fact]) -> dict[str, str]:
     return found
 
 
-def _diversity(used: Sequence[Fact]) -> float:
+def _source_diversity(used: Sequence[Fact]) -> float:
     """Half for the number of distinct documents, half for how evenly they are used.
 
     Parts of one address are one document, and copies of one origin are one as well.
     """
     if not used:
         return 0.0
-    counts = Counter(_documents(used).values())
+    counts = Counter(_fact_documents(used).values())
     even = 1 - max(counts.values()) / len(used) if len(counts) > 1 else 0.0
     return round(0.5 * min(1.0, len(counts) / _ENOUGH_SOURCES) + 0.5 * min(1.0, even * 2), 4)

@@ -11,21 +11,21 @@ from itertools import zip_longest
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.thread import Escape, Intent, Needs
-from corrobora.policies.answers import asked, spoken
-from corrobora.policies.mentions import is_day, mentions, names, years
+from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.policies.answers import classify_question, suggest_answer_words
+from corrobora.policies.mentions import find_mentions, find_names, find_years, is_calendar_name
 from corrobora.policies.questions import (
-    alternatives,
-    anchors,
-    attributions,
-    framing,
-    relational,
-    sides,
-    topic_stems,
+    find_alternatives,
+    find_anchors,
+    find_attributions,
+    find_compared_sides,
+    find_framing_stems,
+    find_topic_stems,
+    is_relational,
 )
-from corrobora.policies.releases import asked_releases
-from corrobora.policies.vocabulary import paired
-from corrobora.policies.words import STOP_WORDS, fold, stem, stems
+from corrobora.policies.releases import find_asked_releases
+from corrobora.policies.vocabulary import parse_equivalence
+from corrobora.policies.words import STOP_WORDS, fold_text, stem_text, stem_word
 from corrobora.roles.extractive.plan import distinct_queries
 
 _PHRASE_WORDS = 8  # more words are a sentence, not a phrase
@@ -33,7 +33,7 @@ _TOLD_FIRST = 2  # queries for open questions before one for what lies beside th
 _FOLLOWED = 4  # names taken from what is known
 
 
-def scoped(given: Needs) -> Intent:
+def scope_round(given: ScopeInput) -> Intent:
     """Return the intent of one round (S4, SCOPE): a goal, its queries, and what they aim at.
 
     Round 1 asks broadly; later rounds ask with learned words and follow names met in the evidence. An escape changes
@@ -42,73 +42,77 @@ def scoped(given: Needs) -> Intent:
     """
     phase = given.phase
     least, most = max(1, phase.min_queries), max(1, phase.min_queries, phase.max_queries)
-    wishes = [text for text in _wishes(given) if text.strip()]
-    chosen = distinct_queries([_dressed(text, given) for text in wishes], given.past_queries)[:most]
+    wishes = [text for text in _candidate_queries(given) if text.strip()]
+    chosen = distinct_queries([_add_constraints(text, given) for text in wishes], given.past_queries)[:most]
     if len(chosen) < least:
-        spare = distinct_queries(_spares(given), (*given.past_queries, *chosen))
+        spare = distinct_queries(_spare_queries(given), (*given.past_queries, *chosen))
         chosen = (*chosen, *spare[: least - len(chosen)])
     if not chosen:
-        chosen = (_dressed(given.question, given),)
-    queries = tuple(_hinted(text, given, at) for at, text in enumerate(chosen))
+        chosen = (_add_constraints(given.question, given),)
+    queries = tuple(_add_hint(text, given, at) for at, text in enumerate(chosen))
     open_ids = tuple(part.id for part in given.open_questions)
     return Intent(
-        goal=_goal(given),
+        goal=_round_goal(given),
         queries=queries,
-        targets=_targets(given, chosen) or open_ids,
-        subjects=_subjects(given, chosen),
-        reasoning=_reasoning(given),
+        targets=_target_ids(given, chosen) or open_ids,
+        subjects=_target_subjects(given, chosen),
+        reasoning=_explain_round(given),
         forced=f"subject {given.forced_subject} has had no round" if given.forced_subject else "",
     )
 
 
-def _wishes(given: Needs) -> list[str]:
+def _candidate_queries(given: ScopeInput) -> list[str]:
     """List what could be asked, most wanted first."""
     if given.forced_subject:
-        return [_join(given.forced_subject, _topic(given)), given.forced_subject, *_next(given)]
+        return [_join_phrases(given.forced_subject, _topic_words(given)), given.forced_subject, *_next_queries(given)]
     if given.escape is not None:
-        return [*_escaping(given, given.escape), *_next(given)]
+        return [*_escape_queries(given, given.escape), *_next_queries(given)]
     if given.round <= 1:
-        return _first(given)
-    return _next(given)
+        return _first_queries(given)
+    return _next_queries(given)
 
 
-def _first(given: Needs) -> list[str]:
+def _first_queries(given: ScopeInput) -> list[str]:
     """Broad first: the planner's query or the question, then its parts and the sides it compares."""
     broad = given.suggested[0] if given.suggested else given.question
-    parts = [part.text if relational(part.text) else _worded(part.text) for part in given.open_questions]
-    core = "" if relational(given.question) else _words(given.question, without=_side_stems(given.question))
-    compared = [_join(side, core) for side in sides(given.question)]
-    if alternatives(given.question):
+    parts = [part.text if is_relational(part.text) else _answer_wording(part.text) for part in given.open_questions]
+    core = "" if is_relational(given.question) else _content_words(given.question, without=_side_stems(given.question))
+    compared = [_join_phrases(side, core) for side in find_compared_sides(given.question)]
+    if find_alternatives(given.question):
         return [broad, *compared, *parts]
-    about = [] if relational(given.question) else list(anchors(given.question))
+    about = [] if is_relational(given.question) else list(find_anchors(given.question))
     named = [subject.name for subject in given.uncovered]
-    about = [*(f"release {number} v{number}" for number in asked_releases(given.question).numbers), *about]
+    about = [*(f"release {number} v{number}" for number in find_asked_releases(given.question).numbers), *about]
     return [broad, *parts[:1], *about, *parts[1:], *given.suggested[1:], *compared, *named]
 
 
-def _next(given: Needs) -> list[str]:
+def _next_queries(given: ScopeInput) -> list[str]:
     """Open questions in the sources' words, counterparts of what was read, names that were met, what was suggested."""
     texts = _open_texts(given)
-    ways = [_ways(text, given, turn) for turn, text in enumerate(texts)]
+    ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
     told = [query for way in zip_longest(*ways, fillvalue="") for query in way]
-    followed = _followed(given)
+    followed = _follow_names(given)
     counterparts = [term for term in given.terms if _is_statement(term)]
     steered = [given.next_topic] if given.next_topic else []
-    if relational(given.question):
+    if is_relational(given.question):
         wishes = [*followed[:_TOLD_FIRST], *steered, *told[:1], *followed[_TOLD_FIRST:], *told[1:]]
     else:
-        beside = [*counterparts, *(followed if anchors(given.question) else [])]
+        beside = [*counterparts, *(followed if find_anchors(given.question) else [])]
         fresh = list(distinct_queries(told, given.past_queries))
         first = min(len(texts), _TOLD_FIRST)
         wishes = [*fresh[:first], *beside[:_TOLD_FIRST], *fresh[first:], *beside[_TOLD_FIRST:], *steered]
     wishes += list(given.suggested)
-    return wishes + [_join(subject.name, _topic(given)) for subject in given.uncovered]
+    return wishes + [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]
 
 
-def _worded(text: str) -> str:
+def _answer_wording(text: str) -> str:
     """Say the topic of a question in the words in which its answer is usually put: a number, a duty, a reason."""
-    wanted = asked(text)
-    return _join(_core(text), " ".join(spoken(wanted))) if wanted.quantified else _core(text)
+    wanted = classify_question(text)
+    return (
+        _join_phrases(_core_topic(text), " ".join(suggest_answer_words(wanted)))
+        if wanted.quantified
+        else _core_topic(text)
+    )
 
 
 def _is_statement(term: str) -> bool:
@@ -116,108 +120,117 @@ def _is_statement(term: str) -> bool:
     return len(term.split()) > _PHRASE_WORDS
 
 
-def _open_texts(given: Needs) -> list[str]:
+def _open_texts(given: ScopeInput) -> list[str]:
     """Return what is still open: the questions that gaps name, then the open ones; the question itself if none is."""
     named = [gap.text.split(": ", 1)[1] for gap in given.gaps if ": " in gap.text]
     texts = dict.fromkeys((*named, *(part.text for part in given.open_questions)))
-    if len(texts) == 1 and _learned(given):
+    if len(texts) == 1 and _learned_terms(given):
         texts |= dict.fromkeys(given.suggested)  # what was answered in other words may be answered better in these
     return list(texts) or [given.question]
 
 
-def _ways(text: str, given: Needs, turn: int) -> list[str]:
+def _phrase_variants(text: str, given: ScopeInput, turn: int) -> list[str]:
     """Say an open question in several ways: in learned names, by the things it names, with learned phrases."""
-    core = _core(text)
-    translated = _translated(core, given)
-    phrases = _vocabulary(given)
-    about = anchors(text)
+    core = _core_topic(text)
+    translated = _translate_terms(core, given)
+    phrases = _learned_phrases(given)
+    about = find_anchors(text)
     ways: list[str] = []
-    if asked(text).quantified:
-        ways.append(_worded(translated))
-    if about and not relational(text):
-        words = _words(core, without=frozenset(s for name in about for s in stems(name))).split()
-        ways += [_join(about[0], word) for word in (*words[turn:], *words[:turn])][:1]
-        ways += [_join(about[0], phrase) for phrase in phrases[turn : turn + 1]]
+    if classify_question(text).quantified:
+        ways.append(_answer_wording(translated))
+    if about and not is_relational(text):
+        words = _content_words(core, without=frozenset(s for name in about for s in stem_text(name))).split()
+        ways += [_join_phrases(about[0], word) for word in (*words[turn:], *words[:turn])][:1]
+        ways += [_join_phrases(about[0], phrase) for phrase in phrases[turn : turn + 1]]
     if translated != core:
-        ways += [translated, _join(core, translated)]
-    if asked(text).quantified and not about:  # what the sources may call it, in the words in which numbers are put
-        wanted = " ".join(spoken(asked(text)))
-        ways += [_join(phrase, wanted) for phrase in phrases[turn : turn + 2]]
-    ways += [_join(translated, phrase) for phrase in (*phrases[turn : turn + 2], *phrases[:turn])][:2] or [core]
-    return ways + [_join(translated, side) for side in sides(text)]
+        ways += [translated, _join_phrases(core, translated)]
+    if (
+        classify_question(text).quantified and not about
+    ):  # what the sources may call it, in the words in which numbers are put
+        wanted = " ".join(suggest_answer_words(classify_question(text)))
+        ways += [_join_phrases(phrase, wanted) for phrase in phrases[turn : turn + 2]]
+    ways += [_join_phrases(translated, phrase) for phrase in (*phrases[turn : turn + 2], *phrases[:turn])][:2] or [core]
+    return ways + [_join_phrases(translated, side) for side in find_compared_sides(text)]
 
 
-def _translated(core: str, given: Needs) -> str:
-    learned = _learned(given)
-    said = [next((learned[s] for s in stems(word) if s in learned), "") or word for word in core.split()]
+def _translate_terms(core: str, given: ScopeInput) -> str:
+    learned = _learned_terms(given)
+    said = [next((learned[s] for s in stem_text(word) if s in learned), "") or word for word in core.split()]
     return " ".join(dict.fromkeys(said))
 
 
-def _core(text: str) -> str:
+def _core_topic(text: str) -> str:
     """Return the topic words of a question without the sides it compares: they stand in titles, not in sentences."""
-    aside = _side_stems(text) | frozenset(s for name in attributions(text) for s in stems(name))
-    core = _words(text, without=aside)
-    return core if len(stems(core)) > 1 else _words(text) or text.strip("? ")
+    aside = _side_stems(text) | frozenset(s for name in find_attributions(text) for s in stem_text(name))
+    core = _content_words(text, without=aside)
+    return core if len(stem_text(core)) > 1 else _content_words(text) or text.strip("? ")
 
 
-def _learned(given: Needs) -> dict[str, str]:
+def _learned_terms(given: ScopeInput) -> dict[str, str]:
     """Map stems of the question's words to the sources' words for them, as far as they were learned."""
     found: dict[str, str] = {}
     for term in given.terms:
-        pair = paired(term)
+        pair = parse_equivalence(term)
         if pair is None:
             continue
-        for part in stems(pair.other):
+        for part in stem_text(pair.other):
             found.setdefault(part, pair.one)
     return found
 
 
-def _plain_terms(given: Needs) -> list[str]:
-    asked = set(stems(given.question))
-    plain = (term for term in given.terms if paired(term) is None and not _is_statement(term))
-    return [term for term in plain if not set(stems(term)) <= asked]
+def _plain_terms(given: ScopeInput) -> list[str]:
+    asked = set(stem_text(given.question))
+    plain = (term for term in given.terms if parse_equivalence(term) is None and not _is_statement(term))
+    return [term for term in plain if not set(stem_text(term)) <= asked]
 
 
-def _vocabulary(given: Needs) -> list[str]:
+def _learned_phrases(given: ScopeInput) -> list[str]:
     """Learned phrases that are no names."""
     return [term for term in _plain_terms(given) if not _is_name(term)]
 
 
 def _is_name(term: str) -> bool:
-    found = mentions(term)
+    found = find_mentions(term)
     return len(found) == 1 and found[0].text == term
 
 
-def _followed(given: Needs) -> list[str]:
+def _follow_names(given: ScopeInput) -> list[str]:
     """Ask for names that the findings mention and the question does not: the next hop of a chain."""
-    asked = set(stems(given.question))
-    past = {fold(query) for query in given.past_queries}
-    hanging = relational(given.question)
+    asked = set(stem_text(given.question))
+    past = {fold_text(query) for query in given.past_queries}
+    hanging = is_relational(given.question)
     met = [term for term in _plain_terms(given) if _is_name(term)]
-    met += [name for line in given.known for name in names(line)]
+    met += [name for line in given.known for name in find_names(line)]
     met = [name for name in met if hanging or ((" " in name or name.isupper()) and not any(c.isdigit() for c in name))]
     found: dict[str, None] = {}
     for name in met:
-        own = set(stems(name))
-        if own and not own <= asked and not is_day(name) and not any(fold(name) in query for query in past):
+        own = set(stem_text(name))
+        if (
+            own
+            and not own <= asked
+            and not is_calendar_name(name)
+            and not any(fold_text(name) in query for query in past)
+        ):
             found[name] = None
-    return [name if hanging else _join(name, _anchor(given)) for name in list(found)[:_FOLLOWED]]
+    return [name if hanging else _join_phrases(name, _anchor_name(given)) for name in list(found)[:_FOLLOWED]]
 
 
-def _anchor(given: Needs) -> str:
+def _anchor_name(given: ScopeInput) -> str:
     """Return the first thing that the question is about by name, else its topic."""
-    return next(iter(anchors(given.question)), "") or _topic(given)
+    return next(iter(find_anchors(given.question)), "") or _topic_words(given)
 
 
-def _escaping(given: Needs, escape: Escape) -> list[str]:
-    topic = _topic(given)
+def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
+    topic = _topic_words(given)
     match escape:
         case Escape.REFORMULATE:
-            return _reformulated(given)
+            return _reformulate_query(given)
         case Escape.SHIFT_SOURCES:
-            return [_join(_words(part.text), given.phase.goal) for part in given.open_questions] or [topic]
+            return [_join_phrases(_content_words(part.text), given.phase.goal) for part in given.open_questions] or [
+                topic
+            ]
         case Escape.LATERAL:
-            return [*(name.split("  ")[0] for name in _related(given)), *_plain_terms(given)]
+            return [*(name.split("  ")[0] for name in _related_names(given)), *_plain_terms(given)]
         case Escape.NEGATIVE:
             return [
                 f"no evidence of {topic}",
@@ -236,85 +249,87 @@ def _escaping(given: Needs, escape: Escape) -> list[str]:
             ]
 
 
-def _related(given: Needs) -> list[str]:
-    asked = set(stems(given.question))
-    return [name for line in given.known for name in names(line) if not set(stems(name)) <= asked]
+def _related_names(given: ScopeInput) -> list[str]:
+    asked = set(stem_text(given.question))
+    return [name for line in given.known for name in find_names(line) if not set(stem_text(name)) <= asked]
 
 
-def _reformulated(given: Needs) -> list[str]:
+def _reformulate_query(given: ScopeInput) -> list[str]:
     """Change at least half of the terms of the last query: its rarest words stay, learned ones replace the rest."""
     last = given.past_queries[-1] if given.past_queries else given.question
-    old = list(dict.fromkeys(word for word in _words(last).split()))
-    gone = set(stems(last))
-    pool = [*_learned(given).values(), *_plain_terms(given), *_related(given), *given.phase.goal.split()]
+    old = list(dict.fromkeys(word for word in _content_words(last).split()))
+    gone = set(stem_text(last))
+    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given), *given.phase.goal.split()]
     fresh: list[str] = []
     for term in pool:
-        new = [word for word in term.split() if not set(stems(word)) & gone and stems(word)]
+        new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
         fresh += [word for word in new if word not in fresh]
     if not fresh:
-        fresh = [word for word in ("overview", "facts", "definition", "history", "details") if stem(word) not in gone]
+        fresh = [
+            word for word in ("overview", "facts", "definition", "history", "details") if stem_word(word) not in gone
+        ]
     kept = sorted(old, key=lambda word: (-len(word), word))[: max(1, min(len(old) // 2, len(fresh)))]
     return [
         " ".join((*kept, *fresh[at : at + max(len(kept), 2)])) for at in range(0, min(len(fresh), 6), max(len(kept), 2))
     ]
 
 
-def _spares(given: Needs) -> list[str]:
-    topic = _topic(given)
+def _spare_queries(given: ScopeInput) -> list[str]:
+    topic = _topic_words(given)
     extra = ("overview", "definition", "details", "evidence", "exceptions", "history", "criticism", "comparison")
-    own = [_words(part.text) for part in given.open_questions]
+    own = [_content_words(part.text) for part in given.open_questions]
     return [topic, *own, *(f"{topic} {word}" for word in extra)]
 
 
-def _topic(given: Needs) -> str:
-    return _words(given.question) or given.question.strip("? ")
+def _topic_words(given: ScopeInput) -> str:
+    return _content_words(given.question) or given.question.strip("? ")
 
 
-def _words(text: str, *, without: frozenset[str] = frozenset()) -> str:
+def _content_words(text: str, *, without: frozenset[str] = frozenset()) -> str:
     """Return the words of `text` that name its topic, as they stand."""
-    light = framing(text)
+    light = find_framing_stems(text)
     kept: dict[str, None] = {}
     for raw in text.split():
         word = raw.strip("?.,;:!()\"'“”‘’[]")
-        folded = fold(word)
-        own = set(stems(word))
+        folded = fold_text(word)
+        own = set(stem_text(word))
         if word and folded not in STOP_WORDS and own and not own <= light and not own <= without:
             kept[word] = None
     return " ".join(kept)
 
 
 def _side_stems(question: str) -> frozenset[str]:
-    return frozenset(s for side in sides(question) for s in stems(side))
+    return frozenset(s for side in find_compared_sides(question) for s in stem_text(side))
 
 
-def _join(first: str, second: str) -> str:
+def _join_phrases(first: str, second: str) -> str:
     """Put two phrases together without repeating words."""
-    said = set(stems(first))
-    return " ".join((first, *(word for word in second.split() if not set(stems(word)) <= said))).strip()
+    said = set(stem_text(first))
+    return " ".join((first, *(word for word in second.split() if not set(stem_text(word)) <= said))).strip()
 
 
-def _dressed(text: str, given: Needs) -> str:
+def _add_constraints(text: str, given: ScopeInput) -> str:
     """Add disambiguation and the years of the focus, where the query does not hold them yet (S4)."""
-    said = set(stems(text))
-    extra = [term for term in given.disambiguation if not set(stems(term)) & said]
-    if not years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
+    said = set(stem_text(text))
+    extra = [term for term in given.disambiguation if not set(stem_text(term)) & said]
+    if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
         extra.append(str(given.focus_since))
     room = LIMITS.query_max_chars - sum(len(term) + 1 for term in extra)
     return " ".join((text[: max(room, 40)].strip(), *extra))[: LIMITS.query_max_chars]
 
 
-def _hinted(text: str, given: Needs, at: int) -> Query:
+def _add_hint(text: str, given: ScopeInput, at: int) -> Query:
     """Give a query one of its phase's hints in turn: `site:` restricts the place, other hints are words."""
     hints = given.phase.query_hints
     if not hints:
-        return Query(text, intent=_goal(given))
+        return Query(text, intent=_round_goal(given))
     hint = hints[(given.round - 1 + at) % len(hints)]
     if hint.startswith("site:"):
-        return Query(text, site=hint.removeprefix("site:"), intent=_goal(given))
-    return Query(f"{text} {hint}"[: LIMITS.query_max_chars], intent=_goal(given))
+        return Query(text, site=hint.removeprefix("site:"), intent=_round_goal(given))
+    return Query(f"{text} {hint}"[: LIMITS.query_max_chars], intent=_round_goal(given))
 
 
-def _goal(given: Needs) -> str:
+def _round_goal(given: ScopeInput) -> str:
     if given.forced_subject:
         return f"Cover {given.forced_subject}"
     if given.gaps and given.round > 1:
@@ -324,27 +339,27 @@ def _goal(given: Needs) -> str:
     return given.objective or given.question
 
 
-def _targets(given: Needs, chosen: Sequence[str]) -> tuple[str, ...]:
-    said = set(stems(" ".join(chosen)))
-    return tuple(part.id for part in given.open_questions if set(topic_stems(part.text)) & said)
+def _target_ids(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
+    said = set(stem_text(" ".join(chosen)))
+    return tuple(part.id for part in given.open_questions if set(find_topic_stems(part.text)) & said)
 
 
-def _subjects(given: Needs, chosen: Sequence[str]) -> tuple[str, ...]:
-    said = set(stems(" ".join(chosen)))
-    aimed = (subject.name for subject in given.uncovered if set(stems(subject.name)) <= said)
-    return _once((given.forced_subject, *aimed) if given.forced_subject else aimed)
+def _target_subjects(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
+    said = set(stem_text(" ".join(chosen)))
+    aimed = (subject.name for subject in given.uncovered if set(stem_text(subject.name)) <= said)
+    return _unique_items((given.forced_subject, *aimed) if given.forced_subject else aimed)
 
 
-def _once(items: Iterable[str]) -> tuple[str, ...]:
+def _unique_items(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _reasoning(given: Needs) -> str:
+def _explain_round(given: ScopeInput) -> str:
     if given.escape is not None:
         return f"Escape from a plateau: {given.escape.value}."
     if given.round <= 1:
         return "First round: the question as it was asked, broadly, then its parts."
-    learned = [term for term in given.terms if paired(term) is not None]
+    learned = [term for term in given.terms if parse_equivalence(term) is not None]
     open_ids = ", ".join(part.id for part in given.open_questions) or "none"
     words = f"; the sources' words: {'; '.join(learned[:3])}" if learned else ""
     return f"Round {given.round}: open: {open_ids}{words}."

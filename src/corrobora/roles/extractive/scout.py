@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corrobora.policies.diversity import marginal_relevance, overlap
-from corrobora.policies.markup import plain
-from corrobora.policies.mentions import years
-from corrobora.policies.words import stems
+from corrobora.policies.diversity import jaccard_similarity, select_diverse_items
+from corrobora.policies.markup import strip_markup
+from corrobora.policies.mentions import find_years
+from corrobora.policies.words import stem_text
 from corrobora.roles.scout import Candidate, Shortlist, Shortlisted, Sweep
 
 _OFFICIAL = (".gov", ".edu", ".mil", ".int", ".europa.eu", ".ac.uk", "doi.org", "rfc-editor.org", "iso.org", "w3.org")
@@ -22,7 +22,7 @@ _MOST_AGE = 12.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedCandidate:
     """A candidate with its scores and what it speaks of."""
 
     candidate: Candidate
@@ -38,13 +38,13 @@ class Rated:
         return sum(w * s for w, s in zip(_WEIGHTS, (self.authority, self.recency, self.coverage), strict=True))
 
 
-def shortlisted(given: Sweep) -> Shortlist:
+def shortlist_candidates(given: Sweep) -> Shortlist:
     """Rank candidates, one of each cluster, diverse first; say why the others are left out (S0)."""
-    newest = max((_year(candidate) for candidate in given.candidates), default=0)
-    rated = [_rate(candidate, given, newest) for candidate in given.candidates]
+    newest = max((_stated_year(candidate) for candidate in given.candidates), default=0)
+    rated = [_rate_candidate(candidate, given, newest) for candidate in given.candidates]
     excluded: list[tuple[str, str]] = []
-    best: dict[int, Rated] = {}
-    alone: list[Rated] = []
+    best: dict[int, RatedCandidate] = {}
+    alone: list[RatedCandidate] = []
     for one in sorted(rated, key=lambda r: (-r.worth, r.candidate.reference)):
         if one.coverage < _IRRELEVANT:
             excluded.append((one.candidate.reference, "speaks to none of the themes"))
@@ -55,7 +55,9 @@ def shortlisted(given: Sweep) -> Shortlist:
             if one.candidate.cluster:
                 best[one.candidate.cluster] = one
             alone.append(one)
-    chosen = marginal_relevance(alone, lambda r: r.worth, lambda a, b: overlap(a.stems, b.stems), limit=given.limit)
+    chosen = select_diverse_items(
+        alone, lambda r: r.worth, lambda a, b: jaccard_similarity(a.stems, b.stems), limit=given.limit
+    )
     kept = {one.candidate.reference for one in chosen}
     excluded += [
         (one.candidate.reference, f"beyond the limit of {given.limit}")
@@ -63,26 +65,30 @@ def shortlisted(given: Sweep) -> Shortlist:
         if one.candidate.reference not in kept
     ]
     return Shortlist(
-        tuple(_listed(one, chosen[:at]) for at, one in enumerate(chosen)), tuple(excluded), _balance(chosen, given)
+        tuple(_shortlist_entry(one, chosen[:at]) for at, one in enumerate(chosen)),
+        tuple(excluded),
+        _describe_balance(chosen, given),
     )
 
 
-def _rate(candidate: Candidate, given: Sweep, newest: int) -> Rated:
-    text = plain(f"{candidate.title} {candidate.snippet} {candidate.scan}")
-    own = frozenset(stems(text))
-    wanted = frozenset(stems(given.objective))
-    themes = tuple(theme for theme in given.themes if _share(frozenset(stems(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme
-    coverage = _share(wanted, own)
+def _rate_candidate(candidate: Candidate, given: Sweep, newest: int) -> RatedCandidate:
+    text = strip_markup(f"{candidate.title} {candidate.snippet} {candidate.scan}")
+    own = frozenset(stem_text(text))
+    wanted = frozenset(stem_text(given.objective))
+    themes = tuple(theme for theme in given.themes if _stem_share(frozenset(stem_text(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme
+    coverage = _stem_share(wanted, own)
     if given.themes:
         coverage = 0.6 * coverage + 0.4 * len(themes) / len(given.themes)
-    return Rated(candidate, _authority(candidate), _recency(candidate, newest), coverage, themes, own)
+    return RatedCandidate(
+        candidate, _rate_authority(candidate), _rate_recency(candidate, newest), coverage, themes, own
+    )
 
 
-def _share(wanted: frozenset[str], own: frozenset[str]) -> float:
+def _stem_share(wanted: frozenset[str], own: frozenset[str]) -> float:
     return len(wanted & own) / len(wanted) if wanted else 0.0
 
 
-def _authority(candidate: Candidate) -> float:
+def _rate_authority(candidate: Candidate) -> float:
     """Official and institutional addresses rank high, forums and blogs low; a named publisher helps."""
     address = f"{candidate.reference} {candidate.publisher}".casefold()
     if any(part in address for part in _OFFICIAL):
@@ -92,19 +98,19 @@ def _authority(candidate: Candidate) -> float:
     return 0.6 if candidate.publisher else 0.5
 
 
-def _year(candidate: Candidate) -> int:
-    stated = years(candidate.published)
+def _stated_year(candidate: Candidate) -> int:
+    stated = find_years(candidate.published)
     return stated[-1] if stated else 0
 
 
-def _recency(candidate: Candidate, newest: int) -> float:
+def _rate_recency(candidate: Candidate, newest: int) -> float:
     """Newer is better, measured from the newest candidate (no clock); an unknown date lies in the middle."""
-    stated = _year(candidate)
+    stated = _stated_year(candidate)
     return max(0.0, 1 - (newest - stated) / _MOST_AGE) if stated else 0.5
 
 
-def _listed(one: Rated, before: Sequence[Rated]) -> Shortlisted:
-    alike = max((overlap(one.stems, other.stems) for other in before), default=0.0)
+def _shortlist_entry(one: RatedCandidate, before: Sequence[RatedCandidate]) -> Shortlisted:
+    alike = max((jaccard_similarity(one.stems, other.stems) for other in before), default=0.0)
     covers = ", ".join(one.themes) or "the objective in part"
     when = f"dated {one.candidate.published[:10]}" if one.candidate.published else "undated"
     official = one.authority >= 0.9  # noqa: PLR2004 - the rank of official addresses
@@ -121,7 +127,7 @@ def _listed(one: Rated, before: Sequence[Rated]) -> Shortlisted:
     )
 
 
-def _balance(chosen: Sequence[Rated], given: Sweep) -> str:
+def _describe_balance(chosen: Sequence[RatedCandidate], given: Sweep) -> str:
     """Say how the choice spreads over themes, and which theme has no source."""
     counts = [(theme, sum(theme in one.themes for one in chosen)) for theme in given.themes]
     listed = "; ".join(f"{theme}: {count}" for theme, count in counts)

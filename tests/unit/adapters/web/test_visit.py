@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from tests.unit.adapters.web.lab import QUICK, VirtualClock, fetch, outcome, raw_server, redirecting, visitor
 
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.visit import Visitor
+from corrobora.adapters.web.addresses import AllowList
+from corrobora.adapters.web.visit import PageFetcher
 from corrobora.domain.errors import ReadError
 from corrobora.testing.http import HttpServer, Request, Response
 from corrobora.testing.web import LoopbackWeb, WebPage
@@ -37,7 +37,7 @@ async def test_f06_redirects_that_lead_nowhere_good(fault: str, expected: str):
         assert await outcome(_visitor(web), f"{web.url}/x") == expected
 
 
-def _visitor(web: LoopbackWeb, **changes: float) -> Visitor:
+def _visitor(web: LoopbackWeb, **changes: float) -> PageFetcher:
     server = HttpServer(redirecting)
     server.port = web.port
     return visitor(server, limits=replace(QUICK, **changes))
@@ -157,7 +157,7 @@ async def test_f20_a_page_and_its_robots_file_are_a_second_apart():
     """The pause holds between all requests to a host: on a virtual clock this costs nothing."""
     async with LoopbackWeb([PAGE]) as web:
         clock = VirtualClock()
-        at = Visitor(clock, allow=Allow(endpoints=frozenset({web.endpoint})))
+        at = PageFetcher(clock, allow=AllowList(endpoints=frozenset({web.endpoint})))
 
         async def work() -> None:
             for _ in range(3):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.web.waits import retry_after
+from corrobora.adapters.web.waits import parse_retry_after
 
 NOW = "2026-01-01T00:00:00+00:00"
 
@@ -35,10 +35,10 @@ NOW = "2026-01-01T00:00:00+00:00"
     }.items(),
 )
 def test_s15_seconds_and_dates(value: str, seconds: float | None):
-    assert retry_after(value, NOW) == seconds
+    assert parse_retry_after(value, NOW) == seconds
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_a_wait_of_at_most_a_minute_or_none(value: str):
-    found = retry_after(value, NOW)
+    found = parse_retry_after(value, NOW)
     assert found is None or 0 <= found <= 60

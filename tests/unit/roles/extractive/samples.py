@@ -6,7 +6,7 @@ import asyncio
 
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
-from corrobora.domain.thread import Needs, Phase, Saturation
+from corrobora.domain.thread import Phase, Saturation, ScopeInput
 from corrobora.ports import I, O, Role
 from corrobora.roles.extract import Excerpt, extract
 from corrobora.roles.extractive import ExtractiveAnalyst
@@ -60,7 +60,7 @@ def facts_of(
     found: list[Fact] = []
     for of in documents:
         for quote in play(extract, excerpt(of, question, parts)).quotes:
-            fact = Fact.quoted(
+            fact = Fact.from_quote(
                 of, of.passages[0], quote.quote, claim=quote.claim, confidence=quote.confidence, answers=quote.answers
             )
             assert fact is not None
@@ -68,14 +68,14 @@ def facts_of(
     return tuple(found)
 
 
-def needs(question: str = QUESTION, **more: object) -> Needs:
+def needs(question: str = QUESTION, **more: object) -> ScopeInput:
     values: dict[str, object] = {
         "path": "root/round/1", "question": question, "objective": "", "round": 1, "phase": Phase("research"),
         "open_questions": (), "uncovered": (), "gaps": (), "saturation": Saturation.FIRST_ROUND, "escape": None,
         "past_queries": (), "terms": (), "disambiguation": (), "focus_since": None, "focus_until": None,
         "forced_subject": "", "suggested": (), "known": (), "next_topic": "", "out_of_scope": "",
     }  # fmt: skip
-    return Needs(**{**values, **more})  # type: ignore[arg-type]
+    return ScopeInput(**{**values, **more})  # type: ignore[arg-type]
 
 
 def brief(question: str = QUESTION) -> Brief:

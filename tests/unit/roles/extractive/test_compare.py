@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
 
 from corrobora.domain.evidence import Relation, Severity
-from corrobora.roles.extractive.compare import contradictions
+from corrobora.roles.extractive.compare import find_contradictions
 
 FACTS = facts_of(NEW_DOCUMENT, OLD_DOCUMENT)
 
 
 def test_editions_are_set_in_order_with_their_differences():
-    found = {one.difference: one for one in contradictions(FACTS)}
+    found = {one.difference: one for one in find_contradictions(FACTS)}
     assert {"SHOULD NOT -> SHALL NOT", "12 months -> 6 months"} <= set(found)
     duty = found["SHOULD NOT -> SHALL NOT"]
     assert duty.relation is Relation.SUPERSEDES
@@ -25,21 +25,21 @@ def test_editions_are_set_in_order_with_their_differences():
 
 @given(st.permutations(FACTS))
 def test_the_order_of_facts_does_not_matter(facts):
-    assert contradictions(facts) == contradictions(FACTS)
+    assert find_contradictions(facts) == find_contradictions(FACTS)
 
 
 def test_undated_sources_contradict_and_stay_open():
     question = "Are thermal chambers opened by operators?"
     one = document(11, "Guild", "Operators may open a thermal chamber above 200 degrees in the kiln room.")
     other = document(12, "Union", "Operators must not open a thermal chamber above 200 degrees in the kiln room.")
-    (found,) = contradictions(facts_of(one, other, question=question, parts=()))
+    (found,) = find_contradictions(facts_of(one, other, question=question, parts=()))
     assert found.relation is Relation.CONTRADICTS
     assert found.severity is Severity.HIGH
     assert found.blocking
 
 
 def test_one_edition_does_not_contradict_itself():
-    assert contradictions(facts_of(OLD_DOCUMENT)) == ()
+    assert find_contradictions(facts_of(OLD_DOCUMENT)) == ()
 
 
 def test_a_term_that_was_replaced_everywhere_is_told_once():
@@ -49,7 +49,7 @@ def test_a_term_that_was_replaced_everywhere_is_told_once():
         document(1, "Rules", old, "2015 edition", "2015"), document(2, "Rules", new, "2021 edition", "2021"),
         question="What does the fitter write into the list and the guild read?", parts=(),
     )  # fmt: skip
-    found = [one.difference for one in contradictions(facts)]
+    found = [one.difference for one in find_contradictions(facts)]
     assert len(found) == len(set(found)) <= 1
 
 
@@ -58,7 +58,7 @@ def test_two_models_and_two_quarters_do_not_contradict_each_other():
     question = "How often must the kiln be cleaned?"
 
     def differ(first: str, second: str) -> bool:
-        return bool(contradictions(facts_of(document(1, first, one), document(2, second, other), question=question,
+        return bool(find_contradictions(facts_of(document(1, first, one), document(2, second, other), question=question,
                                             parts=())))  # fmt: skip
 
     assert differ("Notes of Ruth on kilns", "Care of kilns")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
-from corrobora.policies.answers import asked
+from corrobora.policies.answers import classify_question
 from corrobora.roles.extract import Excerpt
-from corrobora.roles.extractive.grow import grown
+from corrobora.roles.extractive.grow import grow_quote
 from corrobora.roles.extractive.lines import read_lines
 
 
@@ -14,7 +14,7 @@ def quote(text: str, holds: str, question: str) -> str:
     passage = Passage(PassageId("C1"), SourceId("S1"), text, 0, len(text))
     lines = read_lines(Excerpt("root", "Notes", "", "", (passage,), question, ()))
     at = next(number for number, line in enumerate(lines) if holds in line.text)
-    first, last = grown(lines, at, asked(question))
+    first, last = grow_quote(lines, at, classify_question(question))
     return text[lines[first].start : lines[last].end]
 
 

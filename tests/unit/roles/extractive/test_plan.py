@@ -8,9 +8,9 @@ import pytest
 from tests.unit.roles.extractive.samples import brief, play
 
 from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.plan import executor_depth, leaves, walk
+from corrobora.domain.plan import collect_leaves, executor_depth, walk_nodes
 from corrobora.domain.thread import Gap
-from corrobora.policies.overlap import duplicate_queries
+from corrobora.policies.overlap import find_duplicate_queries
 from corrobora.roles.clarify import Asking, clarify
 from corrobora.roles.plan import Angle, Planning, Shortfall, plan, refine
 
@@ -36,8 +36,8 @@ def clarified(question: str | None = None) -> Brief:
 def test_every_split_gives_a_feasible_plan_with_queries(split):
     made = play(plan, Planning("root", clarified(), split, ANGLES))
     assert executor_depth(made) <= 3
-    assert all(leaf.queries for leaf in leaves(made.root))
-    paths = [node.path for node in walk(made.root)]
+    assert all(leaf.queries for leaf in collect_leaves(made.root))
+    paths = [node.path for node in walk_nodes(made.root)]
     assert len(set(paths)) == len(paths)
     assert paths[0] == "root"
 
@@ -45,9 +45,9 @@ def test_every_split_gives_a_feasible_plan_with_queries(split):
 @pytest.mark.parametrize(("tier", "low", "high"), [("simple", 1, 1), ("moderate", 2, 4), ("complex", 5, 7)])
 def test_angles_are_chosen_by_tier_without_overlap(tier, low, high):
     made = play(plan, Planning("root", clarified(), "angles", ANGLES, complexity_hint=tier))
-    tasks = leaves(made.root)
+    tasks = collect_leaves(made.root)
     assert low <= len(tasks) <= high
-    assert duplicate_queries(tasks) == ()
+    assert find_duplicate_queries(tasks) == ()
     for task in tasks:
         others = [other.title for other in tasks if other is not task]
         assert all(title.partition(":")[0] in task.out_of_scope for title in others)
@@ -56,35 +56,35 @@ def test_angles_are_chosen_by_tier_without_overlap(tier, low, high):
 
 def test_dynamic_angles_come_from_the_question():
     given = Planning("root", clarified(), "angles", ANGLES, complexity_hint="moderate", dynamic_angles=True)
-    slugs = {leaf.angle for leaf in leaves(play(plan, given).root)}
+    slugs = {leaf.angle for leaf in collect_leaves(play(plan, given).root)}
     assert slugs - {angle.slug for angle in ANGLES}
 
 
 def test_a_tree_of_many_parts_has_themes_and_gates():
     parts = tuple(SubQuestion(f"sq-{n}", f"What is known of topic{n} and firing{n}?") for n in range(1, 7))
     made = play(plan, Planning("root", Brief("What is known?", parts), "tree", discovery=True, max_leaves=7))
-    inner = [node for node in walk(made.root) if not node.is_leaf]
+    inner = [node for node in walk_nodes(made.root) if not node.is_leaf]
     assert len(inner) > 1
     assert all(node.gates and node.gates[0].criteria.themes for node in inner)
-    assert sum(leaf.discovery for leaf in leaves(made.root)) == 1
-    assert len(leaves(made.root)) <= 7
+    assert sum(leaf.discovery for leaf in collect_leaves(made.root)) == 1
+    assert len(collect_leaves(made.root)) <= 7
 
 
 def test_a_suggested_plan_is_taken_or_the_reason_is_noted():
     suggested = json.dumps({"title": "Mine", "children": [{"title": "One"}, {"title": "Two", "queries": ["q one"]}]})
     made = play(plan, Planning("root", clarified(), "tree", suggested_plan=suggested))
-    assert [leaf.title for leaf in leaves(made.root)] == ["One", "Two"]
+    assert [leaf.title for leaf in collect_leaves(made.root)] == ["One", "Two"]
     refused = play(plan, Planning("root", clarified(), "tree", suggested_plan="{not json"))
     assert "not JSON" in refused.notes[0]
 
 
 def test_refine_adds_new_queries_and_never_nodes():
     made = play(plan, Planning("root", clarified(), "tree"))
-    asked = tuple(q for leaf in leaves(made.root) for q in leaf.queries)
+    asked = tuple(q for leaf in collect_leaves(made.root) for q in leaf.queries)
     given = Shortfall("root", made.root, 1, ("corroboration 1 of 2",), (Gap("Nothing on: kiln doors", ""),), (), asked)
     refinement = play(refine, given)
     assert refinement.queries
-    assert {path for path, _ in refinement.queries} <= {leaf.path for leaf in leaves(made.root)}
+    assert {path for path, _ in refinement.queries} <= {leaf.path for leaf in collect_leaves(made.root)}
     fresh = [q for _, queries in refinement.queries for q in queries]
     assert not set(fresh) & set(asked)
     assert refinement.why

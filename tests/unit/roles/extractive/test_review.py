@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, facts_of, play
 
 from corrobora.domain.report import Critique, Draft
-from corrobora.roles.extractive.layouts import cited
+from corrobora.roles.extractive.layouts import cite_fact
 from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
 from corrobora.roles.synthesize import Material, Part, synthesize
 
@@ -98,11 +98,11 @@ TABLE = (
 
 
 def compared(last: str) -> Draft:
-    return Draft("T", TABLE.format(old=cited(OLD_RULE), new=cited(NEW_RULE), last=last))
+    return Draft("T", TABLE.format(old=cite_fact(OLD_RULE), new=cite_fact(NEW_RULE), last=last))
 
 
 def test_s1_fr13_a_comparison_may_repeat_what_the_text_says_and_the_revision_keeps_its_rows():
-    draft = compared(cited(FACTS[-1]))
+    draft = compared(cite_fact(FACTS[-1]))
     problems = play(critique, Reviewing("r", QUESTION, draft, FACTS)).problems
     assert not any("said twice" in p or "supported" in p for p in problems), problems
     body = play(revise, Revising("r", QUESTION, draft, Critique(("x",)), FACTS)).body
@@ -110,7 +110,9 @@ def test_s1_fr13_a_comparison_may_repeat_what_the_text_says_and_the_revision_kee
 
 
 def test_s1_fr13_a_comparison_whose_rows_all_went_goes_with_what_announces_it():
-    draft = Draft("T", TABLE.format(old="Glaze is toxic [S1:C1].", new="Glaze is red [S2:C2].", last=cited(FACTS[-1])))
+    draft = Draft(
+        "T", TABLE.format(old="Glaze is toxic [S1:C1].", new="Glaze is red [S2:C2].", last=cite_fact(FACTS[-1]))
+    )
     body = play(revise, Revising("r", QUESTION, draft, Critique(("x",)), FACTS)).body
     assert "Differences" not in body
     assert "| Difference |" not in body
@@ -125,8 +127,8 @@ def test_s1_fr13_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
 
 
 def test_s1_fr8_the_judge_misses_a_change_that_the_report_does_not_tell():
-    told = play(judge, Reviewing("r", QUESTION, compared(cited(FACTS[-1])), FACTS))
-    one_side = Draft("T", f"# T\n\n{cited(OLD_RULE)}\n")
+    told = play(judge, Reviewing("r", QUESTION, compared(cite_fact(FACTS[-1])), FACTS))
+    one_side = Draft("T", f"# T\n\n{cite_fact(OLD_RULE)}\n")
     untold = play(judge, Reviewing("r", QUESTION, one_side, FACTS))
     assert untold.completeness < told.completeness <= 1.0
     assert "0 of" in untold.rationale.partition("spoken to")[2]
@@ -140,9 +142,9 @@ def test_s1_fr8_words_of_the_question_scattered_over_a_page_answer_nothing():
         replace(FACTS[0], id=f"f{n}", quote=text, source=f"S{n}", title="Notes")
         for n, text in enumerate(("Somebody paints a house.", "The gates are old.", "Ardal is far from here."), 1)
     )
-    scattered = Draft("T", "# T\n\n" + "\n\n".join(cited(fact) for fact in facts))
+    scattered = Draft("T", "# T\n\n" + "\n\n".join(cite_fact(fact) for fact in facts))
     whole = replace(facts[0], quote="Ruth Hale paints the harbour gates of Ardal.")
-    answer = Draft("T", f"# T\n\n{cited(whole)}\n")
+    answer = Draft("T", f"# T\n\n{cite_fact(whole)}\n")
     low = play(judge, Reviewing("r", asked, scattered, facts)).completeness
     high = play(judge, Reviewing("r", asked, answer, (whole,))).completeness
     assert low < 0.6 < high
@@ -154,7 +156,7 @@ def test_s1_fr8_parts_of_one_document_are_no_variety_of_sources():
             replace(FACTS[0], id=f"f{n}", source=f"S{n}", passage=f"C{n}", origin=f"o{n}", url=url)
             for n, url in enumerate(urls, 1)
         )
-        draft = Draft("T", "\n\n".join(cited(fact) for fact in facts))
+        draft = Draft("T", "\n\n".join(cite_fact(fact) for fact in facts))
         return play(judge, Reviewing("r", QUESTION, draft, facts)).source_diversity
 
     one = judged_with("https://a.example/x#1", "https://a.example/x#2", "https://a.example/x")

@@ -7,7 +7,7 @@ from tests.unit.roles.extractive.samples import PARTS, QUESTION, needs, play
 
 from corrobora.domain.brief import Subject
 from corrobora.domain.thread import Escape, Gap, Phase
-from corrobora.policies.words import stems
+from corrobora.policies.words import stem_text
 from corrobora.roles.scope import scope
 
 
@@ -66,7 +66,7 @@ def test_reformulation_changes_at_least_half_of_the_terms():
         known=known,
         terms=("thermal chamber (kiln)", "gas burners"),
     )
-    old, new = set(stems(past[0])), set(stems(first))
+    old, new = set(stem_text(past[0])), set(stem_text(first))
     assert len(new - old) >= len(new) / 2
 
 

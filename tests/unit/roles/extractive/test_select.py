@@ -9,31 +9,31 @@ from hypothesis import strategies as st
 from tests.unit.roles.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of
 
 from corrobora.domain.brief import SubQuestion
-from corrobora.roles.extractive.select import diverse, ranked, said
+from corrobora.roles.extractive.select import fact_text, rank_facts, select_diverse
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
 
 
 @given(st.permutations(FACTS))
 def test_the_order_of_facts_does_not_matter(facts):
-    assert ranked(PARTS[0].text, facts) == ranked(PARTS[0].text, FACTS)
+    assert rank_facts(PARTS[0].text, facts) == rank_facts(PARTS[0].text, FACTS)
 
 
 def test_what_speaks_to_the_question_comes_first():
-    assert "open" in said(ranked("How is a kiln opened?", FACTS)[0].fact)
+    assert "open" in fact_text(rank_facts("How is a kiln opened?", FACTS)[0].fact)
 
 
 def test_both_editions_of_one_statement_stay():
-    chosen = diverse(ranked("How is a kiln opened?", FACTS), len(FACTS))
+    chosen = select_diverse(rank_facts("How is a kiln opened?", FACTS), len(FACTS))
     assert {one.fact.version for one in chosen} == {"2015 edition", "2021 edition"}
     assert len({one.fact.id for one in chosen}) == len(chosen)
 
 
 def test_what_differs_answers_a_question_for_change():
-    by = {one.fact.id: one.worth for one in ranked("How did kiln rules change?", FACTS)}
+    by = {one.fact.id: one.worth for one in rank_facts("How did kiln rules change?", FACTS)}
     first = next(iter(by))
     boosted = {
-        one.fact.id: one.worth for one in ranked("How did kiln rules change?", FACTS, compared=frozenset({first}))
+        one.fact.id: one.worth for one in rank_facts("How did kiln rules change?", FACTS, compared=frozenset({first}))
     }
     assert boosted[first] > by[first]
 
@@ -43,12 +43,14 @@ def test_what_explains_a_thing_comes_before_what_mentions_it_more_often():
         "A saggar or two saggars may crack when the saggar is wet. A saggar is a box of clay that shields pots. "
         "Some potters stack saggars."
     )
-    best = ranked("What is a saggar?", facts_of(document(5, "Notes", text), question="What is a saggar?", parts=()))[0]
+    best = rank_facts(
+        "What is a saggar?", facts_of(document(5, "Notes", text), question="What is a saggar?", parts=())
+    )[0]
     assert best.core.startswith("A saggar is a box")
 
 
 def test_a_statement_says_which_share_of_the_question_it_holds_and_whether_it_is_of_its_kind():
-    by = {one.core: one for one in ranked("How hot may a thermal chamber be opened?", FACTS)}
+    by = {one.core: one for one in rank_facts("How hot may a thermal chamber be opened?", FACTS)}
     assert all(0.0 <= one.share <= 1.0 for one in by.values())
     assert {one.fits for one in by.values()} == {True, False}
 
@@ -65,7 +67,7 @@ def test_what_stands_under_the_release_that_is_asked_for_comes_first():
     question = "What changed in Kilnlib 2.3.0?"
     asked = (SubQuestion("sq-1", question),)
     facts = facts_of(document(51, "Kilnlib", NOTES), question=question, parts=asked)
-    best = [said(one.fact) for one in ranked(question, facts)]
+    best = [fact_text(one.fact) for one in rank_facts(question, facts)]
     assert "second chamber" in best[0]
     assert any(fact.answers and "second chamber" in fact.quote for fact in facts)
 
@@ -77,8 +79,8 @@ def test_what_names_the_year_that_is_asked_for_comes_before_what_names_another()
         "Cid Marr became the keeper of the kiln in 2014."
     )
     asked = (SubQuestion("sq-1", question),)
-    best = ranked(question, facts_of(document(52, "Keepers", text), question=question, parts=asked))[0]
-    assert "Ann Holt" in said(best.fact)
+    best = rank_facts(question, facts_of(document(52, "Keepers", text), question=question, parts=asked))[0]
+    assert "Ann Holt" in fact_text(best.fact)
 
 
 def test_the_source_that_a_question_names_by_its_file_comes_before_others():
@@ -87,7 +89,7 @@ def test_the_source_that_a_question_names_by_its_file_comes_before_others():
     asked = (SubQuestion("sq-1", question),)
     facts = facts_of(document(61, "Rules", text), document(62, "Rules", text), question=question, parts=asked)
     facts = tuple(replace(f, url=f"rules/{'KR-2' if f.source == 'S62' else 'KR-2.1'}.txt") for f in facts)
-    assert {one.fact.source for one in ranked(question, facts)[:2]} == {"S62"}
+    assert {one.fact.source for one in rank_facts(question, facts)[:2]} == {"S62"}
 
 
 def test_of_a_table_the_row_with_the_most_comes_first():
@@ -95,6 +97,6 @@ def test_of_a_table_the_row_with_the_most_comes_first():
     question = "Which hall has the most doors?"
     asked = (SubQuestion("sq-1", question),)
     text = f"The halls of the harbour are listed here by the guild.\n\n{rows}"
-    best = ranked(question, facts_of(document(63, "Halls", text), question=question, parts=asked))[0]
-    assert "Bellow" in said(best.fact)
-    assert "Arden" not in said(best.fact)
+    best = rank_facts(question, facts_of(document(63, "Halls", text), question=question, parts=asked))[0]
+    assert "Bellow" in fact_text(best.fact)
+    assert "Arden" not in fact_text(best.fact)

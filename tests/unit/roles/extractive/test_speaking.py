@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.unit.roles.extractive.samples import BIRD_DOCUMENT, OLD_DOCUMENT, document, excerpt
 
-from corrobora.policies.questions import expectation, weighed
+from corrobora.policies.questions import read_expectation, weigh_terms
 from corrobora.roles.extractive.lines import read_lines
-from corrobora.roles.extractive.speaking import beside, preference, speaking
+from corrobora.roles.extractive.speaking import extend_matches, match_sentence, preference_factor
 
 
 def judged(question, of):
-    topic, wanted = weighed(question).topic, expectation(question)
+    topic, wanted = weigh_terms(question).topic, read_expectation(question)
     lines = read_lines(excerpt(of))
-    return beside([speaking(question, topic, line, wanted) for line in lines], question, lines, wanted)
+    return extend_matches([match_sentence(question, topic, line, wanted) for line in lines], question, lines, wanted)
 
 
 def test_half_of_the_topic_speaks_and_nothing_of_it_does_not():
@@ -32,5 +32,5 @@ def test_a_duty_beside_the_name_speaks_too():
 
 
 def test_the_wanted_kind_is_preferred():
-    wanted = expectation("How many nests were counted?")
-    assert preference("She counted 412 nests.", wanted) > preference("She counted the nests.", wanted)
+    wanted = read_expectation("How many nests were counted?")
+    assert preference_factor("She counted 412 nests.", wanted) > preference_factor("She counted the nests.", wanted)

@@ -19,9 +19,9 @@ from tests.unit.roles.extractive.samples import (
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.thread import Gap
 from corrobora.policies import phrases
-from corrobora.policies.markup import plain
-from corrobora.roles.extractive.compare import contradictions
-from corrobora.roles.extractive.drafts import read
+from corrobora.policies.markup import strip_markup
+from corrobora.roles.extractive.compare import find_contradictions
+from corrobora.roles.extractive.drafts import parse_sentences
 from corrobora.roles.synthesize import Material, Part, summarize, synthesize
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
@@ -31,7 +31,7 @@ LAYOUTS = ("questions", "angles", "words", "completion")
 def material(facts=FACTS, question=QUESTION, asked=PARTS, **more):
     values = {"path": "root", "purpose": "report", "question": question, "title": "", "sub_questions": asked,
               "parts": (Part("root", "Kilns", "", tuple(facts)),), "gaps": (),
-              "contradictions": contradictions(facts)}  # fmt: skip
+              "contradictions": find_contradictions(facts)}  # fmt: skip
     return Material(**{**values, **more})
 
 
@@ -39,10 +39,10 @@ def material(facts=FACTS, question=QUESTION, asked=PARTS, **more):
 @pytest.mark.parametrize("purpose", ["report", "gathering", "summary"])
 def test_every_sentence_stands_in_a_source_and_cites_it(layout, purpose):
     draft = play(synthesize, material(layout=layout, purpose=purpose))
-    sources = plain(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
+    sources = strip_markup(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
     labels = ("2015 edition", "2021 edition")
-    assert read(draft.body)
-    for sentence in read(draft.body):
+    assert parse_sentences(draft.body)
+    for sentence in parse_sentences(draft.body):
         text = sentence.text
         for label in labels:
             text = text.removeprefix(f"{label}: ")
@@ -72,7 +72,7 @@ def test_a_report_by_angles_compares_in_a_table():
 def test_without_evidence_the_report_says_so_plainly(layout):
     body = play(synthesize, material(facts=(), layout=layout)).body
     assert phrases.NO_EVIDENCE in body
-    assert read(body) == ()
+    assert parse_sentences(body) == ()
 
 
 def test_evidence_about_something_else_is_no_evidence():
