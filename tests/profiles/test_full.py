@@ -9,8 +9,7 @@ from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.plan import Criteria, Gate, Node, Plan
-from corrobora.domain.report import Findings
-from corrobora.engine.methodology import iter_threads
+from corrobora.domain.report import Findings, iter_threads
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 SQ2 = SubQuestion("sq-2", "What load may a crane of class B lift?")

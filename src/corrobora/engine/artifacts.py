@@ -14,6 +14,7 @@ from corrobora.domain.brief import Coverage
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
+from corrobora.engine.rows import format_cell, format_table
 from corrobora.policies.convergence import name_completion_reason
 from corrobora.policies.disambiguation import assess_candidates
 from corrobora.policies.plateau import classify_saturation
@@ -52,21 +53,6 @@ def quote_yaml(text: str) -> str:
     flat = " ".join(text.split())
     plain = re.fullmatch(r"[^\W\d_][\w .,()/+-]*[\w)]", flat) and flat.lower() not in _YAML_WORDS
     return flat if plain else json.dumps(flat, ensure_ascii=False)
-
-
-def format_cell(text: str, limit: int = 300) -> str:
-    """Text for a cell of a Markdown table."""
-    flat = " ".join(text.split()).replace("|", "\\|")
-    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
-
-
-def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
-    """A Markdown table; a dash where there are no rows."""
-    lines = [f"| {' | '.join(header)} |", f"|{'|'.join('---' for _ in header)}|"]
-    lines += [f"| {' | '.join(format_cell(str(value), limit) for value in row)} |" for row in rows]
-    if not rows:
-        lines.append(f"| {' | '.join('-' for _ in header)} |")
-    return "\n".join(lines)
 
 
 def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:

@@ -9,12 +9,12 @@ from dataclasses import asdict, replace
 
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Fact
-from corrobora.domain.report import Draft, Findings, Outcome, Report, Verdict
+from corrobora.domain.report import Draft, Findings, Outcome, Report, Verdict, iter_threads
 from corrobora.domain.run import Stage
 from corrobora.engine.artifacts import render_completion_report
 from corrobora.engine.codec import CallMeta, decode, encode, hash_parts
 from corrobora.engine.knowledge import remember_findings
-from corrobora.engine.methodology import build_methodology, iter_threads
+from corrobora.engine.methodology import build_methodology
 from corrobora.engine.page import render_html
 from corrobora.engine.render import (
     build_citations,

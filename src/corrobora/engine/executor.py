@@ -5,17 +5,18 @@ Knows the recursion, gates and bounded iteration. Iteration changes sources and 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman
 from corrobora.domain.events import EventType
 from corrobora.domain.plan import Gate, Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import StopReason, ThreadState
+from corrobora.engine.codec import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.scouting import share_shortlist, sweep_sources
 from corrobora.engine.session import Session, enter_level, is_too_deep
-from corrobora.engine.subagents import record_leaf_result, reload_results, write_leaf_result
+from corrobora.engine.subagents import build_leaf_result, name_result_file
 from corrobora.engine.thread import pursue
 from corrobora.engine.views import leave_out_iteration, merge_findings, node_synthesis_input
 from corrobora.policies.budget import find_spent_phase_limit
@@ -125,3 +126,50 @@ def refine_node(node: Node, change: Refinement, turn: int) -> Node:
         return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
 
     return replace(node, children=tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children))
+
+
+SUBAGENT_FILES = "subagents"  # the profile's word for these files
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
+
+    findings: Findings
+
+
+async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
+    """Await a leaf's work, bill it (time, tokens, money) and write its result (S1, requirement 10)."""
+    began = run.budget.elapsed
+    with run.budget.track_usage() as ledger:
+        found = await work
+    key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
+    seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
+    return await write_leaf_result(node, replace(found, usage=ledger.usage, seconds=seconds), run)
+
+
+async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findings:
+    """Write the result of a leaf, also of one that failed: its task is in it."""
+    if SUBAGENT_FILES in run.profile.artifacts:
+        stored = get_type_adapter(Findings).dump_python(found, mode="json")
+        await run.write_json_artifact(name_result_file(found), {**build_leaf_result(node, found), "findings": stored})
+    return found
+
+
+async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
+    """Read the results of leaves back from their files (S1, "sub-agent output to filesystem")."""
+    if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
+        return tuple(parts)
+    return tuple([await _reload_result(part, run) for part in parts])
+
+
+async def _reload_result(part: Findings, run: Session) -> Findings:
+    read = run.outside.read
+    text = await read(name_result_file(part)) if read is not None and not part.children else None
+    if text is None:
+        return part
+    return decode(StoredResult, text, key=name_result_file(part)).findings
+
+
+async def _encode_seconds(seconds: float) -> tuple[str, CallMeta]:
+    return encode(float, round(seconds, 3)), CallMeta()

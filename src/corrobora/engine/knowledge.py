@@ -12,10 +12,9 @@ from dataclasses import replace
 from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, locate_quote
-from corrobora.domain.report import Findings
+from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.codec import CallMeta, decode, encode
-from corrobora.engine.methodology import iter_threads
 from corrobora.engine.session import Session
 from corrobora.policies.support import token_overlap
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import Infeasible
+from corrobora.domain.events import EventType
 from corrobora.domain.plan import Plan
-from corrobora.domain.report import Report
+from corrobora.domain.report import Findings, Report, iter_threads
 from corrobora.domain.run import Stage
 from corrobora.engine.delivery import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.dialogue import read_agreed_scope
@@ -18,8 +19,9 @@ from corrobora.engine.executor import investigate
 from corrobora.engine.given import ThreadFile, parse_thread_file, select_phases
 from corrobora.engine.parallel import run_parallel
 from corrobora.engine.planning import clarify_input, merge_plans, plan_input, with_pinned_sources
-from corrobora.engine.review import check_against_findings, judge_draft, review_draft
-from corrobora.engine.roundfiles import begin_synthesis
+from corrobora.engine.review import check_against_findings
+from corrobora.engine.reviewing import judge_draft, review_draft
+from corrobora.engine.roundfiles import get_synthesis_badge
 from corrobora.engine.session import Session
 from corrobora.engine.views import report_input, shorten_material
 from corrobora.policies.angles import ANGLE_SLUGS
@@ -107,3 +109,13 @@ async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
     run.brief, run.profile = given.brief, select_phases(run.profile, given.source_strategy)
     await run.propose_plan(given.plan)
     return given.plan
+
+
+def begin_synthesis(findings: Findings, run: Session) -> None:
+    """Enter the writing: its badge follows that of the last round (S3: rounds 1 to 3, then 4)."""
+    run.enter_stage(Stage.SYNTHESIZE)
+    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
+    sources = {hit.url for done in rounds for hit in done.hits}
+    text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
+    number = get_synthesis_badge(findings)
+    run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from corrobora.domain.limits import Usage
-from corrobora.domain.report import Findings, Methodology
+from corrobora.domain.report import Findings, Methodology, iter_threads
 from corrobora.domain.thread import Round, StopReason
 from corrobora.engine.accounting import count_results
 from corrobora.engine.codec import CallMeta, decode_meta
@@ -22,14 +22,6 @@ _LIMITS = {
     StopReason.ITERATION_CAP: "the cap on rounds",
     StopReason.LIMIT: "a limit of tokens, money, calls or searches",
 }
-
-
-def iter_threads(found: Findings) -> Iterator[Findings]:
-    """Yield the findings of all threads below, in the order of the plan; those of iterations left out come last."""
-    if not found.children:
-        yield found
-    for child in (*found.children, *found.left_out):
-        yield from iter_threads(child)
 
 
 def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:

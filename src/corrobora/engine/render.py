@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support
+from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support, iter_threads
 from corrobora.domain.thread import StopReason
-from corrobora.engine.artifacts import format_cell, format_table
 from corrobora.engine.inert import escape_markdown
+from corrobora.engine.rows import format_cell, format_table
 from corrobora.engine.verify import MARKER
 from corrobora.policies import phrases
 from corrobora.policies.conflict import find_differing_sentences
@@ -245,7 +245,7 @@ def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searche
         reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
     elif found.gaps:
         reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
-    if any(_ended_early(leaf) for leaf in _list_threads(found)):
+    if any(_ended_early(leaf) for leaf in iter_threads(found)):
         reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
@@ -261,18 +261,12 @@ def _ended_early(leaf: Findings) -> bool:
     return leaf.stop is StopReason.CANCELLED and not answered
 
 
-def _list_threads(found: Findings) -> list[Findings]:
-    from corrobora.engine.methodology import iter_threads  # noqa: PLC0415 - methodology imports nothing of here; avoids a cycle
-
-    return list(iter_threads(found))
-
-
 def _format_count(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
 def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    leaves = _list_threads(found)
+    leaves = list(iter_threads(found))
     readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
         return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrobora.domain.events import EventType
-from corrobora.domain.report import Findings
-from corrobora.domain.run import Stage
+from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Round
-from corrobora.engine.methodology import iter_threads
-from corrobora.engine.session import Session
 
 
 def build_round_finding(done: Round) -> Mapping[str, object]:
@@ -86,16 +82,6 @@ def name_state_file(path: str) -> str:
 def _place_suffix(path: str) -> str:
     place = path.removeprefix("root").strip("/").replace("/", "-")
     return f"-{place}" if place else ""
-
-
-def begin_synthesis(findings: Findings, run: Session) -> None:
-    """Enter the writing: its badge follows that of the last round (S3: rounds 1 to 3, then 4)."""
-    run.enter_stage(Stage.SYNTHESIZE)
-    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
-    sources = {hit.url for done in rounds for hit in done.hits}
-    text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
-    number = get_synthesis_badge(findings)
-    run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
 
 
 def get_synthesis_badge(findings: Findings) -> int:

@@ -72,3 +72,18 @@ def _tidy_spaces(text: str) -> str:
 
 def _has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
+
+
+def format_cell(text: str, limit: int = 300) -> str:
+    """Text for a cell of a Markdown table."""
+    flat = " ".join(text.split()).replace("|", "\\|")
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
+    """A Markdown table; a dash where there are no rows."""
+    lines = [f"| {' | '.join(header)} |", f"|{'|'.join('---' for _ in header)}|"]
+    lines += [f"| {' | '.join(format_cell(str(value), limit) for value in row)} |" for row in rows]
+    if not rows:
+        lines.append(f"| {' | '.join('-' for _ in header)} |")
+    return "\n".join(lines)

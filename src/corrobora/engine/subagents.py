@@ -6,8 +6,8 @@ the gathering reads: what it says of rounds, facts and summary is what the repor
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.limits import Usage
@@ -15,49 +15,6 @@ from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Round
 from corrobora.engine.artifacts import make_slug
-from corrobora.engine.codec import CallMeta, decode, encode, get_type_adapter
-from corrobora.engine.session import Session
-
-SUBAGENT_FILES = "subagents"  # the profile's word for these files
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
-
-    findings: Findings
-
-
-async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
-    """Await a leaf's work, bill it (time, tokens, money) and write its result (S1, requirement 10)."""
-    began = run.budget.elapsed
-    with run.budget.track_usage() as ledger:
-        found = await work
-    key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
-    seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
-    return await write_leaf_result(node, replace(found, usage=ledger.usage, seconds=seconds), run)
-
-
-async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findings:
-    """Write the result of a leaf, also of one that failed: its task is in it."""
-    if SUBAGENT_FILES in run.profile.artifacts:
-        await run.write_json_artifact(name_result_file(found), build_leaf_result(node, found))
-    return found
-
-
-async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
-    """Read the results of leaves back from their files (S1, "sub-agent output to filesystem")."""
-    if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
-        return tuple(parts)
-    return tuple([await _reload_result(part, run) for part in parts])
-
-
-async def _reload_result(part: Findings, run: Session) -> Findings:
-    read = run.outside.read
-    text = await read(name_result_file(part)) if read is not None and not part.children else None
-    if text is None:
-        return part
-    return decode(StoredResult, text, key=name_result_file(part)).findings
 
 
 def name_result_file(found: Findings) -> str:
@@ -86,7 +43,6 @@ def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
         "search_trajectory": [_describe_round(r) for r in found.rounds],
         "stop": found.stop,
         **_build_bill(found),
-        "findings": get_type_adapter(Findings).dump_python(found, mode="json"),
     }
 
 
@@ -146,7 +102,3 @@ def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float
         "average_search_rounds": round(sum(rounds) / len(rounds), 2) if rounds else 0.0,
         "total": {"seconds": round(seconds, 3), "dollars": whole.dollars if whole.priced else None, **asdict(whole)},
     }
-
-
-async def _encode_seconds(seconds: float) -> tuple[str, CallMeta]:
-    return encode(float, round(seconds, 3)), CallMeta()

@@ -8,9 +8,9 @@ import pytest
 from tests.profiles.research import desk
 
 from corrobora.domain.evidence import Hit, ReadOutcome
+from corrobora.domain.report import iter_threads
 from corrobora.engine.accounting import count_results
 from corrobora.engine.codec import decode
-from corrobora.engine.methodology import iter_threads
 
 
 def _found(journal) -> set[tuple[str, str | None]]:

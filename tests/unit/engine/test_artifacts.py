@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Intent, Round, StopReason
-from corrobora.engine.artifacts import (
-    format_cell,
-    format_table,
-    make_slug,
-    name_thread,
-    quote_yaml,
-    render_completion_report,
-)
+from corrobora.engine.artifacts import make_slug, name_thread, quote_yaml, render_completion_report
+from corrobora.engine.rows import format_cell, format_table
 
 
 @given(st.text(max_size=200))

@@ -12,15 +12,8 @@ from tests.unit.policies.threads import fact
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.engine.review import (
-    REVIEW_SECONDS,
-    check_against_findings,
-    choose_revision,
-    find_cited_markers,
-    judge_draft,
-    review_draft,
-    score_overlap,
-)
+from corrobora.engine.review import check_against_findings, choose_revision, find_cited_markers, score_overlap
+from corrobora.engine.reviewing import REVIEW_SECONDS, judge_draft, review_draft
 from corrobora.profiles import load_profile
 from corrobora.testing import FakeClock
 

@@ -12,14 +12,8 @@ from tests.unit.policies.threads import decided, fact, one_round
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
-from corrobora.engine.subagents import (
-    build_cost_estimate,
-    build_leaf_result,
-    name_result_file,
-    record_leaf_result,
-    reload_results,
-    write_leaf_result,
-)
+from corrobora.engine.executor import record_leaf_result, reload_results, write_leaf_result
+from corrobora.engine.subagents import build_cost_estimate, build_leaf_result, name_result_file
 from corrobora.testing import FakeClock
 
 NODE = Node("root/1", "History", "Tell the history", queries=("ardal", "ardal 1874"), angle="history", max_rounds=3)
