@@ -15,17 +15,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corrobora.assembly.people import SystemClock
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.plan import Node, Plan
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.app.runs import SystemClock
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import RunPorts, Session
-from corrobora.policies.angles import CANONICAL_ANGLES
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.ports import Answer, Role
 from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25

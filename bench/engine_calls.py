@@ -33,7 +33,7 @@ from pathlib import Path
 from openai import AsyncOpenAI
 
 from bench.synthetic import Texts
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.domain.run import Request, RunId
 from corrobora.settings import Settings, load_settings
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, fill, rows
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.domain.report import Report
-from corrobora.policies.words import stem_text
 from corrobora.settings import load_settings
-from corrobora.storage.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog
+from corrobora.text.tokens import stem_text
 
 FIRST = 3  # statements that a reader sees at once
 _WHOLE, _SHOWN = 0.99, 0.7  # shares of an answer: all of it; so little that it is worth reading why

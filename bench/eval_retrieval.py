@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import IngestItem
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
 
 
 @dataclass(frozen=True, slots=True)

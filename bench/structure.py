@@ -18,11 +18,11 @@ LOOP = "corrobora.engine.pursue"
 
 # English participles that end in neither -ed nor -ing and that a function might be named after.
 IRREGULAR = frozenset(
-    "begun bought bound broken brought built caught chosen cut dealt done drawn driven eaten fallen felt forgotten found "
-    "frozen given gone got grown heard held hidden kept known laid led left lent lost made meant met paid risen said "
-    "seen sent shown sold sought spent split spoken stolen stood struck taken taught thought thrown told understood "
+    "begun bought bound broken brought built caught chosen dealt done drawn driven eaten fallen felt forgotten "
+    "found frozen given gone got grown heard held hidden kept known laid led left lent lost made meant met paid risen "
+    "said seen sent shown sold sought spent spoken stolen stood struck taken taught thought thrown told understood "
     "won worn written".split()
-) - {"cut", "split"}  # also verbs in the imperative
+)
 NOT_PARTICIPLES = frozenset("embed exceed feed need proceed seed shed speed".split())
 NOUNS_IN_ING = frozenset(
     "building heading king mapping meeting pricing ranking rating ring setting spring string thing".split()

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
-from corrobora.engine.codec import decode
-from corrobora.engine.recheck import CitationStatus, RecheckResult
-from corrobora.faces.cli.ended import run_exit
+from corrobora.engine.session.journal import decode
+from corrobora.faces.cli.exit_codes import run_exit
+from corrobora.reporting.recheck import CitationStatus, RecheckResult
 from corrobora.settings import load_settings
 from corrobora.testing.server import ModelServer
 

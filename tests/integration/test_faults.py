@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from tests.integration.rig import DOCUMENTS, Ended, Rig, good, rig
 
-from corrobora.assembly.web import WebAccess
+from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunStatus
-from corrobora.testing.faults import Fault
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 

@@ -18,25 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.adapters.readers.library import LibraryReader, LibrarySearch
-from corrobora.assembly.people import StoredHuman, SystemClock
-from corrobora.domain.brief import Brief
-from corrobora.domain.events import Event
+from corrobora.adapters.search.library import LibraryReader, LibrarySearch
+from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.app.runs import StoredHuman, SystemClock
 from corrobora.domain.evidence import Document, Hit, Query
-from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.claims import PassageClaims
-from corrobora.engine.codec import encode, hash_parts
-from corrobora.engine.manager import research
-from corrobora.engine.session import RunPorts, Session, sum_earlier_seconds
+from corrobora.domain.plan import Brief
+from corrobora.domain.run import Event, Request, RunId
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
+from corrobora.engine.session.journal import PassageClaims, encode, hash_parts
 from corrobora.ports import Answer, Entry, Role
 from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.roles.extractive.analyst import ExtractiveAnalyst
-from corrobora.storage.database import Database
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.library import PostgresLibrary
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
 
 QUESTION = "How do the kiln temperature and the drying time differ between the 2015 and the 2021 handbook?"
 SPACE = "handbooks"

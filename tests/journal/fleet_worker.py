@@ -14,14 +14,12 @@ import signal
 import sys
 import time
 
-from corrobora.domain.events import Event, EventType
-from corrobora.domain.run import RunId, RunStatus
+from corrobora.domain.run import Event, EventType, RunId, RunStatus
 from corrobora.ports import Entry
-from corrobora.storage.database import Database
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.queue import Queue
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.queue import Queue
 
 BRANCHES, LEAVES, CALLS = 2, 3, 9  # 54 calls a run, in a tree of depth 3
 PER_RUN = BRANCHES * LEAVES * CALLS

@@ -6,11 +6,11 @@ import asyncio
 import sys
 from pathlib import Path
 
-from corrobora.adapters.readers.child import ParserProcess
-from corrobora.domain.parsed import ParsedDocument
-from corrobora.engine.ingest import Ingest, IngestReport
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.domain.documents import ParsedDocument
+from corrobora.engine.steps.ingest import Ingest, IngestReport
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.postgres.database import Database
 
 
 async def add(database: Database, space: str, *folders: Path) -> list[IngestReport]:

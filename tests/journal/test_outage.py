@@ -13,9 +13,9 @@ import pytest
 from tests.journal.fleet import Fleet, begun_after_commit, repeated
 from tests.journal.test_fleet import assert_whole, submitted
 
-from corrobora.storage.database import Database
-from corrobora.storage.embedded import EmbeddedServer, server_status
-from corrobora.storage.processes import is_running
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
+from corrobora.storage.postgres.processes import is_running
 
 pytestmark = pytest.mark.slow
 

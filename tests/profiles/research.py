@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corrobora.domain.brief import Brief
-from corrobora.domain.plan import Plan
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.codec import hash_parts
-from corrobora.engine.manager import research
-from corrobora.engine.session import RunPorts, Session
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.engine.session.journal import hash_parts
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
 from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
 DOCUMENTS = {

@@ -14,24 +14,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from corrobora.domain.brief import Brief
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.events import Event, EventType
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
-from corrobora.domain.plan import Plan
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import RunPorts, Session
-from corrobora.faces.cli import research as command
+from corrobora.domain.run import Event, EventType, Request, RunId
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.faces.cli import request as command
 from corrobora.faces.question import Question
-from corrobora.policies.words import stem_text
 from corrobora.ports import Analyst, Clock
 from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.settings import load_settings
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
+from corrobora.text.tokens import stem_text
 
 Pages = Mapping[str, "str | ReadOutcome"]
 

@@ -12,22 +12,21 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive.clarify import clarify_question
+from corrobora.analysts.extractive.plan import make_plan
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import Usage
-from corrobora.domain.plan import Node, Plan, collect_leaves
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import Intent, Proposal
 from corrobora.engine.planning import plan_input
-from corrobora.policies.angles import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
 from corrobora.policies.feasibility import repair_plan
-from corrobora.policies.overlap import find_duplicate_queries, find_overlapping_tasks
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
+from corrobora.policies.queries import find_duplicate_queries, find_overlapping_tasks
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.extractive.clarify import clarify_question
-from corrobora.roles.extractive.plan import make_plan
-from corrobora.storage.database import Database
+from corrobora.storage.postgres.database import Database
 
 TOPICS = (
     "password rotation guidance",

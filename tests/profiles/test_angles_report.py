@@ -11,23 +11,22 @@ import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
 from corrobora.adapters.models.connect import targets
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive.clarify import clarify_question
+from corrobora.analysts.extractive.plan import make_plan
 from corrobora.domain.errors import NeedsHuman, RoleError
-from corrobora.domain.plan import Node, Plan, collect_leaves
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.run import Request, RunId, Stage
 from corrobora.engine.planning import plan_input
-from corrobora.policies.angles import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.policies.feasibility import repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.extractive.clarify import clarify_question
-from corrobora.roles.extractive.plan import make_plan
 from corrobora.roles.review import critique, judge
 from corrobora.roles.synthesize import summarize, synthesize
-from corrobora.storage.database import Database
-from corrobora.storage.rewind import rewind_run
-from corrobora.storage.runs import Runs
+from corrobora.storage.journal.events import rewind_run
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
 
 SCORES = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
 

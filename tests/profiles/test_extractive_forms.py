@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.adapters.readers.formats import format_of, parse_bytes
-from corrobora.assembly import Workspace
+from corrobora.adapters.readers.worker import format_of, parse_bytes
+from corrobora.app import Workspace
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import IngestItem
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
+from corrobora.engine.session.journal import decode
 from corrobora.settings import load_settings
-from corrobora.storage.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog
 
 FILES: dict[str, dict[str, str]] = {
     "oven": {

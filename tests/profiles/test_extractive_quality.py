@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import IngestItem
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
+from corrobora.engine.session.journal import decode
 from corrobora.settings import load_settings
-from corrobora.storage.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog
 
 MINUTES = (
     IngestItem(

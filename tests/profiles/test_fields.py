@@ -16,14 +16,13 @@ from tests.profiles import corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
-from corrobora.assembly.outside import open_analysts
-from corrobora.domain.events import EventType
+from corrobora.app.wiring import open_analysts
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report, Verdict
-from corrobora.domain.run import Request
+from corrobora.domain.run import EventType, Request
 from corrobora.domain.thread import Gap, Intent, Proposal
-from corrobora.faces.cli.research import research
+from corrobora.faces.cli.request import research
 from corrobora.profiles import Profile, fields, load_profile
 from corrobora.roles.review import Critique
 from corrobora.settings import load_settings

@@ -7,8 +7,7 @@ from typing import Any
 
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import SubQuestion
-from corrobora.domain.plan import Criteria, Gate, Node, Plan
+from corrobora.domain.plan import Criteria, Gate, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")

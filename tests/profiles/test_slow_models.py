@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.profiles.research import Mixed, desk
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.report import Outcome, Report
-from corrobora.engine.codec import hash_parts
+from corrobora.engine.session.journal import hash_parts
 from corrobora.profiles import load_profile
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import LoopTime
-from corrobora.testing.virtual import run_virtually
+from corrobora.testing.fakes import run_virtually
 
 MINUTES = 5.0
 

@@ -11,9 +11,9 @@ from tests.profiles.scripted import Engine, Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, StopReason
 from corrobora.policies.retry import RA_TAGS
 from corrobora.profiles import allowance_of, load_profile

@@ -13,12 +13,11 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
-from corrobora.assembly import Workspace
-from corrobora.domain.events import EventType
+from corrobora.app import Workspace
 from corrobora.domain.report import Draft
-from corrobora.domain.run import Request, RunStatus
+from corrobora.domain.run import EventType, Request, RunStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.form import find_format_faults
+from corrobora.reporting.report_format import find_format_faults
 from corrobora.settings import load_settings
 from corrobora.testing.web import LoopbackWeb
 

@@ -10,16 +10,14 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import QUESTION, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
-from corrobora.domain.events import EventType
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import Request
-from corrobora.engine.executor import investigate, refine_node
+from corrobora.domain.run import EventType, Request
+from corrobora.engine.investigate import investigate, refine_node
 from corrobora.engine.planning import check_suggested_plan
 from corrobora.profiles import load_profile
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.roles.plan import Refinement
 from corrobora.testing import FakeClock
 

@@ -10,12 +10,11 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import FollowUp, InsightKind, LinkedSource
-from corrobora.domain.plan import Gate, Node, Plan, TaskSpec
+from corrobora.domain.plan import Brief, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
-from corrobora.engine.executor import investigate
+from corrobora.domain.run import EventType
+from corrobora.engine.investigate import investigate
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.testing import MemoryLibrary
 

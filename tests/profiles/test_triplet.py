@@ -10,14 +10,14 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
-from corrobora.domain.brief import Coverage, SubQuestionStatus
 from corrobora.domain.errors import RoleError, UserError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Grade
+from corrobora.domain.plan import Coverage, SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, ThreadState
-from corrobora.engine.given import parse_thread_file
-from corrobora.engine.searching import search_round
-from corrobora.policies.currency import has_time_words
+from corrobora.engine.planning import parse_thread_file
+from corrobora.engine.steps.search import search_round
+from corrobora.policies.queries import has_time_words
 from corrobora.profiles import load_profile
 
 # Parameters and phase 1

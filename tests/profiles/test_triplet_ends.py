@@ -13,15 +13,15 @@ from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
 from tests.profiles.scripted import Engine, Growing, Lab
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
-from corrobora.domain.brief import SubQuestionStatus
 from corrobora.domain.errors import RoleError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Contradiction, Grade, Query, ReadOutcome, Severity
+from corrobora.domain.plan import SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Escape, Intent, Proposal, StopReason, ThreadState
-from corrobora.engine.given import parse_thread_file
-from corrobora.engine.selfcheck import check_invariants
-from corrobora.policies.convergence import has_converged
-from corrobora.policies.overlap import REFORMULATED_SHARE, changed_share
+from corrobora.engine.planning import parse_thread_file
+from corrobora.engine.pursue import check_invariants
+from corrobora.policies.coverage import has_converged
+from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
 from corrobora.profiles import load_profile
 from corrobora.testing import run_virtually
 

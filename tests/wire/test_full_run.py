@@ -15,20 +15,19 @@ from corrobora.adapters.models.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
-from corrobora.domain.brief import Brief
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.evidence import locate_quote
-from corrobora.domain.plan import Plan
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import RunPorts, Session
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.ports import Clock
 from corrobora.profiles import load_profile
 from corrobora.profiles.resolve import allowance_of, resolve_advance, resolve_rules
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
-from corrobora.testing.faults import Fault
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
 
 HURRY = 20.0

@@ -17,13 +17,13 @@ import pytest
 from tests.unit.adapters.web.certificates import Key, serving, showing
 from tests.unit.adapters.web.lab import Canary, resolver
 
-from corrobora.assembly import Workspace
-from corrobora.assembly.web import WebAccess
+from corrobora.app import Workspace
+from corrobora.app.wiring import WebAccess
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
+from corrobora.engine.session.journal import decode
 from corrobora.settings import Settings, load_settings
 from corrobora.testing.web import LoopbackWeb, WebPage
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource
 from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Round, StopReason
 
 

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Node, TaskSpec
+from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 
 
 class StopReason(StrEnum):

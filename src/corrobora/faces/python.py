@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
-from corrobora.domain.events import Event
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunRow, RunStatus
-from corrobora.faces.cli.research import profile_overrides, request_metadata
-from corrobora.faces.cli.sources import list_libraries, resolve_libraries, unknown_library_error
+from corrobora.domain.run import Event, Request, RunRow, RunStatus
+from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
+from corrobora.faces.cli.request import profile_overrides, request_metadata
 from corrobora.faces.question import Question
-from corrobora.policies.question import check_question
+from corrobora.policies.intake import check_question
 from corrobora.settings import Settings, load_settings
 from corrobora.settings.keys import TIERS
 
 if TYPE_CHECKING:
-    from corrobora.assembly import Workspace
-    from corrobora.assembly.conversation import DialogueManager
+    from corrobora.app import Workspace
+    from corrobora.app.dialogues import DialogueManager
 
 
 def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
@@ -84,7 +83,7 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     **fields: bool | float | str,
 ) -> Report:
     """`research` for programs that have an event loop."""
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
+    from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
@@ -107,7 +106,7 @@ async def stream(  # noqa: PLR0913 - as `research`
     Raises:
         UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
     """
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
@@ -212,7 +211,7 @@ async def chat(
             await manager.say("Authorized to execute")
             print((await manager.report()).markdown)
     """
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
     async with Workspace.open(settings or load_settings()) as workspace:
         if resume is None:
@@ -240,7 +239,7 @@ def hybrid_search(
     """
 
     async def search_libraries() -> Sequence[Hit]:
-        from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+        from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
         async with Workspace.open(settings or load_settings()) as workspace:
             names = (library,) if isinstance(library, str) else tuple(library)

@@ -2,6 +2,10 @@
 
 Knows sub-questions, subjects, facts and contradictions of one thread. Does not know who found the facts, nor whether
 the thread goes on: `stop` does.
+
+Convergence: whether a thread has learned what it was asked.
+
+Knows S4's formula over one thread. Does not know who stops the thread: `stop` does.
 """
 
 from __future__ import annotations
@@ -9,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from corrobora.domain.brief import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
-from corrobora.domain.thread import Assessment, Proposal, Round, ThreadState
+from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
+from corrobora.domain.thread import Assessment, Proposal, Round, StopReason, ThreadState
 from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
-from corrobora.policies.questions import weigh_terms
+from corrobora.policies.plateau import PlateauLevel, plateau_level
 from corrobora.policies.retry import is_exhausted
-from corrobora.policies.sufficiency import find_on_topic_facts
-from corrobora.policies.words import fold_text, stem_text
+from corrobora.policies.selection import find_on_topic_facts
+from corrobora.text.questions import weigh_terms
+from corrobora.text.tokens import fold_text, stem_text
 
 
 def choose_forced_subject(thread: ThreadState) -> Subject | None:
@@ -184,3 +189,48 @@ def _is_named(name: str, folded: str, spoken: frozenset[str]) -> bool:
     parts = set(stem_text(name))
     plain = fold_text(name).strip()
     return parts <= spoken if parts else bool(plain) and plain in folded
+
+
+def meets_criteria(thread: ThreadState) -> bool:
+    """Return the first term of the formula.
+
+    All sub-questions ANSWERED with PLAUSIBLE or better, every subject with a round of its own, no open contradiction
+    above MEDIUM. A thread that was asked nothing has nothing to meet, so it never converges on its criteria.
+    """
+    if not thread.sub_questions and not thread.subjects:
+        return False
+    return (
+        all(is_answered(each) for each in thread.sub_questions)
+        and all(each.rounds >= 1 for each in thread.subjects)
+        and not any(each.blocking for each in thread.contradictions)
+    )
+
+
+def has_converged(thread: ThreadState) -> bool:
+    """Return S4's whole formula: criteria met, or the budget of rounds used, or plateau level 3."""
+    return (
+        meets_criteria(thread)
+        or plateau_level(thread) >= PlateauLevel.STOP
+        or thread.plateau_level >= PlateauLevel.STOP
+    )
+
+
+def is_answered(sub_question: SubQuestion) -> bool:
+    """True if it is ANSWERED with PLAUSIBLE or better; an UNVERIFIED one never is (S4, FORBIDDEN)."""
+    return sub_question.standing is SubQuestionStatus.ANSWERED and sub_question.grade in (
+        Grade.PLAUSIBLE,
+        Grade.VERIFIED,
+    )
+
+
+def name_completion_reason(stop: StopReason) -> str:
+    """Return S4's word for the completion report, or our own where S4 has none (time, money, cancel)."""
+    match stop:
+        case StopReason.CRITERIA_MET:
+            return "CRITERIA_MET"
+        case StopReason.ITERATION_CAP:
+            return "BUDGET_EXHAUSTED"
+        case StopReason.PLATEAU:
+            return "PLATEAU_STOPPED"
+        case _:
+            return stop.value.upper()

@@ -10,15 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Gate, Node, Plan, collect_leaves, executor_depth, walk_nodes
-from corrobora.policies.angles import TIERS, angle_range
+from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.policies.gates import add_default_criterion
-from corrobora.policies.overlap import select_fresh_queries
-from corrobora.policies.question import check_question, guess_complexity
-from corrobora.policies.words import fold_text
+from corrobora.policies.intake import TIERS, angle_range, check_question, guess_complexity
+from corrobora.policies.queries import select_fresh_queries
+from corrobora.text.tokens import fold_text
 
 __all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "guess_complexity", "repair_plan"]
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from corrobora.domain.brief import Coverage, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Fact
-from corrobora.domain.plan import Criteria, Gate
+from corrobora.domain.plan import Coverage, Criteria, Gate, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings
 from corrobora.policies.grading import combine_confidence, identify_witness
-from corrobora.policies.words import stem_text
+from corrobora.text.tokens import stem_text
 
 
 def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:

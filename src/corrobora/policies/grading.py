@@ -15,7 +15,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact, Grade
-from corrobora.policies.words import split_words, stem_text
+from corrobora.text.tokens import split_words, stem_text
 
 GRADE_RANK: Mapping[Grade, int] = MappingProxyType({Grade.UNVERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.VERIFIED: 2})
 MIN_AGREEMENT = 0.6  # share of the shorter statement's stems that both must have

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from corrobora.domain.brief import Coverage, SubQuestionStatus
 from corrobora.domain.limits import Meter
+from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal, StopReason, StopRule, ThreadState
-from corrobora.policies import convergence
+from corrobora.policies import coverage
 from corrobora.policies.plateau import PlateauLevel, signal_level
 
 
@@ -57,7 +57,7 @@ def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa:
 
 def converged(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when the thread has converged on its criteria (S4, Phase 5, first term of the formula)."""
-    return StopReason.CRITERIA_MET if convergence.meets_criteria(thread) else None
+    return StopReason.CRITERIA_MET if coverage.meets_criteria(thread) else None
 
 
 def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature

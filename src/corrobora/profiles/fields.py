@@ -14,9 +14,9 @@ from typing import get_args
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.advance import ADVANCE_RULES
 from corrobora.policies.budget import MAX_MINUTES
-from corrobora.policies.schedule import Rotation
+from corrobora.policies.plateau import ADVANCE_RULES
+from corrobora.policies.retry import Rotation
 from corrobora.policies.stop import STOP_RULES
 from corrobora.roles.plan import Split
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, Plan
+from corrobora.domain.plan import Brief, Node, Plan
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError, Stale
-from corrobora.domain.events import Event, EventType
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, InsightKind, Query, ReadOutcome, Source, SourceId
+from corrobora.domain.run import Event, EventType
 from corrobora.ports import Analyst, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
 from corrobora.testing.samples import SAMPLES
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from corrobora.domain.brief import Brief, Focus, Subject, SubQuestion
 from corrobora.domain.evidence import (
     Contradiction,
     Document,
@@ -19,7 +18,7 @@ from corrobora.domain.evidence import (
     Source,
     SourceId,
 )
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Focus, Node, Subject, SubQuestion
 from corrobora.domain.report import Critique, Draft
 from corrobora.domain.thread import Escape, Gap, Phase, Saturation, ScopeInput
 from corrobora.ports import Role

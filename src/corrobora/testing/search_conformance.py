@@ -21,7 +21,7 @@ from email.utils import format_datetime
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.ports import SearchProvider
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 GOOD_RESULT: Mapping[str, object] = {
     "url": "https://example.org/one",

@@ -14,9 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
-from corrobora.testing.faults import FAULT_KINDS, Fault, FaultInjector
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.obedient import answer_prompt
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import (
     PROTOCOL_PATHS,
     WireReply,
@@ -26,6 +24,8 @@ from corrobora.testing.protocols import (
     write_answer,
     write_error,
 )
+from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
+from corrobora.testing.scripted_model import answer_prompt
 
 Answers = Callable[[WireRequest], str | WireReply]
 MODELS = ("scripted-large", "scripted-small")

@@ -23,9 +23,16 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from corrobora.policies.words import stem_text
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.web_faults import API_FAULTS, PAGE_FAULTS, api_answer, page_answer
+from corrobora.testing.http_server import (
+    API_FAULTS,
+    PAGE_FAULTS,
+    HttpServer,
+    Request,
+    Response,
+    api_answer,
+    page_answer,
+)
+from corrobora.text.tokens import stem_text
 
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,400})", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style)\b.{0,200000}?</\1>", re.IGNORECASE | re.DOTALL)

@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from corrobora.adapters.certificates import tls_context
+from corrobora.adapters.http import tls_context
 
 
 def test_certificates_and_names_are_checked_by_one_context(monkeypatch: pytest.MonkeyPatch):

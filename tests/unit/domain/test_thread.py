@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief, Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import (
     Fact,
     FactId,
@@ -22,7 +21,7 @@ from corrobora.domain.evidence import (
     fact_id,
 )
 from corrobora.domain.limits import Allowance, Meter
-from corrobora.domain.plan import Node, TaskSpec
+from corrobora.domain.plan import Brief, Coverage, Node, Subject, SubQuestion, SubQuestionStatus, TaskSpec
 from corrobora.domain.thread import (
     Assessment,
     Course,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.engine.given import _TABLES, parse_thread_file
+from corrobora.engine.planning import _TABLES, parse_thread_file
 
 GOOD = """
 round_budget = 4

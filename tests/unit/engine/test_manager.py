@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import pytest
 from tests.profiles.research import QUESTION, Mixed, desk
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.errors import Infeasible
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query
+from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import Request, Stage
-from corrobora.engine.manager import require_feasible
+from corrobora.domain.run import EventType, Request, Stage
+from corrobora.engine.research import require_feasible
 from corrobora.roles.clarify import Scoping
 
 BROAD = Scoping(feasible=False, queries=(), reasons=("It spans all of history.",), narrower=("Cranes in 2019?",))

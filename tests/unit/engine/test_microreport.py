@@ -9,12 +9,12 @@ import pytest
 from tests.profiles.research import Desk, desk
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.domain.brief import SubQuestion, SubQuestionStatus
 from corrobora.domain.errors import RoleError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Contradiction, Grade
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Course, Escape, Phase, ThreadState
-from corrobora.engine.microreport import report_round
+from corrobora.engine.pursue import report_round
 
 ONE = fact("It holds 40 boats.", answers=("sq-1",), grade=Grade.PLAUSIBLE)
 TWO = fact("It holds 35 boats.", source="S2")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.errors import UserError
-from corrobora.domain.plan import Node, Plan, executor_depth, walk_nodes
+from corrobora.domain.plan import Brief, Node, Plan, executor_depth, walk_nodes
 from corrobora.engine.planning import (
     MAX_DYNAMIC_LEAVES,
     MAX_THREAD_QUESTIONS,

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError
+from corrobora.domain.plan import Brief, SubQuestion
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import StopReason
-from corrobora.engine.codec import decode, encode
-from corrobora.engine.rescue import rescue_report
+from corrobora.engine.research import rescue_report
+from corrobora.engine.session.journal import decode, encode
 from corrobora.ports import Entry
 from corrobora.roles.extract import Extraction
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal
 
 

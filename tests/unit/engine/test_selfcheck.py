@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import decided, fact, one_round, reading, thread
 
-from corrobora.domain.brief import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Grade, ReadOutcome
+from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Course, Phase, StopReason, ThreadState
-from corrobora.engine.selfcheck import check_invariants
+from corrobora.engine.pursue import check_invariants
 
 FACT = fact(answers=("sq-1",), grade=Grade.PLAUSIBLE)
 ANSWERED = SubQuestion("sq-1", "When?", SubQuestionStatus.ANSWERED)

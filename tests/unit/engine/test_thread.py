@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query, Reading, ReadOutcome
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Node, SubQuestion
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Intent, Proposal, StopReason, ThreadState
-from corrobora.engine.gathered import RoundBuffer, SearchResults
-from corrobora.engine.thread import absorb_round, pursue
+from corrobora.engine.pursue import absorb_round, pursue
+from corrobora.engine.session.journal import RoundBuffer, SearchResults
 from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")

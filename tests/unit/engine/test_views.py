@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.domain.brief import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, Grade
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
-from corrobora.engine.views import (
+from corrobora.engine.inputs import (
     list_open_gaps,
     merge_findings,
     merge_part_contradictions,

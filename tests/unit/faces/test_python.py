@@ -15,7 +15,7 @@ import pytest
 
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
-from corrobora.domain.events import EventType
+from corrobora.domain.run import EventType
 from corrobora.settings import Settings, load_settings
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"

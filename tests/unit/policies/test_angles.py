@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.angles import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range, clamp_sub_agents
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range, clamp_sub_agents
 
 
 def test_s1_5_the_seven_canonical_angles() -> None:

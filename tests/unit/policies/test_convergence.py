@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from tests.unit.policies.threads import any_thread, asked, one_round, subject, thread
 
-from corrobora.domain.brief import SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.convergence import has_converged, is_answered, meets_criteria, name_completion_reason
+from corrobora.policies.coverage import has_converged, is_answered, meets_criteria, name_completion_reason
 from corrobora.policies.plateau import PlateauLevel, plateau_level
 
 DONE = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)

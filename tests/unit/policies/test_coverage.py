@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact, one_round, subject, thread
 
-from corrobora.domain.brief import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
+from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
 from corrobora.policies.coverage import (
     accept_nearest_facts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies.currency import asks_about_present, choose_time_words, has_time_words
+from corrobora.policies.queries import asks_about_present, choose_time_words, has_time_words
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import fact, hit, one_round, thread
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import Fact, KnownConflict, Reading, ReadOutcome, SourceId
+from corrobora.domain.plan import Brief
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.disambiguation import CandidateStatus, assess_candidates, select_remaining_terms
+from corrobora.policies.drift import CandidateStatus, assess_candidates, select_remaining_terms
 
 
 def read(

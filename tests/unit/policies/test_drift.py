@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import one_round, thread
 
-from corrobora.domain.brief import Brief, Focus, Subject
 from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.plan import Brief, Focus, Subject
 from corrobora.policies.drift import Drift, count_drift_streak, detect_drift, is_named_in_text, must_reformulate
-from corrobora.policies.words import fold_text, stem_text
+from corrobora.text.tokens import fold_text, stem_text
 
 NORWAY = Brief("How are ferries licensed?", focus=Focus(places=("Norway",)))
 RECENT = Brief("How are ferries licensed?", focus=Focus(since=2020, until=2024))

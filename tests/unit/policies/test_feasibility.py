@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import Infeasible
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec, collect_leaves, executor_depth, walk_nodes
-from corrobora.policies.angles import ANGLE_SLUGS
+from corrobora.domain.plan import (
+    Criteria,
+    Gate,
+    Node,
+    Plan,
+    SubQuestion,
+    TaskSpec,
+    collect_leaves,
+    executor_depth,
+    walk_nodes,
+)
 from corrobora.policies.feasibility import MAX_ITERATIONS, repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS
 
 CALM = {"max_depth": 3, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": ANGLE_SLUGS}
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact
 
-from corrobora.domain.brief import Coverage, Subject, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, FactId, Grade
-from corrobora.domain.plan import Criteria, Gate
+from corrobora.domain.plan import Coverage, Criteria, Gate, Subject, SubQuestionStatus
 from corrobora.domain.report import Findings
 from corrobora.policies.gates import (
     add_default_criterion,

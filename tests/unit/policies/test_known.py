@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.policies.known import find_known_conflicts
+from corrobora.policies.drift import find_known_conflicts
 from corrobora.testing.samples import FACTS
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.plan import Node
-from corrobora.policies.overlap import (
+from corrobora.policies.queries import (
     changed_share,
     compare_terms,
     find_duplicate_queries,

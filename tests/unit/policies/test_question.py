@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.errors import UserError
-from corrobora.policies.question import (
+from corrobora.policies.intake import (
     check_question,
     clean_for_display,
     count_hidden_characters,

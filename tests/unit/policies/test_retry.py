@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked
 
-from corrobora.domain.brief import SubQuestionStatus
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.policies.retry import (
     FALLBACK_STRATEGIES,
     MAX_SENDS,

@@ -5,8 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.overlap import is_reformulated
-from corrobora.policies.rewording import add_query, make_fallback_query, reword_query, split_content_words
+from corrobora.policies.queries import (
+    add_query,
+    is_reformulated,
+    make_fallback_query,
+    reword_query,
+    split_content_words,
+)
 
 WORDS = st.lists(st.sampled_from("harbour crane load rule keeper tower lamp dam gate".split()), min_size=1, max_size=6)
 

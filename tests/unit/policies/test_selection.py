@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Node
 from corrobora.domain.thread import Assessment, Course, Intent, Phase, Round, ThreadState
 from corrobora.policies.selection import cluster_copies, fuse_hits, select_hits
 

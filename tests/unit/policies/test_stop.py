@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import any_thread, asked, decided, meter, one_round, subject, thread
 
-from corrobora.domain.brief import Coverage, SubQuestionStatus
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
 from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import Escape, Gap, Phase, StopReason
 from corrobora.policies.stop import STOP_RULES, find_first_stop
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
-from corrobora.policies.sufficiency import check_sufficiency, explain_refusal, find_on_topic_facts, find_required_names
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.policies.selection import check_sufficiency, explain_refusal, find_on_topic_facts, find_required_names
 
 TEXTS = [
     "In 2019 the ornithologist Marta Lindqvist counted 412 nests on the harbour roofs. Harbour Birds www.smh.com.au"

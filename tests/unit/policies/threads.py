@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief, Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.evidence import (
     Fact,
     Grade,
@@ -20,6 +19,7 @@ from corrobora.domain.evidence import (
     fact_id,
 )
 from corrobora.domain.limits import Allowance, Meter, Usage
+from corrobora.domain.plan import Brief, Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import (
     Course,
     Decision,

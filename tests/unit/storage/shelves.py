@@ -7,13 +7,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import IngestItem
-from corrobora.policies.words import split_words, stem_word
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
-from corrobora.storage.lexical import K1, B
-from corrobora.storage.tokens import LENGTHS, TITLE_WEIGHT, length_codes
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.posting_lists import LENGTHS, TITLE_WEIGHT, length_codes
+from corrobora.storage.index.retrieval import K1, B
+from corrobora.storage.postgres.database import Database
+from corrobora.text.tokens import split_words, stem_word
 
 WORDS = "king queen rome paris crown war peace river stone bridge ship harbour law court judge gold".split()
 

@@ -21,9 +21,9 @@ from pydantic_ai.tools import ToolDefinition
 
 from corrobora.adapters.models.building import build
 from corrobora.adapters.models.connect import parse_target
-from corrobora.testing.faults import FAULT_KINDS, Fault, FaultInjector
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, WireRequest
+from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.server import MODELS, Latency, ModelServer, main
 
 TARGETS = {

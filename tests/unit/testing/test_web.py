@@ -9,7 +9,7 @@ import pytest
 from corrobora.adapters.search.exa import Exa
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.conformance import check_search

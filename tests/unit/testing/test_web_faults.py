@@ -6,8 +6,7 @@ import zlib
 
 import pytest
 
-from corrobora.testing.http import Request, Response
-from corrobora.testing.web_faults import API_FAULTS, PAGE_FAULTS, api_answer, gzip_bomb, page_answer
+from corrobora.testing.http_server import API_FAULTS, PAGE_FAULTS, Request, Response, api_answer, gzip_bomb, page_answer
 
 
 @pytest.mark.parametrize("fault", [name for name in PAGE_FAULTS if name != "hang"])

@@ -34,6 +34,9 @@ class MailServer:
     sender: str = ""
 
 
+_PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
+
+
 class EmailDelivery:
     """Sends to one address. Blocking SMTP runs in a thread."""
 
@@ -58,9 +61,8 @@ class EmailDelivery:
         except smtplib.SMTPAuthenticationError as error:
             raise self._delivery_error("the server refused the user or the password") from error
         except smtplib.SMTPResponseException as error:
-            raise self._delivery_error(
-                f"the server answered {error.smtp_code}", retryable=error.smtp_code < 500
-            ) from error
+            temporary = error.smtp_code < _PERMANENT_FAILURE
+            raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=temporary) from error
         except smtplib.SMTPRecipientsRefused as error:
             codes = [int(code) for code, _ in error.recipients.values()]
             later = all(code < 500 for code in codes)  # noqa: PLR2004 - 5xx is for good

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 import httpx2
 
-from corrobora.adapters.embedders.normalizing import normalize_vector
+from corrobora.adapters.embedders.vectors import normalize_vector
 from corrobora.domain.errors import ProviderError
 
 _BATCH = 64

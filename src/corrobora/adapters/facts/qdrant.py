@@ -19,7 +19,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Fact, Grade, Insight
-from corrobora.policies.words import stem_text
+from corrobora.text.tokens import stem_text
 
 COLLECTION = "corrobora_facts"
 SAME_SHARE = 0.9  # shared terms over all terms: two such claims of one origin are one fact

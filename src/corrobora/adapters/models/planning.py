@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from corrobora.adapters.models.wire import WireGate, WirePlan, WireSpec, WireTask
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec, collect_leaves
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec, collect_leaves
 from corrobora.roles.plan import Planning
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from corrobora.adapters.models import wire
 from corrobora.adapters.models.planning import Unusable, revive_plan
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, FactId, FollowUp, LinkedSource, Query, Relation, Severity
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import collect_leaves
+from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.thread import Gap, Intent, Proposal, ScopeInput
 from corrobora.roles.clarify import Asking, Scoping

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import aiohttp
 import httpx2
 
-from corrobora.adapters.certificates import tls_context
+from corrobora.adapters.http import tls_context
 
 _REWRITTEN = (b"content-encoding", b"content-length")
 _KEPT_SECONDS = 30.0  # an idle connection is closed by then; servers close them after a minute or more

@@ -10,10 +10,10 @@ import zipfile
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.readers.writing import TextWriter
+from corrobora.adapters.readers.text import TextWriter
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.domain.parsed import ParsedDocument
 
 MAX_ENTRIES = 1_000
 MAX_UNPACKED = 100_000_000

@@ -11,11 +11,11 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from corrobora.adapters.readers.writing import TextWriter
+from corrobora.adapters.readers.text import TextWriter
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import ParsedDocument
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from corrobora.adapters.search.api import KeyedProvider
-from corrobora.adapters.search.results import ResultRow, build_hits, clean_text, is_mapping
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, clean_text, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 

@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
-from corrobora.adapters.search.api import KeyedProvider
-from corrobora.adapters.search.results import ResultRow, build_hits, clean_line, clean_text, is_mapping, parse_published
+from corrobora.adapters.search.provider import (
+    KeyedProvider,
+    ResultRow,
+    build_hits,
+    clean_line,
+    clean_text,
+    is_mapping,
+    parse_published,
+)
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 

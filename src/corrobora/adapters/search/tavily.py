@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrobora.adapters.search.api import KeyedProvider
-from corrobora.adapters.search.results import ResultRow, build_hits, is_mapping
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import httpcore2
 import httpx2
 
-from corrobora.adapters.certificates import tls_context
-from corrobora.adapters.web.decoding import ACCEPT_ENCODING, BadEncoding, BodyTooLarge, TruncatedBody, read_body
+from corrobora.adapters.http import ACCEPT_ENCODING, BadEncoding, BodyTooLarge, TruncatedBody, read_body, tls_context
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
 from corrobora.adapters.web.urls import BadUrl, parse_url
 from corrobora.domain.errors import ReadError

@@ -118,9 +118,8 @@ def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 
         for place in range(width - reserve, width):
             bar[place] = "▓" if place < used else "▒"
         line.append("".join(bar), style="green" if used < width - reserve else "yellow")
-        line.append(
-            f" {_format_clock(elapsed)}/{_format_clock(gauge.limit_seconds)} (reserve {_format_clock(gauge.reserve_seconds)})"
-        )
+        limit, kept = _format_clock(gauge.limit_seconds), _format_clock(gauge.reserve_seconds)
+        line.append(f" {_format_clock(elapsed)}/{limit} (reserve {kept})")
     else:
         line.append(f"{_format_clock(elapsed)}, no time limit")
     if gauge.dollars or gauge.max_dollars:

@@ -13,25 +13,16 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli import (
-    chat,
-    config,
-    database,
-    demo,
-    doctor,
-    export,
-    investigate,
-    library,
-    profiles,
-    research,
-    resume,
-    runs,
-    schedule,
-    verify,
-    worker,
-)
 from corrobora.faces.cli import completion as shells
-from corrobora.faces.cli.failure import Exit, error_exit_code, explain_disk, explain_usage, print_notice, save_traceback
+from corrobora.faces.cli import config, installation, library, new_run, profiles, report, request, runs
+from corrobora.faces.cli.exit_codes import (
+    Exit,
+    error_exit_code,
+    explain_disk,
+    explain_usage,
+    print_notice,
+    save_traceback,
+)
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 
 
@@ -72,23 +63,23 @@ def cli() -> None:
 
 
 for _command in (
-    research.research,
-    chat.chat,
-    schedule.schedule,
+    request.research,
+    new_run.chat,
+    runs.schedule,
     library.library,
     runs.runs,
-    investigate.investigate,
-    resume.resume,
-    resume.authorize,
+    new_run.investigate,
+    runs.resume,
+    runs.authorize,
     runs.cancel,
     runs.steer,
-    verify.verify,
-    export.export,
+    report.verify,
+    report.export,
     profiles.profiles,
-    demo.demo,
-    worker.worker,
-    database.db,
-    doctor.doctor,
+    new_run.demo,
+    runs.worker,
+    installation.db,
+    installation.doctor,
     config.config,
     shells.completion,
 ):

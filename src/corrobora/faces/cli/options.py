@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from corrobora.faces.cli.completion import complete_libraries, complete_profiles, complete_providers
-from corrobora.faces.cli.failure import print_notice
+from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.terminal import sanitize_text
 from corrobora.settings import Settings, load_settings
 

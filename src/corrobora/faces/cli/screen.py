@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from corrobora.domain.events import Event, EventType
+from corrobora.domain.run import Event, EventType
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from corrobora.domain.errors import UserError
 from corrobora.settings import Settings
 
 if TYPE_CHECKING:
-    from corrobora.assembly import Workspace
+    from corrobora.app import Workspace
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]
     """Open the workspace, await `work` on it, close it, and return what it gave."""
 
     async def open_and_run() -> T:
-        from corrobora.assembly import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
+        from corrobora.app import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
 
         async with Workspace.open(settings) as workspace:
             return await work(workspace)

@@ -21,10 +21,10 @@ from corrobora.adapters.models.pacing import Gate
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.report import Critique, Draft
 from corrobora.testing.conformance import check_analyst
-from corrobora.testing.faults import Fault
-from corrobora.testing.obedient import answer_prompt
 from corrobora.testing.protocols import WireReply, WireRequest
 from corrobora.testing.samples import SAMPLES
+from corrobora.testing.scripted import Fault
+from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
 
 CRITIQUE = '{"problems": ["a"], "summary": "b"}'
@@ -235,7 +235,7 @@ async def test_a_model_that_claims_another_name_is_reported_under_its_own():
 )
 @pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
 async def test_every_http_error_is_a_typed_provider_error(status: int, code: str, retryable: bool, kind: str):
-    from corrobora.testing.http import HttpServer, Request, Response
+    from corrobora.testing.http_server import HttpServer, Request, Response
 
     async def respond(_request: Request) -> Response:
         body = {"error": {"message": "no: sk-abcdefghijkl", "type": "x", "code": None}}
@@ -290,7 +290,7 @@ async def test_an_answer_of_forty_megabytes_is_not_read_to_its_end():
 
 
 async def test_a_server_without_native_output_is_asked_for_a_tool_and_then_in_words():
-    from corrobora.testing.http import HttpServer, Request, Response
+    from corrobora.testing.http_server import HttpServer, Request, Response
     from corrobora.testing.protocols import read_request, write_answer
 
     modes: list[str] = []
@@ -355,7 +355,7 @@ def test_importing_the_analyst_loads_no_model_sdk():
     "body", [b"<html>proxy login</html>", b"", b"{}", b"[]", b'{"choices": [', b'{"choices": []}', b"null", b"\xff\xfe"]
 )
 async def test_an_envelope_that_is_none_is_a_retryable_provider_error(body: bytes, kind: str):
-    from corrobora.testing.http import HttpServer, Request, Response
+    from corrobora.testing.http_server import HttpServer, Request, Response
 
     async def respond(_request: Request) -> Response:
         return Response(200, body, "text/html" if body.startswith(b"<") else "application/json")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.adapters.models.planning import Unusable, revive_plan
 from corrobora.adapters.models.wire import WireGate, WirePlan, WireSpec, WireTask
-from corrobora.domain.brief import Brief, Subject, SubQuestion
-from corrobora.domain.plan import collect_leaves, executor_depth, walk_nodes
+from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.roles.plan import Angle, Planning
 
 BRIEF = Brief("Q?", (SubQuestion("sq-1", "First?"), SubQuestion("sq-2", "Second?")), (Subject("Pump", ("P-1",)),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.formats import format_of, parse_bytes
+from corrobora.adapters.readers.worker import format_of, parse_bytes
 from corrobora.domain.errors import ReadError
 
 

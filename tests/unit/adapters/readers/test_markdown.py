@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.markdown import read_markdown, split_front_matter
+from corrobora.adapters.readers.markup import read_markdown, split_front_matter
 
 PAGE = b"""---
 title: "Password rules"

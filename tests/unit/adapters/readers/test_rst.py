@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.rst import read_rst, strip_inline
+from corrobora.adapters.readers.markup import read_rst, strip_inline
 
 PAGE = b"""=====
 Title

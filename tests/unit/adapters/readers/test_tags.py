@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.adapters.readers.tags import read_tags
+from corrobora.adapters.readers.html import read_tags
 
 
 def test_blocks_lists_tables_and_headings():

@@ -13,19 +13,18 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from corrobora.adapters.readers.child import ParserProcess
-from corrobora.adapters.readers.web import WebReader
-from corrobora.adapters.web.addresses import AllowList
-from corrobora.adapters.web.visit import PageFetcher
-from corrobora.assembly.people import SystemClock
+from corrobora.adapters.readers.pages import WebReader
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
+from corrobora.testing.http_server import PAGE_FAULTS, HttpServer, Request, Response
 from corrobora.testing.web import LoopbackWeb, WebPage
-from corrobora.testing.web_faults import PAGE_FAULTS
 
 QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0, pages_per_host=1_000)
 SPACE = "web"

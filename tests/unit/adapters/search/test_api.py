@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import pytest
 
-from corrobora.adapters.search.api import ProviderApi
-from corrobora.assembly.people import SystemClock
+from corrobora.adapters.search.provider import ProviderApi
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError, UserError
-from corrobora.storage.database import Database
-from corrobora.storage.limiter import Limiter
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.limiter import Limiter
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 KEY = 'key-canary/+="%'
 

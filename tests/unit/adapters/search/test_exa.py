@@ -7,9 +7,9 @@ import json
 import pytest
 
 from corrobora.adapters.search.exa import Exa
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.evidence import Query
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 KEY = "exa-canary-51c0"

@@ -8,10 +8,10 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.adapters.search.firecrawl import Firecrawl
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 KEY = "fc-canary-77aa"

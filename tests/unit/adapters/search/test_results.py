@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.search.results import (
+from corrobora.adapters.search.provider import (
     ResultRow,
     build_hits,
     clean_line,

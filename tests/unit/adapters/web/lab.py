@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from corrobora.adapters.web.addresses import AllowList
-from corrobora.adapters.web.network import NameUnresolved
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList, NameUnresolved
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.adapters.web.visit import PageFetcher
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS, Limits
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0)
 BOUNDS = Bounds(LIMITS.page_wire_bytes, LIMITS.page_decoded_bytes, truncate=True)

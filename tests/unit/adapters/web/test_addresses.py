@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from corrobora.adapters.web.addresses import BLOCKED_NETWORKS, AllowList, blocked_reason
+from corrobora.adapters.web.network import BLOCKED_NETWORKS, AllowList, blocked_reason
 
 SAMPLES = {  # one address inside each row, written down apart from the table
     "0.0.0.0/8": "0.0.0.0",

@@ -17,9 +17,8 @@ import pytest
 from tests.unit.adapters.web.lab import QUICK, Canary, outcome, redirecting, resolver, visitor
 
 from corrobora.adapters.web import network
-from corrobora.adapters.web.addresses import AllowList
-from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork, resolve_host
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork, resolve_host
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 LITERALS = (  # F01: ways to write addresses that no page has
     "127.0.0.1 127.0.0.2 127.255.255.254 0.0.0.0 0 127.1 127.0.1 2130706433 0x7f000001 0x7f.0.0.1 0177.0.0.1 "

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.adapters.web.lab import VirtualClock
 
-from corrobora.adapters.web.robots import RobotsCache
+from corrobora.adapters.web.politeness import RobotsCache
 from corrobora.adapters.web.transport import Reply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

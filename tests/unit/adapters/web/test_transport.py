@@ -15,14 +15,12 @@ from tests.unit.adapters.web.certificates import Key, serving, showing, trusting
 from tests.unit.adapters.web.lab import QUICK, fetch, outcome, raw_server, visitor
 
 import corrobora
-from corrobora.adapters.web.addresses import AllowList
-from corrobora.adapters.web.network import VettedNetwork
+from corrobora.adapters.web.network import AllowList, VettedNetwork
 from corrobora.adapters.web.transport import Bounds, Transport
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bomb
 from corrobora.testing.web import LoopbackWeb
-from corrobora.testing.web_faults import gzip_bomb
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
 RAW = {  # F17, F18, F19, H08: what servers say, byte for byte, and how it ends
@@ -185,7 +183,7 @@ async def test_g8_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_me
     script = """
         import asyncio, resource, sys
         from tests.unit.adapters.web.lab import BOUNDS, outcome, visitor
-        from corrobora.testing.http import HttpServer
+        from corrobora.testing.http_server import HttpServer
 
         async def main(url, port):
             server = HttpServer(None)

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.faces.cli.main import run
 from corrobora.settings import load_settings

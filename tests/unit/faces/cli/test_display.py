@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 
-from corrobora.domain.events import Event, EventType
+from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.display import JsonlDisplay, PlainDisplay, RichDisplay, SilentDisplay, choose_display
 
 EVENT = Event(EventType.SEARCH, "k", "root/round/1", 1, {"query": "why", "provider": "library", "hits": 2}, 5, "2026")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.faces.cli.research import output_options, research, run_settings
+from corrobora.faces.cli.request import output_options, research, run_settings
 from corrobora.settings import load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from corrobora.domain.events import Event, EventType
-from corrobora.faces.cli.lines import json_line, plain_line
+from corrobora.domain.run import Event, EventType
+from corrobora.faces.cli.display import json_line, plain_line
 from corrobora.faces.cli.live import gauge_line, render_screen
 from corrobora.faces.cli.screen import Gauge, Screen, fold_event, thread_path
 

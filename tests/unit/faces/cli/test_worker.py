@@ -7,7 +7,7 @@ import json
 import signal
 from typing import Any
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.settings import load_settings
 
