@@ -1,4 +1,4 @@
-"""S1, requirement by requirement: the lead agent and its sub-agents by angle."""
+"""Profile `angles`: the lead agent and its sub-agents by angle."""
 
 from __future__ import annotations
 

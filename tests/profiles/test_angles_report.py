@@ -1,4 +1,4 @@
-"""S1, requirement by requirement: synthesis, critique, revision, judge, models and stages."""
+"""Profile `angles`: synthesis, critique, revision, judge, models and stages."""
 
 from __future__ import annotations
 

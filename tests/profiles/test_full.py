@@ -1,4 +1,4 @@
-"""The profile `full`: S0's tree, S4's threads, S1's review, in one run over documents in two editions."""
+"""The profile `full`: tree, threads and review in one run over documents in two editions."""
 
 from __future__ import annotations
 

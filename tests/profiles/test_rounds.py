@@ -1,4 +1,4 @@
-"""S3, profile `rounds`, section by section of the plan. Time is virtual; the two engines are named as in the seed."""
+"""Profile `rounds`. Time is virtual; the two engines are named as in ROUNDS-12."""
 
 from __future__ import annotations
 

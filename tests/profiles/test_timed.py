@@ -1,4 +1,4 @@
-"""S2, profile `timed`: functional and technical requirements. Time is virtual: five minutes take milliseconds."""
+"""Profile `timed`: time, loop decisions, retries, state. Time is virtual: five minutes take milliseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S2, profile `timed`: the seven acceptance criteria and the rules of form."""
+"""Profile `timed`: acceptance (TIMED-24 to TIMED-32) and the rules of form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S0, requirement by requirement: planners, executors, phases, depth, synthesis."""
+"""Profile `tree`: planners, executors, phases, depth, synthesis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S0, requirement by requirement: extractors, scouts and the knowledge base."""
+"""Profile `tree`: extractors, scouts and the knowledge base."""
 
 from __future__ import annotations
 

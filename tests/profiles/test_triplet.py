@@ -1,4 +1,4 @@
-"""S4, profile `triplet` and `corrobora investigate`: parameters, scope, search, extraction, micro-reports."""
+"""Profile `triplet` and `corrobora investigate`: parameters, scope, search, extraction, micro-reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S4, profile `triplet`: plateaus, drift, convergence, completion, errors, the self-check, what is forbidden."""
+"""Profile `triplet`: plateaus, drift, convergence, completion, errors, the self-check, what is forbidden."""
 
 from __future__ import annotations
 

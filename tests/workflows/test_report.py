@@ -158,7 +158,7 @@ def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(whole: tuple[Hub, di
     assert json.loads(hub.file("1", "lead_agent_plan.json"))["tier"]
     assert json.loads(hub.file("1", "cost_estimate.json"))["subagents"]
     folder = hub.artifacts["1", "report-files"]
-    assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept at the seed's path"
+    assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept where ANGLES-21 says"
 
 
 def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(

@@ -205,7 +205,7 @@ def read_fields(table: Mapping[str, object], fields: Mapping[str, Field], *, whe
 
 
 def unknown_key(key: str, known: Iterable[str], *, where: str) -> UserError:
-    """Name the key that nobody knows, and the nearest one that somebody does (safety C03)."""
+    """Name the key that nobody knows, and the nearest one that somebody does (bad-input C03)."""
     names = sorted(known)
     near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(names)}."

@@ -1,4 +1,7 @@
-"""The manager in dialogue: refuses kindly until a question can be researched, and starts at the exact phrase (S0)."""
+"""The manager in dialogue: refuses kindly until a question can be researched, and starts at the exact phrase.
+
+Requirement: TREE-5.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: leaves from left to right, and how many executors stand one above the other (S0)."""
+"""Plans: leaves from left to right, and how many executors stand one above the other (TREE-13)."""
 
 from __future__ import annotations
 

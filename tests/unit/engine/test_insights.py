@@ -1,4 +1,4 @@
-"""Insights: S0's four triggers, S4's blanks, the rubric where no spec is given."""
+"""Insights: the four conditions, the blanks of reading prompts, the rubric where no spec is given."""
 
 from __future__ import annotations
 

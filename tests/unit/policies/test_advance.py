@@ -1,4 +1,4 @@
-"""Advance: the phase table of S4, the error table's reactions, and the three ways to take phases."""
+"""Advance: order of the phases, reactions to empty rounds, and the three ways to take phases."""
 
 from __future__ import annotations
 

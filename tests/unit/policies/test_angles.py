@@ -1,4 +1,4 @@
-"""Angles: S1's seven, and the scaling rules."""
+"""Angles: the seven, and the scaling rules."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_c10_a_budget_of_nothing_is_legal_and_already_spent() -> None:
     [
         (None, 0, 300, 210),  # up to the reserve
         (None, 250, 300, 0),  # nothing is left: never negative
-        (4, 0, 900, 240),  # S3: time of one round
+        (4, 0, 900, 240),  # time of one round (ROUNDS-28)
         (4, 700, 900, 110),
         (4, 0, None, 240),
         (None, 0, None, None),

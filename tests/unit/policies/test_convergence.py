@@ -1,4 +1,4 @@
-"""Convergence: S4's formula, term by term."""
+"""Convergence: the formula (TRIPLET-40), term by term."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_attempts_is_the_number_of_the_course() -> None:
         after(question=asked(1), targets=("sq-1",), attempts=1).sub_questions[0].standing is SubQuestionStatus.EXHAUSTED
     )
     kept = after(question=asked(1), targets=("sq-1",), attempts=1, exhaust=False).sub_questions[0]
-    assert (kept.standing, kept.attempts) == (SubQuestionStatus.OPEN, 1)  # S1, S3, S4: still a gap
+    assert (kept.standing, kept.attempts) == (SubQuestionStatus.OPEN, 1)  # without `exhaust`: still a gap
 
 
 def test_facts_that_come_late_answer_an_exhausted_sub_question() -> None:

@@ -1,4 +1,4 @@
-"""Feasibility: the definition of S0, and the plan cases P01 to P20 of the safety study."""
+"""Feasibility: its definition (TREE-13), and bad-input P01 to P20."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates: S0's success criteria one by one, monotonic improvement, the default criterion."""
+"""Gates: the success criteria one by one (TREE-18), monotonic improvement, the default criterion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plateau: S4's trigger table row by row, the escapes in their order, and what says nothing."""
+"""Plateau: its levels one by one (TRIPLET-32 to TRIPLET-35), the escapes in their order, and what says nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_s4_table_row_4_a_used_up_budget_is_level_3_but_not_stuck() -> None:
 
 
 def test_overlap_is_measured_against_this_round() -> None:
-    """len(current & previous) / max(len(current), 1), as the seed writes it."""
+    """len(current & previous) / max(len(current), 1) (TRIPLET-32)."""
     assert url_overlap(thread(one_round(urls="a b c d"), one_round(urls="a"))) == 1.0
     assert url_overlap(thread(one_round(urls="a"), one_round(urls="a b c d"))) == 0.25
     assert url_overlap(thread(one_round(urls="a"), one_round(urls=""))) == 0.0

@@ -26,10 +26,10 @@ from corrobora.policies.retry import (
 @pytest.mark.parametrize(
     ("attempt", "retry_after", "remaining", "wait"),
     [
-        (1, 7.0, 100.0, 7.0),  # S15: what the provider asked for
+        (1, 7.0, 100.0, 7.0),  # bad-input S15: what the provider asked for
         (1, 0.0, 100.0, 0.0),
-        (1, 1e9, math.inf, 60.0),  # S15: honoured up to a minute
-        (1, -3.0, 100.0, 1.0),  # S15: nonsense, own backoff
+        (1, 1e9, math.inf, 60.0),  # bad-input S15: honoured up to a minute
+        (1, -3.0, 100.0, 1.0),  # bad-input S15: nonsense, own backoff
         (1, math.nan, 100.0, 1.0),
         (1, math.inf, 100.0, 1.0),
         (1, 30.0, 20.0, None),  # would not leave time for the answer

@@ -92,7 +92,7 @@ def test_s2_fr2_iteration_cap_even_if_gaps_remain(cap: int, rounds: int, stops: 
 def test_s1_3b_a_satisfied_evaluation_stops_after_the_narrow_round() -> None:
     phases = (Phase("broad"), Phase("narrow"))
     wide = one_round(decision=decided(done=True))
-    assert fires("model_done", thread(wide, phases=phases)) is None  # S1 12: wide first, then narrow
+    assert fires("model_done", thread(wide, phases=phases)) is None  # wide first, then narrow (ANGLES-14)
     assert fires("model_done", thread(wide, wide, phases=phases)) is StopReason.MODEL_DONE
     assert fires("model_done", thread(wide, one_round(decision=decided("gap")), phases=phases)) is None
 

@@ -1,4 +1,4 @@
-"""Artifacts: names that stay inside, tables that hold, S4's layouts."""
+"""Artifacts: names that stay inside, tables that hold, micro-reports and completion report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_s4_two_threads_of_one_title_never_write_the_same_file() -> None:
     places = ("root", "root/1", "root/2", "root/2~2", "root/1/2")
     names = {name_thread("Tide Mills", place) for place in places}
     assert len(names) == len(places)
-    assert name_thread("Tide Mills", "root") == "tide-mills", "one given thread is named as the seed names it"
+    assert name_thread("Tide Mills", "root") == "tide-mills", "one given thread is named after its title alone"
     reports = {render_completion_report(Findings(place, "Tide Mills"), 5)[0] for place in places}
     assert len(reports) == len(places)
 

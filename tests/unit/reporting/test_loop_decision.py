@@ -1,4 +1,4 @@
-"""Loop decision: S2's documents with the seed's own field names."""
+"""Loop decision: the documents of TIMED-6 and TIMED-23."""
 
 from __future__ import annotations
 

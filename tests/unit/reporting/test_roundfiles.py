@@ -1,4 +1,4 @@
-"""Round files: the seed's Finding, and the badge of the synthesis."""
+"""Round files: the finding, and the badge of the synthesis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers: where settings are found, TOML errors with their place, unknown names (C02, C03)."""
+"""Layers: where settings are found, TOML errors with their place, unknown names (bad-input C02, C03)."""
 
 from __future__ import annotations
 

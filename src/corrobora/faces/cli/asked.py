@@ -20,7 +20,7 @@ from corrobora.settings.keys import TIERS
 
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
-STAGE_ALIASES = {  # S1's names of the stages
+STAGE_ALIASES = {  # names of the stages (ANGLES-1)
     "init": Stage.CLARIFY,
     "generation": Stage.INVESTIGATE,
     "verification": Stage.VERIFY,
@@ -32,7 +32,7 @@ STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 def read_question(argument: str | None, file: Path | None) -> Question:
     """Return the checked question: the argument, `@FILE`, `-` for stdin, or `--question-file`.
 
-    A question that happens to be the path of a file stays a question (Q15). Raises `UserError`.
+    A question that happens to be the path of a file stays a question (bad-input Q15). Raises `UserError`.
     """
     if argument is not None and file is not None:
         raise UserError(
@@ -58,7 +58,7 @@ def _read_question_file(path: Path) -> str:
 
 
 def _read_stdin() -> str:
-    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (Q06)."""
+    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (bad-input Q06)."""
     stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
     data = stream.read(_MAX_INPUT_BYTES + 1) if stream is not None else b""
     if len(data) > _MAX_INPUT_BYTES:
@@ -87,12 +87,15 @@ def read_plan(path: Path) -> str:
 
 
 def parse_stage(name: str) -> Stage:
-    """Return the stage for our name or for S1's alias."""
+    """Return the stage for our name or for its alias (ANGLES-1)."""
     return STAGE_ALIASES[name] if name in STAGE_ALIASES else Stage(name)
 
 
 def parse_last_stage(name: str) -> Stage:
-    """Return the last stage of what a name means: S1's `init` ends with the plan, `generation` with the review."""
+    """Return the last stage of what a name means: `init` ends with the plan, `generation` with the review.
+
+    Requirement: ANGLES-1.
+    """
     return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or parse_stage(name)
 
 

@@ -31,7 +31,7 @@ def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]
 
 
 def check_run_id(text: str) -> str:
-    """Return the id of a run if it looks like one, before a database is opened for it (C14)."""
+    """Return the id of a run if it looks like one, before a database is opened for it (bad-input C14)."""
     letters = set("abcdefghijklmnopqrstuvwxyz0123456789_-")
     if 1 <= len(text) <= 64 and set(text) <= letters:  # noqa: PLR2004 - the length of the column
         return text

@@ -1,4 +1,4 @@
-"""S1, delivery by mail: a real message to an SMTP server on loopback."""
+"""Delivery by e-mail (ANGLES-37): a real message to an SMTP server on loopback."""
 
 from __future__ import annotations
 

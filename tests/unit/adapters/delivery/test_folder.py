@@ -1,4 +1,4 @@
-"""S1, delivery to a folder: whole files, inside the folder, or an error that says why."""
+"""Delivery to a folder (ANGLES-36): whole files, inside the folder, or an error that says why."""
 
 from __future__ import annotations
 

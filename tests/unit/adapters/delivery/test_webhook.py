@@ -1,4 +1,4 @@
-"""S1, delivery to a webhook: a signed request to an endpoint on loopback."""
+"""Delivery to a webhook (ANGLES-38): a signed request to an endpoint on loopback."""
 
 from __future__ import annotations
 

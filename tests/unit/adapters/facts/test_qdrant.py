@@ -1,4 +1,4 @@
-"""S0, the knowledge base in Qdrant: the client of the extra, in its own in-memory mode."""
+"""The knowledge base in Qdrant (TREE-33): the client of the extra, in its own in-memory mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S1 requirement 13: the synthesis prompt under the seed's own names."""
+"""The synthesis prompt under its public names (ANGLES-28)."""
 
 from __future__ import annotations
 

@@ -124,26 +124,26 @@ EXPECTED = {
     "hang": "timeout",
     "drip": "timeout",
     "cut": "failed",
-    "empty": "empty",  # H01
+    "empty": "empty",  # bad-input H01
     "blank": "empty",
-    "large": "too_large",  # H05
-    "endless": "read",  # H06: cut and marked
-    "bomb": "too_large",  # H09
+    "large": "too_large",  # bad-input H05
+    "endless": "read",  # bad-input H06: cut and marked
+    "bomb": "too_large",  # bad-input H09
     "double-gzip": "unsupported",
     "brotli": "unsupported",
     "damaged-gzip": "unsupported",
     "short-gzip": "failed",
     "junk": "unsupported",
-    "image": "unsupported",  # H03
-    "image-as-html": "unsupported",  # H02
+    "image": "unsupported",  # bad-input H03
+    "image-as-html": "unsupported",  # bad-input H02
     "zip-as-html": "unsupported",
     "program": "unsupported",
     "broken-pdf": "broken",
-    "wall": "not_content",  # H20
+    "wall": "not_content",  # bad-input H20
     "login": "not_content",
     "soft-404": "not_content",
     "front-page": "not_content",
-    "noai": "robots",  # H21
+    "noai": "robots",  # bad-input H21
     "to-private": "refused",
     "to-loopback": "refused",
     "to-loopback-v6": "refused",
@@ -155,7 +155,7 @@ EXPECTED = {
     "loop": "failed",
     "chain": "failed",
     "upgrade": "failed",
-    "refresh": "read",  # H18: what the page wants to lead to is not fetched
+    "refresh": "read",  # bad-input H18: what the page wants to lead to is not fetched
 }
 
 

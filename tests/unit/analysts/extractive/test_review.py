@@ -1,4 +1,4 @@
-"""Critique, revise and judge without a model (S1)."""
+"""Critique, revise and judge without a model (ANGLES-29, ANGLES-30)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S0, the dialogue of the manager: reasons, narrower questions, steadfastness, and the one phrase."""
+"""The dialogue of the manager: reasons, narrower questions, steadfastness, and the one phrase."""
 
 from __future__ import annotations
 

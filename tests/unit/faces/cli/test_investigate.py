@@ -1,4 +1,4 @@
-"""`corrobora investigate` and `steer`: S4's given thread and S3's interrupt, from the command line to the files."""
+"""`corrobora investigate` and `steer`: a given thread and a pause between rounds, as a user meets them."""
 
 from __future__ import annotations
 
