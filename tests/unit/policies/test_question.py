@@ -127,12 +127,12 @@ def test_tag_characters_are_never_shown() -> None:
 
 
 @pytest.mark.parametrize(("words", "tier"), [(12, "simple"), (13, "moderate"), (40, "moderate"), (41, "complex")])
-def test_s1_2b_word_counts_at_the_borders(words: int, tier: str) -> None:
+def test_angles_4_word_counts_at_the_borders(words: int, tier: str) -> None:
     assert guess_complexity("word " * words) == tier
 
 
 @pytest.mark.parametrize(("text", "tier"), [("Who? Why?", "moderate"), ("a and b", "moderate"), ("Why?", "simple")])
-def test_s1_2b_conjunctions_and_questions_at_the_borders(text: str, tier: str) -> None:
+def test_angles_4_conjunctions_and_questions_at_the_borders(text: str, tier: str) -> None:
     assert guess_complexity(text) == tier
 
 
@@ -163,7 +163,7 @@ def test_q21_a_language_without_spaces_is_not_one_simple_word(text: str) -> None
         ("word " * 41, "complex"),
     ],
 )
-def test_s1_2b_complexity_hint(text: str, tier: str) -> None:
+def test_angles_4_complexity_hint(text: str, tier: str) -> None:
     assert guess_complexity(text) == tier
 
 

@@ -63,24 +63,24 @@ def test_jitter_spreads_own_waits_over_half_of_them(jitter: float) -> None:
     assert 0.5 <= wait <= 1.0
 
 
-def test_s2_fr4_three_attempts_and_no_fourth() -> None:
+def test_timed_14_three_attempts_and_no_fourth() -> None:
     assert [is_exhausted(asked(1, attempts=n), 3) for n in range(5)] == [False, False, False, True, True]
     assert [may_try(asked(1, attempts=n), 3) for n in range(4)] == [True, True, True, False]
     assert not may_try(asked(1, SubQuestionStatus.ANSWERED), 3)
     assert not may_try(asked(1, SubQuestionStatus.EXHAUSTED), 3)
 
 
-def test_s2_tr3_attempt_numbers_start_at_one() -> None:
+def test_timed_16_attempt_numbers_start_at_one() -> None:
     assert attempt_number(asked(1, attempts=0)) == 1
     assert attempt_number(asked(1, attempts=2)) == 3
 
 
-def test_s2_tr2_each_retry_has_another_fallback_strategy() -> None:
+def test_timed_15_each_retry_has_another_fallback_strategy() -> None:
     assert [choose_strategy(n) for n in range(4)] == ["as_asked", "broaden", "synonyms", "other_provider"]
     assert choose_strategy(99) == FALLBACK_STRATEGIES[-1]
     assert choose_strategy(-1) == FALLBACK_STRATEGIES[0]
 
 
-def test_s2_fr5_the_tag_is_in_the_vocabulary() -> None:
+def test_timed_22_the_tag_is_in_the_vocabulary() -> None:
     assert RETRY_EXHAUSTED == "#RETRY_EXHAUSTED"
     assert set(RA_TAGS) == {"#RETRY_EXHAUSTED", "#PATH_DECISION", "#COMPLETION_DRIVE"}

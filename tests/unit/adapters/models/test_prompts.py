@@ -28,6 +28,6 @@ def test_it_receives_topic_summaries_and_each_fact_once():
     assert "Layout: angles" in prompt.brief
 
 
-def test_the_format_of_the_seed_is_demanded():
+def test_the_format_of_the_report_is_demanded():
     for words in ("numbered `##` sections, one for each angle", "`---` between major\n  sections", "`## Conclusion`"):
         assert words in SYNTHESIS_SYSTEM

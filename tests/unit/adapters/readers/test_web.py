@@ -250,7 +250,7 @@ async def test_a_library_hit_is_left_to_the_library_s_reader(library: PostgresLi
         assert not _reader(web, parser, library).accepts(Hit(url="x", title="", source=SourceId("S1")))
 
 
-async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserProcess):
+async def test_safe_7_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserProcess):
     limits = replace(QUICK, pages_per_host=3)
     async with LoopbackWeb(faults={"/x*": "404"}) as web:
         reader = _reader(web, parser, library, limits)
@@ -259,7 +259,7 @@ async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary,
         assert len(web.requests) == 4, "robots.txt and three pages"
 
 
-async def test_g17_conservation_every_url_of_a_hostile_list_ends_in_exactly_one_outcome(
+async def test_truth_5_conservation_every_url_of_a_hostile_list_ends_in_exactly_one_outcome(
     library: PostgresLibrary, parser: ParserProcess
 ):
     """Good pages, all faults and unusable addresses at once, eight in flight."""

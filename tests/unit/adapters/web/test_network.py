@@ -80,14 +80,14 @@ async def _refused_everywhere(hosts: Sequence[str], way: str) -> tuple[int, set[
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_g7_f01_no_packet_to_literal_private_addresses(way: str):
+async def test_safe_2_f01_no_packet_to_literal_private_addresses(way: str):
     connections, outcomes = await _refused_everywhere(LITERALS, way)
     assert connections == 0
     assert outcomes == {"refused"} or outcomes <= {"refused", "failed"}
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_g7_f03_f04_no_packet_to_names_of_private_addresses(way: str):
+async def test_safe_2_f03_f04_no_packet_to_names_of_private_addresses(way: str):
     connections, outcomes = await _refused_everywhere(list(NAMES), way)
     assert connections == 0
     assert outcomes == {"refused"}
@@ -205,7 +205,7 @@ MAY_SPEAK_TO_THE_NETWORK = {  # 3.1 rule 1: what of readers, searches and the we
 }
 
 
-def test_g7_one_module_opens_sockets_for_pages():
+def test_safe_2_one_module_opens_sockets_for_pages():
     libraries = {"socket", "httpx2", "httpcore2", "urllib.request", "http.client", "requests", "aiohttp", "ftplib"}
     root = Path(network.__file__).parents[1]
     found: set[str] = set()

@@ -178,7 +178,7 @@ async def test_h09_h10_hostile_bodies(fault: str, expected: str):
         assert await outcome(visitor(_at(web.port)), f"{web.url}/x") == expected
 
 
-async def test_g8_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_memory():
+async def test_safe_3_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_memory():
     """A fresh process reads the bomb eight times at once and reports its peak."""
     script = """
         import asyncio, resource, sys
