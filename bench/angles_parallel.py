@@ -1,7 +1,8 @@
-"""Seven sub-agents in parallel against the same work in sequence, on an analyst of fixed latency (S1, wall-clock).
+"""Seven sub-agents in parallel against the same work in sequence, on an analyst of fixed latency (ANGLES-25).
 
-Prints both times and their ratio, for the stage `generation` that the seed names and for the whole run. The target of
-the seed is 0.5, ours 0.25. Documents, library and journal are in memory, so that what is measured is the latency of the
+Prints both times and their ratio, for the stage `generation` and for the whole run. The target of
+ANGLES-25 is 0.5, ours 0.25. Documents, library and journal are in memory, so that what is measured is the latency of
+the
 analyst. Exit code 1 if the ratio of the generation is above ours.
 """
 
@@ -15,17 +16,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corrobora.assembly.people import SystemClock
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.plan import Node, Plan
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.app.runs import SystemClock
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session
-from corrobora.policies.angles import CANONICAL
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.ports import Answer, Role
 from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25
@@ -83,7 +83,7 @@ def _plan() -> Plan:
             angle=angle.slug,
             queries=(f"report {number} {_part(number)}",),
         )
-        for number, angle in enumerate(CANONICAL, 1)
+        for number, angle in enumerate(CANONICAL_ANGLES, 1)
     )
     return Plan(Node("root", QUESTION, QUESTION, children), tier="complex")
 
@@ -114,7 +114,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
         profile=profile,
         stop=resolve_rules(profile),
         advance=resolve_advance(profile),
-        outside=Outside(
+        outside=RunPorts(
             analysts=(analyst,),
             searches={"library": library},
             readers=(library,),
@@ -129,7 +129,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
     began = time.perf_counter()
     report = await research(Brief(QUESTION), session)
     seconds = time.perf_counter() - began
-    assert len(report.findings.children) == len(CANONICAL)
+    assert len(report.findings.children) == len(CANONICAL_ANGLES)
     assert all(not child.failed and len(child.rounds) > 1 for child in report.findings.children)
     return analyst.ended - analyst.began, seconds, analyst.calls
 
@@ -141,7 +141,7 @@ async def measure(latency: float) -> float:
     print(f"analyst latency  {latency:7.2f} s;  generation  whole run")
     print(f"in sequence      {sequence:18.2f} s {whole:9.2f} s   {calls} calls")
     print(f"in parallel      {parallel:18.2f} s {shorter:9.2f} s   {same} calls")
-    print(f"ratio            {parallel / sequence:18.3f}   {shorter / whole:9.3f}     seed: 0.5; ours: {TARGET}")
+    print(f"ratio            {parallel / sequence:18.3f}   {shorter / whole:9.3f}     required: 0.5; ours: {TARGET}")
     return parallel / sequence
 
 

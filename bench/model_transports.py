@@ -17,14 +17,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from corrobora.adapters.models.transport import HttpEndpoint
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 PIECE = "word or two of it 10 "
 EVENT = b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": PIECE}}]}).encode() + b"\n\n"
 WHOLE = json.dumps({"choices": [{"message": {"content": PIECE * 60}, "finish_reason": "stop"}]}).encode()
 PATH = "/v1/chat/completions"
 HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
-Call = Callable[[bytes], Awaitable[None]]
+CallRecord = Callable[[bytes], Awaitable[None]]
 
 
 async def serve(latency: float, gap: float) -> None:
@@ -58,7 +58,7 @@ def parse(rest: bytes, part: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def own(url: str) -> AsyncIterator[Call]:
+async def own(url: str) -> AsyncIterator[CallRecord]:
     endpoint = HttpEndpoint(url, HEADERS)
 
     async def call(body: bytes) -> None:
@@ -71,7 +71,7 @@ async def own(url: str) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def httpx2(url: str) -> AsyncIterator[Call]:
+async def httpx2(url: str) -> AsyncIterator[CallRecord]:
     import httpx2  # noqa: PLC0415 - one client is measured in a process
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
@@ -87,7 +87,7 @@ async def httpx2(url: str) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def aiohttp(url: str) -> AsyncIterator[Call]:
+async def aiohttp(url: str) -> AsyncIterator[CallRecord]:
     import aiohttp  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - measured where it is installed
 
     connector = aiohttp.TCPConnector(limit=0)

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from corrobora.domain.events import Event
+from corrobora.domain.documents import Heading
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.parsed import Heading
 from corrobora.domain.plan import Plan
+from corrobora.domain.run import Event
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -107,7 +107,10 @@ class Library(Protocol):
     """Stored sources, passages and facts, and the search over them."""
 
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
-        """Search the spaces this library was opened with: BM25, title links, boosts, vectors if there are any (S1)."""
+        """Search the spaces this library was opened with: BM25, title links, boosts, vectors if there are any.
+
+        Requirement: ANGLES-13.
+        """
         ...
 
     async def document(self, source: SourceId) -> tuple[Source, str]:
@@ -118,11 +121,11 @@ class Library(Protocol):
         """Return the passages that exist, in the order asked for."""
         ...
 
-    async def contents(self, source: SourceId) -> Sequence[Passage]:
+    async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         """Return all passages of a source in reading order; empty if it is not stored."""
         ...
 
-    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
         """Return the passage with its neighbours in the same source, in reading order."""
         ...
 
@@ -133,24 +136,24 @@ class Library(Protocol):
         ...
 
     async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
-        """Keep facts for re-use across runs; near-duplicates are merged. Returns how many were new (S0)."""
+        """Keep facts for re-use across runs; near-duplicates are merged. Returns how many were new (TREE-31)."""
         ...
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first (S0, knowledge base)."""
+        """Return stored facts that speak to `text`, best first (TREE-31)."""
         ...
 
-    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep what sources told beside what was asked; the same of one source once. Returns how many were new."""
         ...
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return stored insights that share words with `text`, best first (S0, knowledge base)."""
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first (TREE-31)."""
         ...
 
 
 class FactStore(Protocol):
-    """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (S0, memory)."""
+    """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (TREE-31)."""
 
     async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
         """Keep facts; near-duplicates of one origin are merged. Returns how many were new."""
@@ -160,11 +163,11 @@ class FactStore(Protocol):
         """Return stored facts that speak to `text`, best first."""
         ...
 
-    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep insights, the same of one source once; the surer one stays. Returns how many were new."""
         ...
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first."""
         ...
 
@@ -211,7 +214,7 @@ class Journal(Protocol):
         """Commit an answer and return the one that counts: the first committed for its key. Raises `Stale`."""
         ...
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Append an event; one with a key that was told before is dropped. Written soon, in order, without gaps."""
         ...
 
@@ -219,7 +222,7 @@ class Journal(Protocol):
         """Wait until all that was told or begun is committed. Raises `Stale`."""
         ...
 
-    def uncertain(self) -> Sequence[str]:
+    def uncertain_keys(self) -> Sequence[str]:
         """Keys that an earlier attempt began and nobody answered."""
         ...
 
@@ -231,7 +234,7 @@ class Clock(Protocol):
         """Monotonic seconds."""
         ...
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """ISO 8601 time in UTC, for people; never used for a decision."""
         ...
 
@@ -243,7 +246,7 @@ class Clock(Protocol):
 class Limiter(Protocol):
     """A rate limit that every worker shares: one per provider, held outside the process."""
 
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         """Wait until one more call may begin."""
         ...
 
@@ -256,7 +259,7 @@ class Human(Protocol):
         ...
 
     async def between_rounds(self, path: str, number: int) -> str:
-        """Return a hint for the next round, "" to go on (S3, interrupt). Raises `NeedsHuman` to pause."""
+        """Return a hint for the next round, "" to go on (ROUNDS-25). Raises `NeedsHuman` to pause."""
         ...
 
 

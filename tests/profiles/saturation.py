@@ -12,8 +12,8 @@ from typing import Any
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Engine, Lab, lab
 
-from corrobora.domain.brief import Coverage
 from corrobora.domain.evidence import Query
+from corrobora.domain.plan import Coverage
 from corrobora.domain.thread import Intent
 from corrobora.profiles import Profile, load_profile
 

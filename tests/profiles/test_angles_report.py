@@ -1,4 +1,4 @@
-"""S1, requirement by requirement: synthesis, critique, revision, judge, models and stages."""
+"""Profile `angles`: synthesis, critique, revision, judge, models and stages."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
 from corrobora.adapters.models.registry import choose_targets
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive.clarify import clarify_question
+from corrobora.analysts.extractive.plan import make_plan
 from corrobora.domain.errors import NeedsHuman, RoleError
-from corrobora.domain.plan import Node, Plan, leaves
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.run import Request, RunId, Stage
-from corrobora.engine.planning import planning
-from corrobora.policies.angles import CANONICAL, SLUGS
-from corrobora.policies.feasibility import feasible
+from corrobora.engine.planning import plan_input
+from corrobora.policies.feasibility import repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.critique import critique
-from corrobora.roles.extractive.clarify import clarified
-from corrobora.roles.extractive.plan import planned
 from corrobora.roles.judge import judge
 from corrobora.roles.synthesize import summarize, synthesize
-from corrobora.storage.database import Database
-from corrobora.storage.rewind import rewind
-from corrobora.storage.runs import Runs
+from corrobora.storage.journal.events import rewind_run
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
 
 SCORES = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
 
 
 def task(number: int, slug: str, **more: Any) -> Node:
-    title = next((a.title for a in CANONICAL if a.slug == slug), slug)
+    title = next((a.title for a in CANONICAL_ANGLES if a.slug == slug), slug)
     asked = (SubQuestion(f"sq-{number}", f"What do sources say on harbour cranes of Brenhaven: {title}?"),)
     fields = {"sub_questions": asked, "angle": slug, "queries": (f"{title} of Brenhaven cranes",), **more}
     return Node(f"root/{number}", title, f"Find {title} of the cranes", **fields)
@@ -46,16 +45,16 @@ def plan_of(*slugs: str, tier: str = "", **more: Any) -> Plan:
 
 
 def checked(plan: Plan, **more: Any) -> Plan:
-    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": SLUGS, **more}
-    return feasible(plan, **limits)
+    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": ANGLE_SLUGS, **more}
+    return repair_plan(plan, **limits)
 
 
 def lead(topic: str, **fields: Any) -> Plan:
     """The keyless lead agent's plan for a topic, as it would run."""
     profile = replace(load_profile("angles"), **fields)
-    scoping: Scoping = clarified(Asking("root", Brief(topic)))
+    scoping: Scoping = clarify_question(Asking("root", Brief(topic)))
     brief = scoping.queries[0] if scoping.queries else Brief(topic)
-    made = planned(planning(brief, 1, scoping, profile, of=1))
+    made = make_plan(plan_input(brief, 1, scoping, profile, of=1))
     return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
 
 
@@ -64,7 +63,7 @@ async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, 
     return await desk("angles", analysts=(analyst,), **more), analyst
 
 
-async def test_s1_fr13_the_report_has_the_asked_for_form():
+async def test_angles_27_the_report_has_the_asked_for_form():
     run, _ = await angles(plan_of("background", "limitations-risks", "technical-methods"))
     report = await run.research()
     body = report.markdown.partition("## Contradictions and changes")[0].partition("## Methodology")[0]
@@ -80,17 +79,19 @@ async def test_s1_fr13_the_report_has_the_asked_for_form():
     assert "| Difference |" in compared.partition("## Contradictions and changes")[0], "comparisons stand in a table"
 
 
-def test_s1_fr13_headings_are_specific_to_the_topic():
-    titles = [each.title for each in leaves(lead("offshore wind turbine maintenance, its cost, accidents").root)]
+def test_angles_27_headings_are_specific_to_the_topic():
+    titles = [
+        each.title for each in collect_leaves(lead("offshore wind turbine maintenance, its cost, accidents").root)
+    ]
     assert all("wind" in title for title in titles)
 
 
-def test_s1_fr13_synthesis_has_an_instruction_of_its_own():
+def test_angles_27_synthesis_has_an_instruction_of_its_own():
     assert synthesize.prompt != critique.prompt
     assert (synthesize.tier, summarize.tier) == ("lead", "worker")
 
 
-async def test_s1_fr6_fr13_the_synthesis_gets_topic_summaries_facts_and_uncovered_angles():
+async def test_angles_26_27_the_synthesis_gets_topic_summaries_facts_and_uncovered_angles():
     def broken(given: Any) -> Any:
         return RoleError("refusal", "no") if given.path.startswith("root/2/") else None
 
@@ -104,7 +105,7 @@ async def test_s1_fr6_fr13_the_synthesis_gets_topic_summaries_facts_and_uncovere
     assert given.uncovered == ("Limitations, risks, and failure modes",)
 
 
-async def test_s1_fr7_critique_and_revision_take_any_sections():
+async def test_angles_29_critique_and_revision_take_any_sections():
     marker: list[str] = []
 
     def draft(given: Any) -> Draft | None:
@@ -127,7 +128,7 @@ async def test_s1_fr7_critique_and_revision_take_any_sections():
     assert "### Ωmega" in report.markdown
 
 
-async def test_s1_fr7_a_revision_that_loses_the_citations_is_refused():
+async def test_angles_29_a_revision_that_loses_the_citations_is_refused():
     lines = {"critique": Critique(("shorten",)), "revise": Draft("Empty", "Nothing is cited here.")}
     run, _ = await angles(plan_of("background", "limitations-risks"), lines)
     report = await run.research()
@@ -135,7 +136,7 @@ async def test_s1_fr7_a_revision_that_loses_the_citations_is_refused():
 
 
 @pytest.mark.parametrize(("diversity", "passed"), [(0.5, True), (0.49, False)])
-async def test_s1_fr8_fr9_the_judge_scores_five_criteria_in_one_call_and_both_scores_are_stored(
+async def test_angles_30_31_the_judge_scores_five_criteria_in_one_call_and_both_scores_are_stored(
     diversity: float, passed: bool
 ):
     verdict = Verdict(0.9, 0.8, 0.7, 0.6, diversity)
@@ -153,19 +154,19 @@ async def test_s1_fr8_fr9_the_judge_scores_five_criteria_in_one_call_and_both_sc
     assert whole["overlap_score"] == stored["token_overlap"] == report.overlap_score
 
 
-def test_s1_fr8_the_judge_is_not_the_small_model():
+def test_angles_30_the_judge_is_not_the_small_model():
     assert judge.tier == "judge"
     assert critique.tier == "fast"
 
 
-async def test_s1_the_keyless_report_passes_its_own_judge():
+async def test_angles_the_keyless_report_passes_its_own_judge():
     run = await desk("angles")
     report = await run.research()
     assert report.verdict is not None
     assert report.verdict.overall >= 0.70
 
 
-def test_s1_models_by_the_environment_names_of_the_seed():
+def test_angles_models_by_environment_names():
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_MODEL_ID": "sonnet", "ANTHROPIC_SMALL_MODEL_ID": "haiku"}
     found = choose_targets({}, env)
     assert {tier: each.model for tier, each in found.items()} == {
@@ -178,7 +179,7 @@ def test_s1_models_by_the_environment_names_of_the_seed():
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_s1_fr1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
+async def test_angles_1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
     run, analyst = await angles(plan_of("background", "limitations-risks"))
     run.session.until = stage
     if stage is Stage.DELIVER:
@@ -190,7 +191,10 @@ async def test_s1_fr1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
     told = [e.data["stage"] for e in run.journal.events if e.type == "stage"]
     assert told[-1] == stage
     again, later = await angles(
-        plan_of("background", "limitations-risks"), journal=run.journal.again(), library=run.library, files=run.files
+        plan_of("background", "limitations-risks"),
+        journal=run.journal.next_attempt(),
+        library=run.library,
+        files=run.files,
     )
     assert "12 months" in (await again.research()).markdown
     played = [(name, given.path) for name, given in analyst.played + later.played]
@@ -212,16 +216,18 @@ LATER = {Stage.REVIEW: {"root/critique/critique#1"}, Stage.VERIFY: {"root/judge/
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_s1_fr1_from_stage_forgets_that_stage_and_what_follows_and_nothing_else(database: Database, stage: Stage):
+async def test_angles_1_from_stage_forgets_that_stage_and_what_follows_and_nothing_else(
+    database: Database, stage: Stage
+):
     runs = Runs(database)
     run = await runs.create(Request("q"), run=RunId("r_rewind"))
     keys = {*FORGOTTEN[Stage.CLARIFY], *LATER[Stage.REVIEW], *LATER[Stage.VERIFY], "deliver/folder/1"}
     for key in keys:
-        await database.run(
+        await database.execute(
             "INSERT INTO journal (run, key, epoch, digest, meta, out) VALUES (%s, %s, 0, '', '{}', '1')", [run, key]
         )
-    await rewind(database, run, stage)
-    left = {row[0] for row in await database.rows("SELECT key FROM journal WHERE run = %s", [run])}
+    await rewind_run(database, run, stage)
+    left = {row[0] for row in await database.fetch_all("SELECT key FROM journal WHERE run = %s", [run])}
     order = list(Stage)
     gone = FORGOTTEN[stage] | {"deliver/folder/1"}
     gone |= {key for at, own in LATER.items() if order.index(at) >= order.index(stage) for key in own}

@@ -1,4 +1,4 @@
-"""S3, profile `rounds`, section by section of the plan. Time is virtual; the two engines are named as in the seed."""
+"""Profile `rounds`. Time is virtual; the two engines are named as in ROUNDS-12."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_for
 
 from corrobora.domain.errors import Infeasible, NeedsHuman
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
-from corrobora.policies.form import faults
 from corrobora.profiles import load_profile
+from corrobora.reporting.report_format import find_format_faults
 from corrobora.testing import MemoryLibrary, run_virtually
 
 PAGES = corpus()
@@ -131,7 +131,7 @@ def test_alternation_is_query_by_query(whole: tuple[Lab, Report]):
     assert asked == [(1, "tavily")] * 3 + [(2, "tavily"), (2, "exa"), (2, "tavily"), (2, "exa")] + [(3, "tavily")] * 3
 
 
-def test_state_schema_the_findings_are_those_of_the_seed(whole: tuple[Lab, Report]):
+def test_state_schema_the_findings_are_those_of_the_method(whole: tuple[Lab, Report]):
     made, report = whole
     findings = made.json("rounds.json")
     assert [found["round"] for found in findings] == [1, 2, 3]
@@ -146,7 +146,7 @@ def test_state_schema_the_findings_are_those_of_the_seed(whole: tuple[Lab, Repor
         assert all(set(result) >= {"title", "url", "content", "provider"} for result in found["results"])
 
 
-def test_state_schema_rounds_and_iterative_complete_are_those_of_the_seed(whole: tuple[Lab, Report]):
+def test_state_schema_rounds_and_iterative_complete_are_those_of_the_method(whole: tuple[Lab, Report]):
     made, _ = whole
     state = made.json("research_state.json")
     assert list(state) == ["currentRound", "researchComplete", "research"]
@@ -227,7 +227,7 @@ def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple
     assert 20 <= report.methodology.sources_cited <= 30
     body = report.markdown.partition("## Contradictions")[0].partition("## Methodology")[0]
     assert 2_000 <= len(re.sub(r"\[\d+\]", "", body).split()) <= 4_000
-    assert faults(body.partition("\n\n")[2].partition("\n\n")[2].partition("## Gaps")[0]) == ()
+    assert find_format_faults(body.partition("\n\n")[2].partition("\n\n")[2].partition("## Gaps")[0]) == ()
 
 
 async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_documents():
@@ -241,7 +241,7 @@ async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_doc
     assert 8 <= report.methodology.searches <= 12
 
 
-def test_goal_of_the_seed_is_searched_by_its_topic_and_not_by_its_verb():
+def test_goal_is_searched_by_its_topic_and_not_by_its_verb():
     goal = "Analyze Nvidia's Q2 2024 financial performance"
     pages = {
         f"https://n.example/{n}": f"# Nvidia note {n}\n\nNvidia's revenue in Q2 2024 rose, note {n}." for n in range(9)
@@ -298,7 +298,7 @@ def test_interrupts_pause_steer_and_continue():
         try:
             report = done(made)
         except NeedsHuman:
-            journal = made.journal.again()
+            journal = made.journal.next_attempt()
             continue
         break
     assert person.asked == [1, 1, 2, 2]

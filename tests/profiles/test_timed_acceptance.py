@@ -1,4 +1,4 @@
-"""S2, profile `timed`: the seven acceptance criteria and the rules of form."""
+"""Profile `timed`: acceptance (TIMED-24 to TIMED-32) and the rules of form."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
-from corrobora.assembly import Workspace
-from corrobora.domain.events import EventType
+from corrobora.app import Workspace
 from corrobora.domain.report import Draft
-from corrobora.domain.run import Request, RunStatus
+from corrobora.domain.run import EventType, Request, RunStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.form import faults
+from corrobora.reporting.report_format import find_format_faults
 from corrobora.settings import load_settings
 from corrobora.testing.web import LoopbackWeb
 
@@ -26,7 +25,7 @@ from corrobora.testing.web import LoopbackWeb
 
 
 @pytest.mark.parametrize("seconds", [0.0, 20.0, 130.0, math.inf])
-def test_ac1_a_question_completes_within_five_minutes_by_default(seconds: float):
+def test_timed_24_a_question_completes_within_five_minutes_by_default(seconds: float):
     profile = profile_asked_for(LIGHTHOUSE)
     engine = Growing({})
     engine.seconds = seconds
@@ -38,7 +37,7 @@ def test_ac1_a_question_completes_within_five_minutes_by_default(seconds: float)
     assert researched <= 300 - 90 + 1, "the writing time was kept"
 
 
-def test_ac2_a_budget_of_ten_minutes_is_respected():
+def test_timed_26_a_budget_of_ten_minutes_is_respected():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "10", "-s", "max_rounds=50", "-s", "escapes=false")
     engine = Growing({})
     engine.seconds = 45.0
@@ -49,7 +48,7 @@ def test_ac2_a_budget_of_ten_minutes_is_respected():
     assert report.citations
 
 
-def test_ac3_unlimited_and_deep_use_the_cap_on_rounds_alone():
+def test_timed_27_unlimited_and_deep_use_the_cap_on_rounds_alone():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "unlimited", "--deep")
     engine = Growing({})
     engine.seconds = 3_000.0
@@ -60,13 +59,13 @@ def test_ac3_unlimited_and_deep_use_the_cap_on_rounds_alone():
     assert (decision(made)["iteration"], decision(made)["timeRemainingMinutes"]) == (7, None)
 
 
-def test_ac4_the_loop_decision_is_in_the_phase_state():
+def test_timed_28_the_loop_decision_is_in_the_phase_state():
     made = lab("timed", PAGES, question=LIGHTHOUSE)
     done(made)
     assert set(json.loads(made.files["phase_state.json"])["research"]["gap_analysis"]["loop_decision"]) >= {"iteration"}
 
 
-def test_ac5_after_three_failed_attempts_the_tag_is_applied():
+def test_timed_29_after_three_failed_attempts_the_tag_is_applied():
     made = lab(
         "timed",
         PAGES,
@@ -82,7 +81,7 @@ def test_ac5_after_three_failed_attempts_the_tag_is_applied():
 
 
 @pytest.mark.parametrize(("seconds", "why"), [(0.0, StopReason.ITERATION_CAP), (150.0, StopReason.TIME_RESERVE)])
-def test_ac6_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: float, why: StopReason):
+def test_timed_30_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: float, why: StopReason):
     made, engine = endless(seconds=seconds)
     report = done(made)
     assert report.stop is why
@@ -94,7 +93,7 @@ def test_ac6_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: fl
     assert engine.asked
 
 
-def test_ac7_the_methodology_names_limits_of_retries_and_of_time():
+def test_timed_31_the_methodology_names_limits_of_retries_and_of_time():
     made, _ = endless(seconds=150.0)
     assert "Limit hit: " in done(made).markdown.partition("## Methodology")[2]
     assert "time budget" in made.files["report.md"]
@@ -109,7 +108,7 @@ def test_ac7_the_methodology_names_limits_of_retries_and_of_time():
     assert "#RETRY_EXHAUSTED (3 attempts)" in done(made).markdown.partition("## Methodology")[2]
 
 
-def test_ac7_without_a_limit_there_is_no_such_note():
+def test_timed_32_without_a_limit_there_is_no_such_note():
     made = lab("timed", PAGES, question=LIGHTHOUSE)
     report = done(made)
     assert "Limit hit" not in report.markdown
@@ -132,7 +131,7 @@ def badly_formed(given: Any) -> Draft:
 def test_format_rules_hold_whoever_writes():
     made = lab("timed", PAGES, question=LIGHTHOUSE, analysts=[Mixed({"synthesize": badly_formed})])
     body = done(made).markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Methodology")[0]
-    assert faults(body.partition("## Gaps")[0]) == ()
+    assert find_format_faults(body.partition("## Gaps")[0]) == ()
     assert "invented.example" not in body
     assert "searched everything" not in made.files["report.md"]
     assert body.startswith("The lighthouse of Oldby is 31 metres tall")
@@ -142,13 +141,13 @@ def test_format_rules_hold_for_reports_without_a_model():
     made = lab("timed", PAGES, question=QUESTION)
     report = done(made)
     body = report.markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Contradictions")[0]
-    assert faults(body.partition("## Gaps")[0].partition("## Methodology")[0]) == ()
+    assert find_format_faults(body.partition("## Gaps")[0].partition("## Methodology")[0]) == ()
 
 
 # The first criterion once in real time, over real sockets and a real database
 
 
-async def test_ac1_in_real_time_hanging_searches_leave_the_writing_time(database_url: str, tmp_path: Path):
+async def test_timed_25_in_real_time_hanging_searches_leave_the_writing_time(database_url: str, tmp_path: Path):
     """24 seconds in all, of which 15 are kept for writing; every search hangs, so research is cut at nine.
 
     Fifteen are more than a laptop needs: whoever runs this test may be busy with others.
@@ -159,13 +158,13 @@ async def test_ac1_in_real_time_hanging_searches_leave_the_writing_time(database
         limits = (("minutes", "0.4"), ("reserve_minutes", "0.25"))
         request = Request(LIGHTHOUSE, "timed", limits, providers=("tavily",))
         async with Workspace.open(settings) as workspace:
-            run = await workspace.submit(request, deferred=False)
+            run = await workspace.submit_run(request, deferred=False)
             await workspace.run_here(run)
             row = await workspace.runs.get(run)
-            keys = await workspace.database.rows("SELECT key FROM journal WHERE run = %s", [run])
-            stored = await workspace.runs.artifact(run, "report.md")
-            state = await workspace.runs.artifact(run, "phase_state.json")
-            on_disk = workspace.folder(run).path("report.md").read_text()
+            keys = await workspace.database.fetch_all("SELECT key FROM journal WHERE run = %s", [run])
+            stored = await workspace.runs.read_artifact(run, "report.md")
+            state = await workspace.runs.read_artifact(run, "phase_state.json")
+            on_disk = workspace.run_folder(run).file_path("report.md").read_text()
     assert row.status is RunStatus.FAILED, "nobody could look: that is not the same as nothing found"
     assert row.outcome == "provider_down"
     assert row.elapsed_seconds >= 9

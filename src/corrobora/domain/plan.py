@@ -1,4 +1,8 @@
-"""The plan: a tree whose inner nodes are executors and whose leaves are threads.
+"""The brief: what is asked, in parts, and what lies outside it.
+
+Knows sub-questions, subjects and scope. Does not know how they will be researched.
+
+The plan: a tree whose inner nodes are executors and whose leaves are threads.
 
 Knows the shape of a plan and how deep it is. Does not judge feasibility: `policies.feasibility` does.
 """
@@ -7,13 +11,78 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from corrobora.domain.brief import Subject, SubQuestion
+from corrobora.domain.evidence import FactId, Grade
+
+
+class SubQuestionStatus(StrEnum):
+    """How far a sub-question is answered. EXHAUSTED carries the tag `#RETRY_EXHAUSTED` (TIMED-14)."""
+
+    OPEN = "OPEN"
+    PARTIAL = "PARTIAL"
+    ANSWERED = "ANSWERED"
+    EXHAUSTED = "EXHAUSTED"
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuestion:
+    """One part of the question. Only PLAUSIBLE or better answers it."""
+
+    id: str  # "sq-1"; unique in the run
+    text: str
+    standing: SubQuestionStatus = SubQuestionStatus.OPEN
+    grade: Grade | None = None
+    finding: str = ""
+    evidence: tuple[FactId, ...] = ()
+    attempts: int = 0  # failed attempts to gather evidence
+
+
+class Coverage(StrEnum):
+    """How far a subject is covered (TRIPLET-26)."""
+
+    UNCOVERED = "UNCOVERED"
+    PARTIAL = "PARTIAL"
+    COVERED = "COVERED"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A person, place, thing or theme that must be covered. `rounds` counts rounds dedicated to it."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    rounds: int = 0
+    coverage: Coverage = Coverage.UNCOVERED
+    finding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What is inside the research: places, years, domains. Empty parts do not restrict (TRIPLET-38)."""
+
+    places: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What is asked, and what is already known about it."""
+
+    question: str
+    sub_questions: tuple[SubQuestion, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    disambiguation: tuple[str, ...] = ()  # terms that tell the meant thing from its namesakes
+    known_facts: tuple[str, ...] = ()
+    focus: Focus = Focus()
+    suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (TREE-10)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What a planner prescribes to the extractors of a leaf, forwarded as it is (S0, extractor task specs).
+    """What a planner prescribes to the extractors of a leaf, forwarded as it is (TREE-15).
 
     `verbatim` is the text of the spec exactly as the planner wrote it; the other fields are its reading.
     """
@@ -29,7 +98,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """When a phase of an inner node is satisfied (S0, phase gates)."""
+    """When a phase of an inner node is satisfied (TREE-18)."""
 
     corroboration: int = 1  # independent sources for each answered sub-question
     themes: tuple[str, ...] = ()  # each must be covered
@@ -39,13 +108,13 @@ class Criteria:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A phase of an inner node: its criteria, its budget and how often it may be repeated (S0)."""
+    """A phase of an inner node: its criteria, its budget and how often it may be repeated (TREE-17)."""
 
     name: str = "gather"
     criteria: Criteria = Criteria()
     budget_seconds: float | None = None
     max_iterations: int = 1
-    budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (S0, scout)
+    budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (TREE-39)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +129,11 @@ class Node:
     subjects: tuple[Subject, ...] = ()
     gates: tuple[Gate, ...] = ()
     specs: tuple[TaskSpec, ...] = ()
-    angle: str = ""  # slug of the angle (S1)
+    angle: str = ""  # slug of the angle (ANGLES-8)
     output_format: str = ""
-    queries: tuple[str, ...] = ()  # the broad query first, then narrowing directions (S1)
+    queries: tuple[str, ...] = ()  # the broad query first, then narrowing directions (ANGLES-6)
     out_of_scope: str = ""
-    discovery: bool = False  # a leaf that only curates sources (S0)
+    discovery: bool = False  # a leaf that only curates sources (TREE-20)
     max_rounds: int | None = None  # set by the planner, else the profile's
     sources: tuple[str, ...] = ()  # URLs to read first, as found by a discovery leaf or given by the user
 
@@ -76,33 +145,33 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A research plan. With two or more sub-queries the root only gathers, as S0's manager does."""
+    """A research plan. With two or more sub-queries the root only gathers, as the manager does (TREE-9)."""
 
     root: Node
-    tier: str = ""  # simple | moderate | complex (S1)
+    tier: str = ""  # simple | moderate | complex (ANGLES-4)
     rationale: str = ""
     gathers_plans: bool = False  # the root stands for the manager: it does not count as an executor level
     notes: tuple[str, ...] = ()  # what code changed in a proposed plan, and why
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk_nodes(node: Node) -> Iterator[Node]:
     """Yield the node and all below it, parents first."""
     yield node
     for child in node.children:
-        yield from walk(child)
+        yield from walk_nodes(child)
 
 
-def leaves(node: Node) -> tuple[Node, ...]:
+def collect_leaves(node: Node) -> tuple[Node, ...]:
     """Return the leaves below the node, left to right."""
-    return tuple(each for each in walk(node) if each.is_leaf)
+    return tuple(each for each in walk_nodes(node) if each.is_leaf)
 
 
 def executor_depth(plan: Plan) -> int:
-    """Count executor levels on the longest branch: inner nodes are executors (S0, "Definition of feasible")."""
+    """Count executor levels on the longest branch: inner nodes are executors (TREE-13)."""
 
-    def depth(node: Node) -> int:
-        return 0 if node.is_leaf else 1 + max(depth(child) for child in node.children)
+    def count_levels(node: Node) -> int:
+        return 0 if node.is_leaf else 1 + max(count_levels(child) for child in node.children)
 
     if plan.gathers_plans:
-        return max((depth(child) for child in plan.root.children), default=0)
-    return depth(plan.root)
+        return max((count_levels(child) for child in plan.root.children), default=0)
+    return count_levels(plan.root)

@@ -10,29 +10,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Node, TaskSpec
+from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 
 
 class StopReason(StrEnum):
     """Why a thread stopped; the first rule that fired is recorded."""
 
-    CRITERIA_MET = "criteria_met"  # S4 converged, S0 criteria
-    GAPS_EMPTY = "gaps_empty"  # S2
-    MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
-    ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted
-    TIME_RESERVE = "time_reserve"  # S2
-    ALL_EXHAUSTED = "all_exhausted"  # S2
-    PLATEAU = "plateau"  # S4 level 3
+    CRITERIA_MET = "criteria_met"  # TRIPLET-41, TREE-18
+    GAPS_EMPTY = "gaps_empty"  # TIMED-7
+    MODEL_DONE = "model_done"  # the evaluation found nothing more to refine (ANGLES-14)
+    ITERATION_CAP = "iteration_cap"  # the rounds are used
+    TIME_RESERVE = "time_reserve"  # TIMED-9
+    ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
+    PLATEAU = "plateau"  # level 3 (TRIPLET-34)
     LIMIT = "limit"  # tokens, money, calls, searches
     CANCELLED = "cancelled"
     ERROR = "error"
 
 
 class Escape(StrEnum):
-    """S4's six ways out of a plateau, in their order."""
+    """The six ways out of a plateau, in their order (TRIPLET-36)."""
 
     REFORMULATE = "query_reformulation"
     SHIFT_SOURCES = "source_type_shift"
@@ -43,7 +42,7 @@ class Escape(StrEnum):
 
 
 class Saturation(StrEnum):
-    """S4's word for how exhausted a source is: HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
+    """How exhausted a source is (TRIPLET-30): HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -60,12 +59,12 @@ class Phase:
     min_queries: int = 1
     max_queries: int = 3
     providers: tuple[str, ...] = ()  # in order; () = any that the run has
-    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (S3)
-    query_hints: tuple[str, ...] = ()  # S4: site:gov, "records", "has anyone"
-    reading_prompt: str = ""  # S4: what to extract in this phase
+    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (ROUNDS-12)
+    query_hints: tuple[str, ...] = ()  # site:gov, "records", "has anyone" (TRIPLET-17)
+    reading_prompt: str = ""  # what to extract in this phase (TRIPLET-20)
     min_rounds: int = 1
     max_rounds: int | None = None  # leave the phase after so many rounds
-    minutes: float | None = None  # S3: time for one round of this phase
+    minutes: float | None = None  # time for one round of this phase (ROUNDS-28)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,11 @@ class Course:
     hits_per_query: int = 10
     whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
     queries_in_turn: bool = False
-    pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
+    pause_seconds: float = 0.0  # between queries run in turn (ROUNDS-11: 0.3)
     drift: bool = False
     escapes: bool = False
-    coverage: bool = False  # a subject without a round of its own gets one past half the budget (S4)
-    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2); else it stays open (S1, S3, S4)
+    coverage: bool = False  # a subject without a round of its own gets one past half the budget (TRIPLET-16)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14); else it stays open
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,8 @@ class Gap:
 class Proposal:
     """What a model may propose after a round. It proposes gaps; it never decides to continue.
 
-    `should_continue`, `next_topic` and `url` are S2's loop decision as the model wrote it, recorded beside the code's.
+    `should_continue`, `next_topic` and `url` are the loop decision (TIMED-6) as the model wrote it, recorded beside
+    the code's.
     """
 
     summary: str
@@ -116,7 +116,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What one round looks for and why, then the queries (S4, SCOPE)."""
+    """What one round looks for and why, then the queries (TRIPLET-13)."""
 
     goal: str
     queries: tuple[Query, ...]
@@ -128,7 +128,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Code's decision after a round, with the meter it saw (S2 FR-3)."""
+    """Code's decision after a round, with the meter it saw (TIMED-6)."""
 
     iteration: int
     proposal: Proposal
@@ -140,7 +140,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a sub-question in a round: the how-manieth it is, and what it does differently (S2 TR-2, TR-3)."""
+    """One try at a sub-question in a round: the how-manieth it is, and what it does differently.
+
+    Requirement: TIMED-15, TIMED-16.
+    """
 
     target: str
     attempt_number: int
@@ -184,7 +187,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class Assessment:
     """What policies made of a thread after a round: graded facts, sub-questions, subjects, contradictions."""
 
     facts: tuple[Fact, ...]
@@ -194,7 +197,7 @@ class Standings:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Transition:
     """What comes next: a phase, an escape, a plateau level; `stop` if the ladder of escapes is exhausted."""
 
     phase: int
@@ -205,7 +208,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class ScopeInput:
     """What a thread does not yet know: the input of the role `scope`. Small, ordered, without a clock."""
 
     path: str
@@ -249,7 +252,7 @@ class ThreadState:
     suggested: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
-    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (S0, knowledge base)
+    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (TREE-31)
     facts: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     phase_index: int = 0
@@ -258,7 +261,7 @@ class ThreadState:
     escapes_used: tuple[Escape, ...] = ()
     plateau_level: int = 0
     stop: StopReason | None = None
-    steer: str = ""  # a person's hint for the next round (S3, interrupt)
+    steer: str = ""  # a person's hint for the next round (ROUNDS-25)
     notes: tuple[str, ...] = field(default=())
 
     @classmethod
@@ -333,7 +336,7 @@ class ThreadState:
         last = self.last
         return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
 
-    def absorb(self, done: Round, standings: Standings) -> ThreadState:
+    def add_round(self, done: Round, standings: Assessment) -> ThreadState:
         """Add a finished round; `standings` is what the policies made of all facts, old and new."""
         known = {fact.id for fact in self.facts}
         fresh = [fact for fact in standings.facts if fact.id not in known]
@@ -355,14 +358,14 @@ class ThreadState:
             escape=None,
         )
 
-    def propose(self, proposal: Proposal, meter: Meter) -> ThreadState:
+    def record_proposal(self, proposal: Proposal, meter: Meter) -> ThreadState:
         """Record what the analyst proposed and what the meter showed; nothing is decided yet."""
         remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
         open_decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
         last = replace(self.rounds[-1], decision=open_decision)
         return replace(self, rounds=(*self.rounds[:-1], last))
 
-    def decide(self, stop: StopReason | None, rule: str) -> ThreadState:
+    def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record code's decision on the last round and the rule that fired; a stop reason closes the thread."""
         last = self.rounds[-1]
         if last.decision is None:
@@ -370,11 +373,11 @@ class ThreadState:
         decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
         return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
 
-    def ended(self, why: StopReason) -> ThreadState:
+    def close(self, why: StopReason) -> ThreadState:
         """Close the thread outside of a round. A closed thread stays as it is."""
         return replace(self, stop=why) if self.open else self
 
-    def turn(self, turn: Turn) -> ThreadState:
+    def apply_transition(self, turn: Transition) -> ThreadState:
         """Take the next phase or escape. A closed thread stays as it is."""
         if not self.open:
             return replace(self, plateau_level=max(self.plateau_level, turn.plateau_level))
@@ -392,4 +395,4 @@ class ThreadState:
 
 
 StopRule = Callable[[ThreadState, Meter], StopReason | None]
-Advance = Callable[[ThreadState], Turn]
+AdvanceRule = Callable[[ThreadState], Transition]

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.policies import question
+from corrobora.policies import intake
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that may be researched. `invisible` counts the characters that were removed (Q12)."""
+    """A question that may be researched. `invisible` counts the characters that were removed (bad-input Q12)."""
 
     text: str
     invisible: int = 0
 
 
-def check_question(raw: str) -> Question:
+def parse_question(raw: str) -> Question:
     """Return the question. Raises `UserError` as `policies.question.check_question`."""
-    return Question(question.check_question(raw), question.hidden_characters(raw))
+    return Question(intake.check_question(raw), intake.count_hidden_characters(raw))

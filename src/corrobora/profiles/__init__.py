@@ -1,4 +1,4 @@
-"""Profiles: the five systems of the seeds, and the presets made of them, as data.
+"""Profiles: the five research methods, and the presets made of them, as data.
 
 Knows the fields of a profile and how TOML becomes one. Does not know the engine: it only names policies.
 """

@@ -14,10 +14,10 @@ from typing import get_args
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.advance import ADVANCE
 from corrobora.policies.budget import MAX_MINUTES
-from corrobora.policies.schedule import Rotation
-from corrobora.policies.stop import RULES
+from corrobora.policies.plateau import ADVANCE_RULES
+from corrobora.policies.retry import Rotation
+from corrobora.policies.stop import STOP_RULES
 from corrobora.roles.plan import Split
 
 ARTIFACTS = ("plan", "subagents", "micro_reports", "completion", "phase_state", "rounds")
@@ -152,7 +152,7 @@ PROFILE: Mapping[str, Field] = MappingProxyType(
         "authorize": choice(("human", "auto")),
         "phrase": text(200),
         "pause_between_rounds": flag,
-        "advance": choice(ADVANCE),
+        "advance": choice(ADVANCE_RULES),
         "leaves_in_turn": flag,
         "queries_in_turn": flag,
         "pause_seconds": number(0.0, 60.0),
@@ -160,7 +160,7 @@ PROFILE: Mapping[str, Field] = MappingProxyType(
         "reads_per_round": whole(1, 100),
         "hits_per_query": whole(1, 100),
         "whole_documents": flag,
-        "stop": texts(RULES, least=1),
+        "stop": texts(STOP_RULES, least=1),
         "max_rounds": whole(1, 100),
         "deep_rounds": whole(1, 100),
         "attempts": whole(1, 10),
@@ -205,7 +205,7 @@ def read_fields(table: Mapping[str, object], fields: Mapping[str, Field], *, whe
 
 
 def unknown_key(key: str, known: Iterable[str], *, where: str) -> UserError:
-    """Name the key that nobody knows, and the nearest one that somebody does (safety C03)."""
+    """Name the key that nobody knows, and the nearest one that somebody does (bad-input C03)."""
     names = sorted(known)
     near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(names)}."

@@ -46,7 +46,7 @@ def load_profile(name_or_path: str, overrides: Sequence[tuple[str, str]] = ()) -
     notes: list[str] = []
     deep = _override(table, overrides)
     if any(key == "minutes" for key, _ in overrides) and all(key != "reserve_minutes" for key, _ in overrides):
-        table.pop("reserve_minutes", None)  # it was chosen for another time limit: the seed's formula holds again
+        table.pop("reserve_minutes", None)  # it was chosen for another time limit: the formula of TIMED-1 holds again
     profile = _profile(table, where=f"profile {name_or_path}")
     if deep:
         profile = dataclasses.replace(profile, max_rounds=_deep_rounds(profile, overrides, notes))
@@ -123,7 +123,7 @@ def _read(name: str, folder: Path) -> tuple[dict[str, object], str, Path]:
 
 
 def _file_text(path: Path) -> str:
-    """Read a file that a user named; refuse what is no plain file or too large, at once (safety C01)."""
+    """Read a file that a user named; refuse what is no plain file or too large, at once (bad-input C01)."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -210,7 +210,7 @@ def _phases(value: object, where: str) -> tuple[Phase, ...]:
 
 
 def _deep_rounds(profile: Profile, overrides: Sequence[tuple[str, str]], notes: list[str]) -> int:
-    """Take the deep cap, or a smaller one that was asked for; a larger one is lowered with a note (safety C11)."""
+    """Take the deep cap, or a smaller one that was asked for; a larger one is lowered with a note (bad-input C11)."""
     if not any(key == _BOUND for key, _ in overrides):
         return profile.deep_rounds
     if profile.max_rounds > profile.deep_rounds:

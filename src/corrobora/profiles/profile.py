@@ -15,7 +15,7 @@ from corrobora.roles.plan import Split
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What happens to a draft before it is delivered (S1)."""
+    """What happens to a draft before it is delivered (ANGLES-29, ANGLES-30)."""
 
     critique: bool = False
     revise: bool = False
@@ -25,7 +25,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One research system as data (DESIGN 4). Every field has a test that fails if it is ignored."""
+    """One research system as data (ENGINE-1). Every field has a test that fails if it is ignored."""
 
     name: str
     summary: str = ""
@@ -33,10 +33,10 @@ class Profile:
     max_depth: int = 3
     max_leaves: int = 7
     dynamic_angles: bool = False
-    discovery: bool = False  # the planner adds a discovery leaf (S0)
+    discovery: bool = False  # the planner adds a discovery leaf (TREE-20)
     authorize: Literal["human", "auto"] = "auto"
-    phrase: str = ""  # exact words that authorize, typed by a human (S0)
-    pause_between_rounds: bool = False  # S3, optional interrupt
+    phrase: str = ""  # exact words that authorize, typed by a human (TREE-5)
+    pause_between_rounds: bool = False  # optional (ROUNDS-27)
     phases: tuple[Phase, ...] = field(default=(Phase("research"),))
     advance: Literal["each_round", "on_saturation", "stay"] = "each_round"
     leaves_in_turn: bool = False
@@ -45,19 +45,19 @@ class Profile:
     max_concurrency: int = 7
     reads_per_round: int = 5
     hits_per_query: int = 10
-    whole_documents: bool = False  # results of a library are documents not found before, not passages (S3)
+    whole_documents: bool = False  # results of a library are documents not found before, not passages (ROUNDS-30)
     stop: tuple[str, ...] = ("no_gaps", "reserve_reached", "all_exhausted", "max_rounds")
     max_rounds: int = 3
     deep_rounds: int = 7
     attempts: int = 3
-    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2 FR-4)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14)
     drift: bool = False
     escapes: bool = False
-    coverage: bool = False  # force rounds for subjects without one (S4)
+    coverage: bool = False  # force rounds for subjects without one (TRIPLET-16)
     minutes: float | None = None  # None: no time limit
     reserve_minutes: float | None = None  # None: min(1.5, 0.3 T)
     share_facts: bool = False
-    recall_facts: bool = False  # re-use stored facts of earlier runs (S0)
+    recall_facts: bool = False  # re-use stored facts of earlier runs (TREE-31)
     review: Review = Review()
     layout: Literal["questions", "angles", "words", "completion"] = "questions"
     words_min: int = 0
@@ -86,7 +86,7 @@ class Profile:
 
     @property
     def reserve_seconds(self) -> float:
-        """Time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (S2 FR-1)."""
+        """Time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
         if self.reserve_minutes is not None:
             return 60.0 * self.reserve_minutes
-        return budget.reserve_seconds(self.minutes)
+        return budget.compute_reserve_seconds(self.minutes)

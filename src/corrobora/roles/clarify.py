@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from corrobora.domain.brief import Brief, Subject, SubQuestion
+from corrobora.domain.plan import Brief, Subject, SubQuestion
 from corrobora.ports import Role
 from corrobora.roles.examples import BRIEF
 from corrobora.roles.forms import UnusableAnswer, clean_texts, drop_duplicates

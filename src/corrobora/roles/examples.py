@@ -5,9 +5,8 @@ Knows domain values. Does not know roles.
 
 from __future__ import annotations
 
-from corrobora.domain.brief import Brief, Focus, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Document, Fact, Passage, PassageId, Source, SourceId
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Focus, Node, Subject, SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 
@@ -28,7 +27,7 @@ SUBJECTS = (Subject("Pump", aliases=("P-1",)), Subject("Valve"))
 
 def make_fact(quote: str, *, answers: tuple[str, ...] = ("sq-1",)) -> Fact:
     """Return a fact of the imaginary manual."""
-    found = Fact.quoted(DOCUMENT, PASSAGES[0], quote, claim=f"It is said: {quote}", answers=answers)
+    found = Fact.from_quote(DOCUMENT, PASSAGES[0], quote, claim=f"It is said: {quote}", answers=answers)
     assert found is not None
     return found
 

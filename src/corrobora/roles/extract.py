@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import FollowUp, LinkedSource, Passage
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role
 from corrobora.roles.examples import PASSAGES, QUESTION, QUESTIONS, SOURCE, SUBJECTS
 from corrobora.roles.forms import Ids, Names, Score, clean_texts, drop_duplicates, match_subjects

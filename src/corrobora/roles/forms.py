@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from corrobora.domain.brief import Subject
 from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import Subject
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Ids = Annotated[list[str], Field(description="Ids exactly as shown.")]

@@ -12,9 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec, leaves
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec, collect_leaves
 from corrobora.ports import Role
 from corrobora.roles.examples import BRIEF
 from corrobora.roles.forms import Names, Score, UnusableAnswer
@@ -127,7 +126,7 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
 
 def _merge_tasks(root: Node) -> Node:
     """One thread for the sub-questions of all tasks: its loop works on gaps, not on branches."""
-    tasks = leaves(root)
+    tasks = collect_leaves(root)
     if len(tasks) == 1:
         return replace(tasks[0], path=root.path)
     return Node(

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, leaves
+from corrobora.domain.plan import Node, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.examples import GAPS, NODE
@@ -61,7 +61,7 @@ class WireRefinement:
 
 def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
     """Accept changes to leaves that exist, and sources that were listed."""
-    known = {leaf.path for leaf in leaves(given.node)}
+    known = {leaf.path for leaf in collect_leaves(given.node)}
     wrong = [change.task for change in filled.changes if change.task not in known]
     if wrong:
         raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(known))}.")

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.ports import Role
 from corrobora.roles.examples import CONFLICT, FACTS, QUESTION, QUESTIONS, SUBJECTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corrobora.domain.evidence import Query
-from corrobora.domain.thread import Escape, Intent, Needs, Phase, Saturation
+from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.examples import GAPS, QUESTION, QUESTIONS, SUBJECTS
 from corrobora.roles.forms import Ids, Names, UnusableAnswer, clean_query, drop_duplicates, match_subjects
@@ -33,7 +33,7 @@ class WireIntent:
     subjects: Names = field(default_factory=list[str])
 
 
-def convert_intent(given: Needs, filled: WireIntent) -> Intent:
+def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
     """Take as many queries as the phase allows, each once; ids and names must have been shown."""
     phase = given.phase
     hints = {hint.strip(): hint.strip() for hint in phase.query_hints}
@@ -57,8 +57,8 @@ def convert_intent(given: Needs, filled: WireIntent) -> Intent:
     )
 
 
-def _make_example() -> Needs:
-    return Needs(
+def _make_example() -> ScopeInput:
+    return ScopeInput(
         path="root/1",
         question=QUESTION,
         objective="Find the flow",
@@ -83,6 +83,6 @@ def _make_example() -> Needs:
     )
 
 
-scope: Role[Needs, Intent] = Role(
-    "scope", Needs, Intent, "scope", wire=WireIntent, convert=convert_intent, example=_make_example
+scope: Role[ScopeInput, Intent] = Role(
+    "scope", ScopeInput, Intent, "scope", wire=WireIntent, convert=convert_intent, example=_make_example
 )

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role

@@ -26,7 +26,7 @@ _REASONS = {
 def read_small_file(path: Path, *, limit: int, what: str = "The file") -> str:
     """Return the text of a regular file of at most `limit` bytes.
 
-    Never blocks: a FIFO, socket or device is refused, not waited for (C01).
+    Never blocks: a FIFO, socket or device is refused, not waited for (bad-input C01).
     Raises `UserError` `file_unreadable`, `file_not_regular`, `file_too_large` or `file_not_utf8`.
     """
     try:

@@ -68,7 +68,7 @@ def integer(low: int, high: int) -> Kind[int]:
 
 
 def minutes(given: object) -> float | Unlimited:
-    """Minutes, or `unlimited` (S2, `--time N|unlimited`)."""
+    """Minutes, or `unlimited` (TIMED-1)."""
     if isinstance(given, str) and given.strip().lower() == "unlimited":
         return "unlimited"
     value = _float(given)
@@ -78,7 +78,7 @@ def minutes(given: object) -> float | Unlimited:
 
 
 def angles(given: object) -> int | Dynamic:
-    """How many angles: 1 to 7, or `dynamic` for angles invented for the question (S1)."""
+    """How many angles: 1 to 7, or `dynamic` for angles invented for the question (ANGLES-9)."""
     if isinstance(given, str) and given.strip().lower() == "dynamic":
         return "dynamic"
     value = _float(given)

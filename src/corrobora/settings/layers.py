@@ -70,7 +70,7 @@ def environment_layers(env: Mapping[str, str]) -> tuple[Layer, Layer]:
 
 
 def _vendor_layer(env: Mapping[str, str]) -> Layer:
-    """Return what the seeds' own variables say: S1's model names (also in lower case) and S3's RESEARCH_MODE."""
+    """Return what other variables say: model names (ANGLES-34, also in lower case) and RESEARCH_MODE (ROUNDS-34)."""
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
 
@@ -85,7 +85,7 @@ def _vendor_layer(env: Mapping[str, str]) -> Layer:
             if (value := env.get(name, "").strip())
         }
         if worker := found.get("worker"):
-            found = dict.fromkeys(("lead", "judge"), worker) | found  # S1: they default to it
+            found = dict.fromkeys(("lead", "judge"), worker) | found  # they default to it (ANGLES-34)
         for tier, (name, value) in found.items():
             take(f"models.{tier}", name, value if value.startswith(f"{vendor}:") else f"{vendor}:{value}")
     if mode := env.get("RESEARCH_MODE", "").strip():
@@ -121,7 +121,10 @@ def file_layer(path: Path, name: Literal["project file", "user file"], *, table:
 
 
 def parse_toml(text: str, where: str) -> dict[str, object]:
-    """Parse TOML. Raises `UserError` `config_syntax` with line and column (C02); nothing else, whatever the text."""
+    """Parse TOML. Raises `UserError` `config_syntax` with line and column; nothing else, whatever the text.
+
+    Requirement: bad-input C02.
+    """
     try:
         return tomllib.loads(text)
     except (ValueError, OverflowError) as error:  # TOMLDecodeError, or a number or date that Python cannot hold

@@ -183,7 +183,10 @@ class _Merge:
         return from_environment(keys.SECRETS[name], self.env)
 
     def secret(self, name: str) -> Secret | None:
-        """Return the secret behind `name`; a literal is refused in the project file, noted in the user file (C05)."""
+        """Return the secret behind `name`; a literal is refused in the project file, noted in the user file.
+
+        Requirement: bad-input C05.
+        """
         value, layer = self.find(name)
         if layer is None:
             return None

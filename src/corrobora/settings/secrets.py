@@ -45,7 +45,10 @@ class Secret:
 
 
 def from_environment(name: str, env: Mapping[str, str]) -> Secret:
-    """Return the secret in the environment variable `name`; a trailing line end is dropped and noted (C06)."""
+    """Return the secret in the environment variable `name`; a trailing line end is dropped and noted.
+
+    Requirement: bad-input C06.
+    """
     reference = f"env:{name}"
     if not _NAME.match(name):
         return Secret("env:?", problem="The reference to an environment variable holds no valid name")
@@ -55,7 +58,7 @@ def from_environment(name: str, env: Mapping[str, str]) -> Secret:
 
 
 def from_file(path: Path) -> Secret:
-    """Return the secret in a small file; one that other users may read is noted (C07)."""
+    """Return the secret in a small file; one that other users may read is noted (bad-input C07)."""
     reference = f"file:{path}"
     try:
         text = read_small_file(path, limit=_MAX_SECRET_BYTES)

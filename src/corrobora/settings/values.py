@@ -82,7 +82,8 @@ class Settings:
     webhook_url: str | None = None
     database_wait_seconds: float = 120.0
     qdrant_url: str | None = None
-    accept_unknown_price: bool = False  # a limit of dollars may stand beside models without a known price (C16)
+    # a limit of dollars may stand beside models without a known price (bad-input C16)
+    accept_unknown_price: bool = False
     reader: str = "direct"  # who fetches pages: direct, or firecrawl
 
     def key(self, vendor: str) -> Secret:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-Protocol = Literal["chat", "anthropic"]
-PATHS: Mapping[str, Protocol] = {
+WireProtocol = Literal["chat", "anthropic"]
+PROTOCOL_PATHS: Mapping[str, WireProtocol] = {
     "/v1/chat/completions": "chat",
     "/chat/completions": "chat",
     "/v1/messages": "anthropic",
@@ -20,10 +20,10 @@ _PIECE, _MOST_PIECES = 24, 2_000  # characters in one event of a stream, and eve
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WireRequest:
     """One request for an answer, whatever its wire format."""
 
-    protocol: Protocol
+    protocol: WireProtocol
     model: str
     system: str
     user: str  # all user turns, in order
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WireReply:
     """One answer. `ended` is stop, length or refusal; tokens None leave the usage out."""
 
     text: str
@@ -46,7 +46,7 @@ class Said:
     model: str = ""  # the id that the server claims; "" repeats the asked one
 
 
-def read_request(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
+def read_request(protocol: WireProtocol, body: Mapping[str, Any]) -> WireRequest:
     """Read a request. Raises `KeyError` or `TypeError` for what is none."""
     match protocol:
         case "anthropic":
@@ -66,7 +66,9 @@ def read_request(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
     said = [turn for turn in turns if turn.get("role") == "assistant"]
     user = "\n\n".join(_join_text(turn["content"]) for turn in turns if turn.get("role") == "user")
     tool = tools[0] if tools else ""
-    return Asked(protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body)
+    return WireRequest(
+        protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body
+    )
 
 
 def _join_text(content: Any) -> str:
@@ -76,19 +78,19 @@ def _join_text(content: Any) -> str:
     return "\n\n".join(str(part.get("text", "")) for part in parts)
 
 
-def write_answer(asked: Asked, said: Said, number: int) -> bytes:
+def write_answer(asked: WireRequest, said: WireReply, number: int) -> bytes:
     """Return the whole answer as the provider would send it."""
     return json.dumps(_WHOLE[asked.protocol](asked, said, number)).encode()
 
 
-def write_events(asked: Asked, said: Said, number: int) -> Iterator[bytes]:
+def write_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[bytes]:
     """Return the answer as the provider's server-sent events."""
     for name, event in _EVENTS[asked.protocol](asked, said, number):
         data = event if isinstance(event, str) else json.dumps(event)
         yield (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
 
 
-def write_failure(protocol: Protocol, status: int, message: str) -> bytes:
+def write_failure(protocol: WireProtocol, status: int, message: str) -> bytes:
     """Return an error as the provider would word it."""
     kind = {429: "rate_limit_error", 503: "overloaded_error", 401: "authentication_error", 400: "invalid_request_error"}
     error = {"type": kind.get(status, "api_error"), "message": message}
@@ -105,7 +107,7 @@ def _split_text(text: str) -> Sequence[str]:
     return [text[at : at + size] for at in range(0, len(text), size)] or [""]
 
 
-def _make_chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _make_chat(asked: WireRequest, said: WireReply, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
     ended = {"stop": "stop", "length": "length", "refusal": "stop"}[said.ended]
     if said.ended == "refusal":
@@ -126,12 +128,12 @@ def _make_chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     return whole
 
 
-def _make_chat_usage(said: Said) -> dict[str, int]:
+def _make_chat_usage(said: WireReply) -> dict[str, int]:
     sent, got = said.input_tokens or 0, said.output_tokens or 0
     return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
 
 
-def _make_chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+def _make_chat_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
     head = {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion.chunk",
@@ -167,7 +169,7 @@ def _make_chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
     yield "", "[DONE]"
 
 
-def _make_message(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _make_message(asked: WireRequest, said: WireReply, number: int) -> dict[str, Any]:
     ended = {"stop": "tool_use" if asked.tool else "end_turn", "length": "max_tokens", "refusal": "refusal"}[said.ended]
     block: dict[str, Any] = {"type": "text", "text": said.text}
     if asked.tool and said.ended != "refusal":
@@ -194,7 +196,9 @@ def _parse_object(text: str) -> Any:
         return {"unreadable": text}
 
 
-def _make_message_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+def _make_message_events(
+    asked: WireRequest, said: WireReply, number: int
+) -> Iterator[tuple[str, dict[str, Any] | str]]:
     whole = _make_message(asked, said, number)
     usage = whole.pop("usage", {"input_tokens": 0, "output_tokens": 0})
     head: dict[str, Any] = whole | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 0}}

@@ -14,12 +14,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
-from corrobora.testing.faults import KINDS, Fault, Faults
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.obedient import obey
-from corrobora.testing.protocols import PATHS, Asked, Said, read_request, write_answer, write_events, write_failure
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.protocols import (
+    PROTOCOL_PATHS,
+    WireReply,
+    WireRequest,
+    read_request,
+    write_answer,
+    write_events,
+    write_failure,
+)
+from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
+from corrobora.testing.scripted_model import answer_prompt
 
-Answers = Callable[[Asked], str | Said]
+Answers = Callable[[WireRequest], str | WireReply]
 MODELS = ("scripted-large", "scripted-small")
 _BYTES_PER_TOKEN = 4
 _PACED_EVENTS = 40
@@ -38,7 +46,7 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallRecord:
     """One request as the server saw it; `at` counts seconds from the first one."""
 
     at: float
@@ -48,38 +56,38 @@ class Call:
     fault: str = ""
 
 
-def obedient(asked: Asked) -> str:
+def answer_from_prompt(asked: WireRequest) -> str:
     """Answer with words of the prompt itself."""
-    return obey(asked.system, asked.user)
+    return answer_prompt(asked.system, asked.user)
 
 
 @dataclass(slots=True)
 class ModelServer:
     """Serves on 127.0.0.1 while its context is open; base URLs are `url` (Anthropic) and `url + "/v1"` (OpenAI).
 
-    `answers` is given each request and returns the text of the answer (JSON where JSON is asked for) or a `Said`.
+    `answers` is given each request and returns the text of the answer (JSON where JSON is asked for) or a `WireReply`.
 
     Example:
         async with ModelServer(faults=[Fault("429", p=0.2)]) as server:
             target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
     """
 
-    answers: Answers = obedient
+    answers: Answers = answer_from_prompt
     faults: Sequence[Fault] = ()
     latency: Latency = Latency()
     seed: int = 0
     port: int = 0
-    calls: list[Call] = field(default_factory=list[Call])
-    asked: list[Asked] = field(default_factory=list[Asked])
+    calls: list[CallRecord] = field(default_factory=list[CallRecord])
+    asked: list[WireRequest] = field(default_factory=list[WireRequest])
     keep: bool = True  # remember `calls` and `asked`; False for long measurements
     in_flight: int = 0
-    _struck: Faults = field(default_factory=Faults)
+    _struck: FaultInjector = field(default_factory=FaultInjector)
     _http: HttpServer | None = None
     _first: float | None = None
     _number: int = 0
 
     async def __aenter__(self) -> Self:
-        self._struck = Faults(self.faults, self.seed)
+        self._struck = FaultInjector(self.faults, self.seed)
         self._http = await HttpServer(self._respond, port=self.port).__aenter__()
         self.port = self._http.port
         return self
@@ -110,7 +118,7 @@ class ModelServer:
                 {"id": name, "object": "model", "created": 1_700_000_000, "owned_by": "corrobora"} for name in MODELS
             ]
             return Response(body=json.dumps({"object": "list", "data": rows}).encode())
-        protocol = PATHS.get(path)
+        protocol = PROTOCOL_PATHS.get(path)
         if request.method != "POST" or protocol is None:
             return Response(404, write_failure("chat", 404, f"no such path: {path[:100]}"))
         try:
@@ -123,19 +131,19 @@ class ModelServer:
         finally:
             self.in_flight -= 1
 
-    async def _answer(self, asked: Asked, body: bytes) -> Response:
+    async def _answer(self, asked: WireRequest, body: bytes) -> Response:
         now = asyncio.get_running_loop().time()
         self._first = now if self._first is None else self._first
-        call = self._struck.number(body)
+        call = self._struck.identify_call(body)
         refused = self._refusal(asked, call, now - self._first)
         if refused is not None:
             return refused
         said = self._said(asked, call)
-        slow = self._struck.strikes("slow", call)
+        slow = self._struck.find_fault("slow", call)
         await asyncio.sleep(self.latency.of(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
         self._note(asked, now - self._first, 200, "slow" if slow else "")
         self._number += 1
-        cut = self._struck.strikes("cut-connection", call)
+        cut = self._struck.find_fault("cut-connection", call)
         if asked.stream:
             events = list(write_events(asked, said, self._number))
             half = sum(map(len, events)) // 2 if cut else None
@@ -143,7 +151,7 @@ class ModelServer:
         whole = write_answer(asked, said, self._number)
         return Response(body=whole, cut_after=len(whole) // 2 if cut else None)
 
-    def _refusal(self, asked: Asked, call: str, at: float) -> Response | None:
+    def _refusal(self, asked: WireRequest, call: str, at: float) -> Response | None:
         """Return an error if a fault asks for one."""
         limit = next((fault for fault in self.faults if fault.kind == "limit"), None)
         outage = next((fault for fault in self.faults if fault.kind == "outage"), None)
@@ -151,43 +159,43 @@ class ModelServer:
             return self._error(asked, at, 503, "outage", {})
         if limit is not None and self.in_flight > limit.k:
             return self._error(asked, at, 429, "limit", {"retry-after": f"{limit.retry_after:g}"})
-        busy = self._struck.strikes("429", call)
+        busy = self._struck.find_fault("429", call)
         if busy is not None:
             return self._error(asked, at, 429, "429", {"retry-after": f"{busy.retry_after:g}"})
-        if self._struck.strikes("500", call) is not None:
+        if self._struck.find_fault("500", call) is not None:
             return self._error(asked, at, 500, "500", {})
         return None
 
-    def _error(self, asked: Asked, at: float, status: int, fault: str, headers: dict[str, str]) -> Response:
+    def _error(self, asked: WireRequest, at: float, status: int, fault: str, headers: dict[str, str]) -> Response:
         self._note(asked, at, status, fault)
         return Response(status, write_failure(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
 
-    def _said(self, asked: Asked, call: str) -> Said:
+    def _said(self, asked: WireRequest, call: str) -> WireReply:
         given = self.answers(asked)
-        said = given if isinstance(given, Said) else Said(given)
+        said = given if isinstance(given, WireReply) else WireReply(given)
         sent = (len(asked.system) + len(asked.user)) // _BYTES_PER_TOKEN
         text, ended = said.text, said.ended
-        if self._struck.strikes("wrong-citations", call):
-            text = self._struck.forge(text, call)
-        if self._struck.strikes("bad-json", call):
+        if self._struck.find_fault("wrong-citations", call):
+            text = self._struck.forge_answer(text, call)
+        if self._struck.find_fault("bad-json", call):
             text = text[: len(text) // 2].rstrip() + '", "unfinished": [[ "'
-        elif self._struck.strikes("cut-answer", call):
+        elif self._struck.find_fault("cut-answer", call):
             text, ended = text[: len(text) // 2], "length"
-        elif self._struck.strikes("empty", call):
+        elif self._struck.find_fault("empty", call):
             text = ""
-        elif self._struck.strikes("refusal", call):
+        elif self._struck.find_fault("refusal", call):
             text, ended = "I cannot help with that.", "refusal"
         tokens: tuple[int | None, int | None] = (sent, max(1, len(text) // _BYTES_PER_TOKEN))
-        if self._struck.strikes("usage", call):
+        if self._struck.find_fault("usage", call):
             tokens = (0, 0)
         if said.input_tokens != 0:
             tokens = (said.input_tokens, said.output_tokens)
-        return Said(text, ended, *tokens, said.model)
+        return WireReply(text, ended, *tokens, said.model)
 
-    def _note(self, asked: Asked, at: float, status: int, fault: str) -> None:
+    def _note(self, asked: WireRequest, at: float, status: int, fault: str) -> None:
         if self.keep:
             role = asked.system.partition("# Role: ")[2].partition("\n")[0]
-            self.calls.append(Call(at, role, status, self.in_flight, fault))
+            self.calls.append(CallRecord(at, role, status, self.in_flight, fault))
             self.asked.append(asked)
 
 
@@ -197,7 +205,7 @@ async def _each(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    kinds = "\n".join(f"  {kind}: {what}" for kind, what in KINDS.items())
+    kinds = "\n".join(f"  {kind}: {what}" for kind, what in FAULT_KINDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m corrobora.testing.server",
         description="A scripted model provider on 127.0.0.1: OpenAI chat completions and Anthropic messages.",

@@ -57,21 +57,21 @@ def test_without_a_limit_time_never_ends(elapsed: float) -> None:
 def test_the_first_exhausted_limit_is_named(
     allowance: Allowance, usage: Usage, searches: int, name: str | None
 ) -> None:
-    assert Meter(allowance, 5.0, usage, searches).spent == name
+    assert Meter(allowance, 5.0, usage, searches).exhausted_limit == name
 
 
 @given(USAGES, st.integers(1, 10**9))
 def test_more_usage_never_frees_a_limit(usage: Usage, tokens: int) -> None:
     allowance = Allowance(tokens=tokens)
-    if Meter(allowance, usage=usage).spent:
-        assert Meter(allowance, usage=usage + Usage(1)).spent == "tokens"
+    if Meter(allowance, usage=usage).exhausted_limit:
+        assert Meter(allowance, usage=usage + Usage(1)).exhausted_limit == "tokens"
 
 
 def test_the_default_reserve_is_a_minute_and_a_half() -> None:
-    assert Allowance().reserve_seconds == 90.0  # S2, FR-1
+    assert Allowance().reserve_seconds == 90.0  # TIMED-1
 
 
-def test_s0_and_s1_limits_stand_in_the_table() -> None:
+def test_tree_and_angles_limits_stand_in_the_table() -> None:
     assert LIMITS.plan_max_depth == 3
     assert LIMITS.sub_agents_max == 7
     assert LIMITS.question_max_chars == 20_000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from corrobora.domain.brief import Brief
+from corrobora.domain.plan import Brief
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
 from corrobora.roles.examples import FACTS, TEXT

@@ -1,4 +1,4 @@
-"""Files of settings: what is no small regular text file is refused at once (C01, C02)."""
+"""Files of settings: what is no small regular text file is refused at once (bad-input C01, C02)."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
 
+from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.models.pricing import meter_reply
 from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target
 from corrobora.adapters.models.transport import (
@@ -23,7 +24,6 @@ from corrobora.adapters.models.transport import (
     TransportError,
 )
 from corrobora.adapters.pacing import Gate, Slot
-from corrobora.adapters.web.waits import retry_after
 from corrobora.analysts.language_model.model import Correction, Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError, RoleError
 
@@ -155,10 +155,10 @@ def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     kind, told = _read_rejection(error.body)
     status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == 200 else error.status  # noqa: PLR2004 - HTTP
     told = _hide_secrets(told, target.key)
-    wait = retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
+    wait = parse_retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
     final = _find_final(status, kind, told)
     if final == "provider_refused":
-        return ProviderError.refused(
+        return ProviderError.key_refused(
             target.id, setting=target.provider.key or "the key of this endpoint", status=status
         )
     if final is not None:

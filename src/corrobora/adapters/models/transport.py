@@ -3,7 +3,7 @@
 Knows connections, time limits and sizes. Does not know providers, and is never used for an address that a page or a
 model wrote. Proxies, cookies and credentials of the environment play no part, and no redirect is followed.
 
-It stands on asyncio's streams: general clients spend two to five times the CPU on a streamed answer (decision 0015).
+It stands on asyncio's streams: general clients spend two to five times the CPU on a streamed answer (decision 0016).
 """
 
 from __future__ import annotations
@@ -138,9 +138,9 @@ class HttpEndpoint:
 
 
 def _make_tls() -> ssl.SSLContext:
-    from corrobora.adapters.certificates import trusted  # noqa: PLC0415 - loads httpx2, which a local server needs not
+    from corrobora.adapters.http import tls_context  # noqa: PLC0415 - loads httpx2, which a local server needs not
 
-    return trusted()
+    return tls_context()
 
 
 @asynccontextmanager

@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 import jinja2
 
 from corrobora.analysts.language_model.model import Prompt
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, LinkedSource
-from corrobora.domain.plan import Node, leaves
+from corrobora.domain.plan import Node, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
@@ -154,7 +153,7 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
 
 
 def _show_leaves(node: Node) -> Shown:
-    return quote_rows((leaf.path, (leaf.title, leaf.objective)) for leaf in leaves(node))
+    return quote_rows((leaf.path, (leaf.title, leaf.objective)) for leaf in collect_leaves(node))
 
 
 def _show_word(value: Enum) -> Shown:

@@ -14,13 +14,13 @@ from pathlib import Path
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Stage
-from corrobora.faces.question import Question, check_question
+from corrobora.faces.question import Question, parse_question
 from corrobora.settings.files import read_small_file
 from corrobora.settings.keys import TIERS
 
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
-STAGE_ALIASES = {  # S1's names of the stages
+STAGE_ALIASES = {  # names of the stages (ANGLES-1)
     "init": Stage.CLARIFY,
     "generation": Stage.INVESTIGATE,
     "verification": Stage.VERIFY,
@@ -32,14 +32,14 @@ STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 def read_question(argument: str | None, file: Path | None) -> Question:
     """Return the checked question: the argument, `@FILE`, `-` for stdin, or `--question-file`.
 
-    A question that happens to be the path of a file stays a question (Q15). Raises `UserError`.
+    A question that happens to be the path of a file stays a question (bad-input Q15). Raises `UserError`.
     """
     if argument is not None and file is not None:
         raise UserError(
             "question_twice", "A question and --question-file were both given.", next_step="Give one of them."
         )
     if file is not None:
-        return check_question(_from_file(file))
+        return parse_question(_read_question_file(file))
     if argument is None:
         raise UserError(
             "question_missing",
@@ -47,18 +47,18 @@ def read_question(argument: str | None, file: Path | None) -> Question:
             next_step='Ask one: corrobora "QUESTION", @FILE, or - to read it from stdin.',
         )
     if argument == "-":
-        return check_question(_from_stdin())
+        return parse_question(_read_stdin())
     if argument.startswith("@") and len(argument) > 1:
-        return check_question(_from_file(Path(argument[1:])))
-    return check_question(argument)
+        return parse_question(_read_question_file(Path(argument[1:])))
+    return parse_question(argument)
 
 
-def _from_file(path: Path) -> str:
+def _read_question_file(path: Path) -> str:
     return read_small_file(path, limit=_MAX_INPUT_BYTES, what="The question file")
 
 
-def _from_stdin() -> str:
-    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (Q06)."""
+def _read_stdin() -> str:
+    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (bad-input Q06)."""
     stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
     data = stream.read(_MAX_INPUT_BYTES + 1) if stream is not None else b""
     if len(data) > _MAX_INPUT_BYTES:
@@ -86,17 +86,20 @@ def read_plan(path: Path) -> str:
     return text
 
 
-def stage_named(name: str) -> Stage:
-    """Return the stage for our name or for S1's alias."""
+def parse_stage(name: str) -> Stage:
+    """Return the stage for our name or for its alias (ANGLES-1)."""
     return STAGE_ALIASES[name] if name in STAGE_ALIASES else Stage(name)
 
 
-def last_stage(name: str) -> Stage:
-    """Return the last stage of what a name means: S1's `init` ends with the plan, `generation` with the review."""
-    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or stage_named(name)
+def parse_last_stage(name: str) -> Stage:
+    """Return the last stage of what a name means: `init` ends with the plan, `generation` with the review.
+
+    Requirement: ANGLES-1.
+    """
+    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or parse_stage(name)
 
 
-def delivery_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_deliveries(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `--deliver folder:DIR`, `email:ADDRESS` or `webhook`; the folder is stored by its absolute path.
 
     Raises `UserError` for a folder without a name: it would be whatever folder the command happens to run in.
@@ -112,7 +115,7 @@ def delivery_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def model_flags(given: Sequence[str]) -> dict[str, str]:
+def parse_models(given: Sequence[str]) -> dict[str, str]:
     """Read `--model [TIER=]PROVIDER:MODEL`; without a tier a model plays all of them. Raises `UserError`."""
     found: dict[str, str] = {}
     for text in given:
@@ -128,7 +131,7 @@ def model_flags(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def field_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `-s FIELD=VALUE`. Raises `UserError` if there is no `=`; the profile checks field and value."""
     pairs: list[tuple[str, str]] = []
     for text in given:
@@ -143,6 +146,6 @@ def field_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def setting_flags(given: Mapping[str, tuple[object, str]]) -> dict[str, tuple[object, str]]:
+def drop_unset_flags(given: Mapping[str, tuple[object, str]]) -> dict[str, tuple[object, str]]:
     """Keep the flags that were written: neither None nor an empty list."""
     return {name: (value, flag) for name, (value, flag) in given.items() if value is not None and value != ()}

@@ -27,27 +27,27 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())
 
 
-def _starting(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def _matching_items(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def displays(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_displays(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--display`."""
-    return _starting(DISPLAYS, incomplete)
+    return _matching_items(DISPLAYS, incomplete)
 
 
-def providers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_providers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--provider`."""
-    return _starting(WEB_PROVIDERS, incomplete)
+    return _matching_items(WEB_PROVIDERS, incomplete)
 
 
-def profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--profile`: the presets, else a file."""
     from corrobora.profiles import profile_names  # noqa: PLC0415 - policies are loaded where needed
 
-    return _starting(profile_names(), incomplete) or [CompletionItem(incomplete, type="file")]
+    return _matching_items(profile_names(), incomplete) or [CompletionItem(incomplete, type="file")]
 
 
-def libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--library`: `demo`, else a path. Stored names would need the database, and a shell cannot wait."""
-    return [*_starting(("demo",), incomplete), CompletionItem(incomplete, type="file")]
+    return [*_matching_items(("demo",), incomplete), CompletionItem(incomplete, type="file")]

@@ -15,7 +15,7 @@ from corrobora.faces.cli.options import config_option, json_option, open_setting
 from corrobora.faces.cli.terminal import one_line
 from corrobora.settings import Secret, Settings, user_config_file
 
-_FIELDS = {  # dotted name: attribute of `Settings`
+_SETTING_FIELDS = {  # dotted name: attribute of `Settings`
     "home": "home",
     "profile": "profile",
     "time": "minutes",
@@ -52,14 +52,14 @@ def config() -> None:
     """Show the settings and where they come from."""
 
 
-@config.command()
+@config.command(name="show")
 @click.option("--origin", is_flag=True, help="Show where each value was written.")
 @json_option
 @config_option
-def show(*, origin: bool, as_json: bool, config_file: Path | None) -> None:
+def show_settings(*, origin: bool, as_json: bool, config_file: Path | None) -> None:
     """Print every setting. Secrets are shown as references, never as values."""
     settings = open_settings(config_file)
-    rows = list(_rows(settings))
+    rows = list(_setting_rows(settings))
     if as_json:
         print_json([{"name": name, "value": value, "origin": where} for name, value, where in rows])
         return
@@ -67,27 +67,32 @@ def show(*, origin: bool, as_json: bool, config_file: Path | None) -> None:
         click.echo(f"{name} = {value}" + (f"    # {where}" if origin else ""))
 
 
-@config.command()
-def path() -> None:
+@config.command(name="path")
+def show_config_path() -> None:
     """Print where the user's configuration file is looked for."""
     click.echo(str(user_config_file()))
 
 
-def _rows(settings: Settings) -> Iterator[tuple[str, str, str]]:
+def _setting_rows(settings: Settings) -> Iterator[tuple[str, str, str]]:
     """Yield (name, value as shown, origin) of every known setting and of what the user added."""
     for name, origin in settings.origins.items():
-        if name not in _FIELDS and not _added(name) and origin.layer == "default" and not name.startswith("keys."):
+        if (
+            name not in _SETTING_FIELDS
+            and not _is_user_added(name)
+            and origin.layer == "default"
+            and not name.startswith("keys.")
+        ):
             continue
-        yield name, one_line(_value(settings, name)), one_line(str(origin), 300)
+        yield name, one_line(_setting_value(settings, name)), one_line(str(origin), 300)
 
 
-def _added(name: str) -> bool:
+def _is_user_added(name: str) -> bool:
     return name.startswith(("profiles.", "models."))
 
 
-def _value(settings: Settings, name: str) -> str:
-    if name in _FIELDS:
-        value = getattr(settings, _FIELDS[name])
+def _setting_value(settings: Settings, name: str) -> str:
+    if name in _SETTING_FIELDS:
+        value = getattr(settings, _SETTING_FIELDS[name])
         if isinstance(value, tuple):
             return ", ".join(cast("tuple[str, ...]", value)) or "-"
         return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
@@ -98,24 +103,24 @@ def _value(settings: Settings, name: str) -> str:
         case "keys":
             return str(settings.key(rest))
         case "storage":
-            return _secret(settings.database_url)
+            return _mask_secret(settings.database_url)
         case "profiles":
             return f"a profile of your own ({len(settings.profiles[rest])} fields)"
         case _:
-            return _of_models(settings, rest)
+            return _model_value(settings, rest)
 
 
-def _of_models(settings: Settings, name: str) -> str:
+def _model_value(settings: Settings, name: str) -> str:
     """Return the value of `models.NAME`: a tier, a part of an endpoint, a part of a price."""
     table, _, rest = name.partition(".")
     own, _, part = rest.rpartition(".")
     if table == "endpoints":
         found = settings.endpoints[own]
-        return _secret(found.api_key) if part == "api_key" else str(getattr(found, part))
+        return _mask_secret(found.api_key) if part == "api_key" else str(getattr(found, part))
     if table == "prices":
         return str(getattr(settings.prices[own], part))
     return settings.models.get(name, "-")
 
 
-def _secret(secret: Secret | None) -> str:
+def _mask_secret(secret: Secret | None) -> str:
     return "-" if secret is None else str(secret)

@@ -13,25 +13,16 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli import (
-    chat,
-    config,
-    database,
-    demo,
-    doctor,
-    export,
-    investigate,
-    library,
-    profiles,
-    research,
-    resume,
-    runs,
-    schedule,
-    verify,
-    worker,
-)
 from corrobora.faces.cli import completion as shells
-from corrobora.faces.cli.failure import Exit, exit_code_of, explain, explain_disk, keep_traceback, say
+from corrobora.faces.cli import config, installation, library, new_run, profiles, report, request, runs
+from corrobora.faces.cli.exit_codes import (
+    Exit,
+    error_exit_code,
+    explain_disk,
+    explain_usage,
+    print_notice,
+    save_traceback,
+)
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 
 
@@ -72,23 +63,23 @@ def cli() -> None:
 
 
 for _command in (
-    research.research,
-    chat.chat,
-    schedule.schedule,
+    request.research,
+    new_run.chat,
+    runs.schedule,
     library.library,
     runs.runs,
-    investigate.investigate,
-    resume.resume,
-    resume.authorize,
+    new_run.investigate,
+    runs.resume,
+    runs.authorize,
     runs.cancel,
     runs.steer,
-    verify.verify,
-    export.export,
+    report.verify,
+    report.export,
     profiles.profiles,
-    demo.demo,
-    worker.worker,
-    database.db,
-    doctor.doctor,
+    new_run.demo,
+    runs.worker,
+    installation.db,
+    installation.doctor,
     config.config,
     shells.completion,
 ):
@@ -98,7 +89,7 @@ for _command in (
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
     prepare_streams()
-    sys.excepthook = keep_traceback
+    sys.excepthook = save_traceback
     try:
         result: object = cli.main(
             args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
@@ -108,26 +99,26 @@ def run(argv: Sequence[str] | None = None) -> int:
         silence_closed_pipe()
         return Exit.DONE
     except click.ClickException as error:
-        say(explain(error))
-        return exit_code_of(error)
+        print_notice(explain_usage(error))
+        return error_exit_code(error)
     except CorroboraError as error:
-        say(str(error))
-        return exit_code_of(error)
+        print_notice(str(error))
+        return error_exit_code(error)
     except (click.Abort, KeyboardInterrupt):
-        say("Interrupted.")
+        print_notice("Interrupted.")
         return Exit.INTERRUPTED
     except BaseExceptionGroup as group:
-        return _first_of(group)
+        return _report_first_error(group)
     except OSError as error:
         told = explain_disk(error)
         if not told:
             raise
-        say(told)
+        print_notice(told)
         return Exit.BUG
     return result if isinstance(result, int) else Exit.DONE
 
 
-def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
+def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
     """Say the first error on purpose inside a group of parallel failures; a group of bugs stays a bug."""
     known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
     if known is None:
@@ -135,5 +126,5 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    say(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
-    return exit_code_of(error)  # pyright: ignore[reportUnknownArgumentType]
+    print_notice(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
+    return error_exit_code(error)  # pyright: ignore[reportUnknownArgumentType]

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import click
 
-from corrobora.faces.cli.completion import libraries, profiles, providers
-from corrobora.faces.cli.failure import say
-from corrobora.faces.cli.terminal import safe
+from corrobora.faces.cli.completion import complete_libraries, complete_profiles, complete_providers
+from corrobora.faces.cli.exit_codes import print_notice
+from corrobora.faces.cli.terminal import sanitize_text
 from corrobora.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,14 +31,14 @@ library_option = click.option(
     "-l",
     "--library",
     multiple=True,
-    shell_complete=libraries,
+    shell_complete=complete_libraries,
     metavar="NAME|PATH",
     help="Search this library, folder or file.",
 )
 provider_option = click.option(
     "--provider",
     multiple=True,
-    shell_complete=providers,
+    shell_complete=complete_providers,
     metavar="NAME",
     help="Search the web with this provider.",
 )
@@ -55,7 +55,7 @@ def profile_option(*, default: str | None = None) -> Callable[[F], F]:
         "--profile",
         default=default,
         show_default=default is not None,
-        shell_complete=profiles,
+        shell_complete=complete_profiles,
         metavar="NAME|FILE",
         help="How to research; see: corrobora profiles",
     )
@@ -65,7 +65,7 @@ def open_settings(config_file: Path | None, flags: Mapping[str, tuple[object, st
     """Load settings and say each of their notes once on stderr. Raises `UserError`."""
     settings = load_settings(flags, config=config_file)
     for note in settings.notes:
-        say(f"Note: {note}" + ("" if note.endswith("?") else "."))
+        print_notice(f"Note: {note}" + ("" if note.endswith("?") else "."))
     return settings
 
 
@@ -76,4 +76,4 @@ def print_json(value: object) -> None:
 
 def print_text(text: str) -> None:
     """Print text on stdout without anything that a terminal would obey."""
-    sys.stdout.write(safe(text).rstrip("\n") + "\n")
+    sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")

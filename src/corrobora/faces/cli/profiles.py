@@ -20,13 +20,13 @@ from corrobora.settings.profile import profile_of
 def profiles(context: click.Context) -> None:
     """List the profiles: how a question is researched."""
     if context.invoked_subcommand is None:
-        context.invoke(list_)
+        context.invoke(list_profiles)
 
 
 @profiles.command(name="list")
 @json_option
 @config_option
-def list_(*, as_json: bool = False, config_file: Path | None = None) -> None:
+def list_profiles(*, as_json: bool = False, config_file: Path | None = None) -> None:
     """List the profiles with what each is for."""
     settings = open_settings(config_file)
     from corrobora.profiles import load_profile, profile_names  # noqa: PLC0415 - policies are loaded where needed
@@ -41,11 +41,11 @@ def list_(*, as_json: bool = False, config_file: Path | None = None) -> None:
         click.echo(f"{mark} {name:<10} {one_line(summary, 160)}")
 
 
-@profiles.command()
+@profiles.command(name="show")
 @click.argument("name")
 @json_option
 @config_option
-def show(*, name: str, as_json: bool, config_file: Path | None) -> None:
+def show_profile(*, name: str, as_json: bool, config_file: Path | None) -> None:
     """Show every field of a profile; each can be set with -s FIELD=VALUE."""
     settings = open_settings(config_file)
     from corrobora.profiles import load_profile, profile_as_dict  # noqa: PLC0415 - policies are loaded where needed

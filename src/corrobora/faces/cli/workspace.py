@@ -13,7 +13,7 @@ from corrobora.domain.errors import UserError
 from corrobora.settings import Settings
 
 if TYPE_CHECKING:
-    from corrobora.assembly import Workspace
+    from corrobora.app import Workspace
 
 T = TypeVar("T")
 
@@ -21,17 +21,17 @@ T = TypeVar("T")
 def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:
     """Open the workspace, await `work` on it, close it, and return what it gave."""
 
-    async def whole() -> T:
-        from corrobora.assembly import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
+    async def open_and_run() -> T:
+        from corrobora.app import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database
 
         async with Workspace.open(settings) as workspace:
             return await work(workspace)
 
-    return asyncio.run(whole())
+    return asyncio.run(open_and_run())
 
 
-def checked_run(text: str) -> str:
-    """Return the id of a run if it looks like one, before a database is opened for it (C14)."""
+def check_run_id(text: str) -> str:
+    """Return the id of a run if it looks like one, before a database is opened for it (bad-input C14)."""
     letters = set("abcdefghijklmnopqrstuvwxyz0123456789_-")
     if 1 <= len(text) <= 64 and set(text) <= letters:  # noqa: PLR2004 - the length of the column
         return text

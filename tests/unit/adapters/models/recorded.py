@@ -18,7 +18,7 @@ from corrobora.adapters.models.registry import Completion, ModelRequest, OutputM
 from corrobora.adapters.models.transport import TransportError
 from corrobora.analysts.language_model.model import Form, Prompt
 from corrobora.domain.errors import ProviderError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 TARGETS = {"chat": "openai-chat:gpt-4.1@{url}/v1", "anthropic": "anthropic:claude-sonnet-5@{url}"}
 SHIPPED = Path(__file__).parents[3] / "fixtures" / "recorded"
@@ -48,7 +48,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Said:
+class WireReply:
     """What a body says: text, tool calls, tokens (None where the body has no usage), how it ended."""
 
     text: str
@@ -75,7 +75,7 @@ def read(path: Path) -> Iterator[Recorded]:
         yield Recorded(path.stem, number, kind, response["status"]["code"], stream, raw)
 
 
-def said(recorded: Recorded) -> Said:
+def said(recorded: Recorded) -> WireReply:
     """Take a body apart."""
     if not recorded.stream:
         return _WHOLE[recorded.kind](json.loads(recorded.body))
@@ -94,11 +94,11 @@ def _args(text: str) -> Any:
         return text
 
 
-def _chat(body: Any) -> Said:
+def _chat(body: Any) -> WireReply:
     choice, usage = body["choices"][0], body.get("usage") or {}
     message = choice["message"]
     calls = tuple((c["function"]["name"], _args(c["function"]["arguments"])) for c in message.get("tool_calls") or ())
-    return Said(
+    return WireReply(
         message.get("content") or "",
         calls,
         usage.get("prompt_tokens"),
@@ -107,7 +107,7 @@ def _chat(body: Any) -> Said:
     )
 
 
-def _chat_stream(events: list[Any]) -> Said:
+def _chat_stream(events: list[Any]) -> WireReply:
     text, ended, usage = "", "", {}
     calls: dict[int, list[str]] = {}
     for event in events:
@@ -121,7 +121,7 @@ def _chat_stream(events: list[Any]) -> Said:
                 known[0] += call["function"].get("name") or ""
                 known[1] += call["function"].get("arguments") or ""
     done = tuple((name, _args(args)) for name, args in calls.values())
-    return Said(text, done, usage.get("prompt_tokens"), usage.get("completion_tokens"), ended)
+    return WireReply(text, done, usage.get("prompt_tokens"), usage.get("completion_tokens"), ended)
 
 
 def _sent(usage: Any) -> int | None:
@@ -132,13 +132,13 @@ def _sent(usage: Any) -> int | None:
     )
 
 
-def _anthropic(body: Any) -> Said:
+def _anthropic(body: Any) -> WireReply:
     text = "".join(block["text"] for block in body["content"] if block["type"] == "text")
     calls = tuple((block["name"], block["input"]) for block in body["content"] if block["type"] == "tool_use")
-    return Said(text, calls, _sent(body["usage"]), body["usage"].get("output_tokens"), body["stop_reason"])
+    return WireReply(text, calls, _sent(body["usage"]), body["usage"].get("output_tokens"), body["stop_reason"])
 
 
-def _anthropic_stream(events: list[Any]) -> Said:
+def _anthropic_stream(events: list[Any]) -> WireReply:
     text, ended, usage = "", "", {}
     calls: dict[int, list[str]] = {}
     for event in events:
@@ -157,7 +157,7 @@ def _anthropic_stream(events: list[Any]) -> Said:
                 usage |= {key: value for key, value in event["usage"].items() if value is not None}
                 ended = event["delta"].get("stop_reason") or ended
     done = tuple((name, _args(args)) for name, args in calls.values())
-    return Said(text, done, _sent(usage), usage.get("output_tokens"), ended)
+    return WireReply(text, done, _sent(usage), usage.get("output_tokens"), ended)
 
 
 _WHOLE: dict[str, Any] = {"chat": _chat, "anthropic": _anthropic}

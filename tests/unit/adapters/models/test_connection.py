@@ -17,9 +17,9 @@ from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswe
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
-from corrobora.testing.faults import Fault
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.protocols import Said, read_request, write_answer
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.protocols import WireReply, read_request, write_answer
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import ModelServer
 
 KEY = "canary-1234567890"
@@ -103,7 +103,7 @@ async def test_the_key_travels_in_the_header_of_its_protocol():
         seen.append(request)
         protocol = "anthropic" if request.path == "/v1/messages" else "chat"
         asked = read_request(protocol, json.loads(request.body))
-        return Response(body=write_answer(asked, Said("{}", input_tokens=1, output_tokens=1), 1))
+        return Response(body=write_answer(asked, WireReply("{}", input_tokens=1, output_tokens=1), 1))
 
     async with HttpServer(respond) as server:
         await ask(target_of(f"{server.url}/v1"))
@@ -121,7 +121,9 @@ def refusing(wrong: Callable[[dict[str, Any]], str], bodies: list[dict[str, Any]
         bodies.append(body)
         if words := wrong(body):
             return Response(400, json.dumps({"error": {"message": words, "type": "invalid_request_error"}}).encode())
-        return Response(body=write_answer(read_request("chat", body), Said("{}", input_tokens=1, output_tokens=1), 1))
+        return Response(
+            body=write_answer(read_request("chat", body), WireReply("{}", input_tokens=1, output_tokens=1), 1)
+        )
 
     return HttpServer(respond)
 

@@ -14,7 +14,7 @@ from corrobora.adapters.models.registry import (
     provider_names,
 )
 from corrobora.domain.errors import UserError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.server import MODELS, ModelServer
 
 

@@ -21,7 +21,7 @@ from corrobora.adapters.models.transport import (
     UnreachableError,
     _ChunkDecoder,
 )
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

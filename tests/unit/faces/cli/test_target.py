@@ -1,4 +1,4 @@
-"""`-o`: checked before anything is paid, written whole or not at all (C12, C13)."""
+"""`-o`: checked before anything is paid, written whole or not at all (bad-input C12, C13)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.target import check_target
+from corrobora.faces.cli.report import check_target
 
 TEXTS = {"md": "# text", "html": "<p>", "json": "{}"}
 
