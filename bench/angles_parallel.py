@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from corrobora.assembly.people import SystemClock
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import Request, RunId
@@ -23,8 +24,8 @@ from corrobora.engine.budget import Budget
 from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session
 from corrobora.policies.angles import CANONICAL
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Role
-from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
@@ -124,7 +125,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
             human=Agreeing(),
             write=nowhere,
         ),
-        budget=Budget(allowance_of(profile), clock),
+        budget=Budget(derive_allowance(profile), clock),
     )
     began = time.perf_counter()
     report = await research(Brief(QUESTION), session)

@@ -19,9 +19,9 @@ from typing import Any
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.assembly import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.policies.words import stems
-from corrobora.settings import load_settings
 from corrobora.storage.catalog import Catalog
 
 FIRST = 3  # statements that a reader sees at once

@@ -91,7 +91,9 @@ def limits(_: str) -> str:
 
 def settings(_: str) -> str:
     """Every setting with its variable, default and meaning."""
-    from corrobora.settings.keys import DATABASE_URL, KEYS, SECRETS  # noqa: PLC0415
+    from corrobora.settings.keys import KEYS  # noqa: PLC0415
+
+    from corrobora.config.settings import DATABASE_URL, SECRETS  # noqa: PLC0415
 
     rows = [(f"`{key.name}`", f"`{key.variable}`", shown(key.default), key.about) for key in KEYS]
     rows += [(f"`{DATABASE_URL}`", "`CORROBORA_DATABASE_URL`", "embedded", "a PostgreSQL server of your own")]
@@ -101,9 +103,10 @@ def settings(_: str) -> str:
 
 def profiles(_: str) -> str:
     """Every field of every preset, one column a preset."""
-    from corrobora.profiles import Profile, load_profile, profile_names  # noqa: PLC0415
+    from corrobora.config import list_presets, load_profile  # noqa: PLC0415
+    from corrobora.policies.profile import Profile  # noqa: PLC0415
 
-    presets = [load_profile(name) for name in profile_names()]
+    presets = [load_profile(name) for name in list_presets()]
     names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary"}]
     summary = "".join(f"- **{preset.name}**: {preset.summary}\n" for preset in presets)
     rows = [(f"`{name}`", *(shown(getattr(preset, name)) for preset in presets)) for name in names]

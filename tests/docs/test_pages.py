@@ -114,7 +114,7 @@ def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
 
 
 def test_the_readme_names_every_seed_profile_and_the_default() -> None:
-    from corrobora.profiles import load_profile
+    from corrobora.config import load_profile
 
     told = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert [load_profile(name).name for name in told] == told

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.assembly import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
 from corrobora.engine.codec import decode
 from corrobora.engine.recheck import Found, Recheck
 from corrobora.faces.cli.ended import ended
-from corrobora.settings import load_settings
 from corrobora.testing.server import ModelServer
 
 LIBRARY = "mills"

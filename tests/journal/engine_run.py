@@ -20,6 +20,7 @@ from typing import Any
 
 from corrobora.adapters.readers.library import LibraryReader, LibrarySearch
 from corrobora.assembly.people import StoredHuman, SystemClock
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.events import Event
 from corrobora.domain.evidence import Document, Hit, Query
@@ -29,8 +30,8 @@ from corrobora.engine.claims import Claims
 from corrobora.engine.codec import digest, encode
 from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session, carried_seconds
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
-from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.roles.extractive.analyst import ExtractiveAnalyst
 from corrobora.storage.database import Database
 from corrobora.storage.journal import RunJournal
@@ -180,7 +181,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
                 human=StoredHuman(runs, run),
                 write=write,
             ),
-            budget=Budget(allowance_of(profile), clock, carried_seconds=carried_seconds(journal)),
+            budget=Budget(derive_allowance(profile), clock, carried_seconds=carried_seconds(journal)),
         )
         session.claims = Claims.restored(journal)
         await research(Brief(QUESTION), session)

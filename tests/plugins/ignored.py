@@ -12,9 +12,10 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import click
+from corrobora.profiles import load
 
 from corrobora.domain.thread import Phase
-from corrobora.profiles import Profile, Review, load
+from corrobora.policies.profile import Profile, Review
 
 
 def pytest_configure(config: Any) -> None:

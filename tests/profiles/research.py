@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
@@ -14,8 +15,8 @@ from corrobora.engine.budget import Budget
 from corrobora.engine.codec import digest
 from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session
+from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
-from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
@@ -146,6 +147,6 @@ async def desk(
             read=read,
             facts=facts,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
     )
     return Desk(session, library, journal, written)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from corrobora.config import load_profile, load_settings
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.events import Event, EventType
@@ -26,11 +27,10 @@ from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session
 from corrobora.faces.cli import research as command
 from corrobora.faces.question import Question
+from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.policies.words import stems
 from corrobora.ports import Analyst, Clock
-from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.roles.extractive import ExtractiveAnalyst
-from corrobora.settings import load_settings
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
 
 Pages = Mapping[str, "str | ReadOutcome"]
@@ -186,7 +186,7 @@ def lab(
             human=human or Agreeing(),
             write=write,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
         started_at=clock.wall() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
     return Lab(session, known, reader, journal, files)

@@ -12,6 +12,7 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Query
@@ -23,7 +24,6 @@ from corrobora.engine.planning import planning
 from corrobora.policies.angles import CANONICAL, SLUGS, angle_range
 from corrobora.policies.feasibility import feasible
 from corrobora.policies.overlap import duplicate_queries, overlapping_tasks
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.roles.extractive.plan import planned

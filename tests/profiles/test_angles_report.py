@@ -11,6 +11,7 @@ import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
 from corrobora.adapters.models.connect import targets
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import Node, Plan, leaves
@@ -19,7 +20,6 @@ from corrobora.domain.run import Request, RunId, Stage
 from corrobora.engine.planning import planning
 from corrobora.policies.angles import CANONICAL, SLUGS
 from corrobora.policies.feasibility import feasible
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.roles.extractive.plan import planned

@@ -14,12 +14,12 @@ import pytest
 
 from corrobora.adapters.readers.formats import format_of, parse
 from corrobora.assembly import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.parsed import Item
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.codec import decode
-from corrobora.settings import load_settings
 from corrobora.storage.catalog import Catalog
 
 FILES: dict[str, dict[str, str]] = {

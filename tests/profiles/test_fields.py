@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corrobora.profiles import fields
 from tests.profiles import corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
 from corrobora.assembly.outside import analysts
+from corrobora.config import load_profile, load_settings
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
@@ -24,9 +26,8 @@ from corrobora.domain.report import Report, Verdict
 from corrobora.domain.run import Request
 from corrobora.domain.thread import Gap, Intent, Proposal
 from corrobora.faces.cli.research import research
-from corrobora.profiles import Profile, fields, load_profile
+from corrobora.policies.profile import Profile
 from corrobora.roles.review import Critique
-from corrobora.settings import load_settings
 from corrobora.testing import run_virtually
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,6 +17,7 @@ from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_for
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import Infeasible, NeedsHuman
 from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Query
@@ -24,7 +25,6 @@ from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
 from corrobora.domain.thread import Intent, StopReason
 from corrobora.policies.form import faults
-from corrobora.profiles import load_profile
 from corrobora.testing import MemoryLibrary, run_virtually
 
 PAGES = corpus()

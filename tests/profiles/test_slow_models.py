@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.profiles.research import Mixed, desk
 
+from corrobora.config import load_profile
 from corrobora.domain.report import Outcome, Report
 from corrobora.engine.codec import digest
-from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import LoopTime
 from corrobora.testing.virtual import run_virtually

@@ -14,12 +14,12 @@ from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.assembly import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft
 from corrobora.domain.run import Request, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.policies.form import faults
-from corrobora.settings import load_settings
 from corrobora.testing.web import LoopbackWeb
 
 # The seven acceptance criteria

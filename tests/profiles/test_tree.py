@@ -10,6 +10,7 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import QUESTION, Mixed, desk
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
 from corrobora.domain.events import EventType
@@ -18,7 +19,6 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request
 from corrobora.engine.executor import investigate, refined
 from corrobora.engine.planning import check_suggested
-from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.roles.plan import Refinement
 from corrobora.testing import FakeClock

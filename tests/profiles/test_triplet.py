@@ -10,6 +10,7 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Coverage, Standing
 from corrobora.domain.errors import RoleError, UserError
 from corrobora.domain.events import EventType
@@ -18,7 +19,6 @@ from corrobora.domain.thread import Proposal, ThreadState
 from corrobora.engine.given import read_thread
 from corrobora.engine.searching import search
 from corrobora.policies.currency import is_dated
-from corrobora.profiles import load_profile
 
 # Parameters and phase 1
 

@@ -13,6 +13,7 @@ from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
 from tests.profiles.scripted import Engine, Growing, Lab
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Standing
 from corrobora.domain.errors import RoleError
 from corrobora.domain.events import EventType
@@ -22,7 +23,6 @@ from corrobora.engine.given import read_thread
 from corrobora.engine.selfcheck import self_checked
 from corrobora.policies.convergence import converged
 from corrobora.policies.overlap import REFORMULATED, changed_share
-from corrobora.profiles import load_profile
 from corrobora.testing import run_virtually
 
 # Phase 3: plateau and escapes

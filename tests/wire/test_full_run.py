@@ -15,6 +15,7 @@ from corrobora.adapters.models.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import locate
 from corrobora.domain.plan import Plan
@@ -23,9 +24,8 @@ from corrobora.domain.run import Request, RunId
 from corrobora.engine.budget import Budget
 from corrobora.engine.manager import research
 from corrobora.engine.session import Outside, Session
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
-from corrobora.profiles import load_profile
-from corrobora.profiles.resolve import allowance_of, resolve_advance, resolve_rules
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
 from corrobora.testing.faults import Fault
@@ -101,7 +101,7 @@ async def run(
             human=Nobody(),
             write=nowhere,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
     )
     try:
         async with asyncio.timeout(600):  # of a test that hangs

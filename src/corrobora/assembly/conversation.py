@@ -15,8 +15,8 @@ from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.codec import decode, encode
 from corrobora.engine.dialogue import PHRASE, Dialogue, hear
+from corrobora.policies.profile import Profile
 from corrobora.ports import Analyst
-from corrobora.profiles import Profile
 from corrobora.roles.clarify import Asking, Scoping, clarify
 from corrobora.storage.dialogues import StoredDialogue, run_of
 

@@ -14,13 +14,13 @@ from corrobora.adapters.delivery.email import EmailDelivery, MailServer
 from corrobora.adapters.delivery.folder import FolderDelivery
 from corrobora.adapters.delivery.webhook import WebhookDelivery
 from corrobora.assembly.people import SystemClock
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.engine.codec import Meta, digest
 from corrobora.engine.session import Session
 from corrobora.ports import Delivery
-from corrobora.settings import Settings
 from corrobora.storage.runs import Runs
 
 KINDS = ("folder", "email", "webhook")

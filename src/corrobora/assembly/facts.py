@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.adapters.facts.qdrant import QdrantFacts

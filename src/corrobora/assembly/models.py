@@ -15,8 +15,8 @@ from corrobora.adapters.models.connect import TIERS, Price, Target, Tier, parse_
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.metering import has_price
 from corrobora.adapters.models.pacing import Gate
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings
 
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from corrobora.adapters.readers.library import LibraryReader, LibrarySearch
 from corrobora.assembly.models import Models
 from corrobora.assembly.web import LimiterOf, Web, web_readers, web_searches
+from corrobora.config import Settings
 from corrobora.domain.limits import Allowance
 from corrobora.domain.run import Request
+from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.ports import Analyst, Clock, Embedder, Library, Reader, SearchProvider
-from corrobora.profiles import Profile, allowance_of
 from corrobora.roles.extractive.analyst import ExtractiveAnalyst
-from corrobora.settings import Settings
 
 ACCEPTED = "accept_unknown_price"  # in a request's metadata: the user accepts models without a known price
 
@@ -39,7 +39,7 @@ def allowance(request: Request, profile: Profile) -> Allowance:
     """What a run may use: the time of its profile, and the tokens, dollars and searches of its request."""
     limits = dict(request.metadata)
     tokens, dollars, searched = (limits.get(name) for name in ("max_tokens", "max_usd", "max_searches"))
-    return allowance_of(
+    return derive_allowance(
         profile,
         tokens=int(tokens) if tokens else None,
         dollars=float(dollars) if dollars else None,

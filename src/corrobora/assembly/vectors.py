@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.ports import Embedder
-from corrobora.settings import Settings
 
 
 def configured_embedder(settings: Settings) -> Embedder:

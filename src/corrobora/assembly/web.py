@@ -21,12 +21,12 @@ from corrobora.adapters.web.addresses import Allow
 from corrobora.adapters.web.network import Resolve, system_resolve
 from corrobora.adapters.web.urls import BadUrl, canonical
 from corrobora.adapters.web.visit import Visitor
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.run import Request
 from corrobora.policies.selection import SITE
 from corrobora.ports import Clock, Library, Limiter, Reader, SearchProvider
-from corrobora.settings import Settings
 
 LimiterOf = Callable[[str], Limiter]
 RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers

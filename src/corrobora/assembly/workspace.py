@@ -25,6 +25,7 @@ from corrobora.assembly.outside import allowance, analysts, embedder, readers, s
 from corrobora.assembly.people import PLAN, RETRY, UNTIL, YES, StoredHuman, SystemClock, paused_at
 from corrobora.assembly.reports import ARTIFACT_DIR, ThreadReports
 from corrobora.assembly.web import RATES, Web, check_sources, web_searches
+from corrobora.config import Settings, load_profile, resolve_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, NoEvidence, Stale, UserError
 from corrobora.domain.events import Event, EventType
@@ -39,10 +40,8 @@ from corrobora.engine.planning import check_suggested
 from corrobora.engine.recheck import Recheck, recheck
 from corrobora.engine.rescue import rescue
 from corrobora.engine.session import Outside, Session, carried_seconds
+from corrobora.policies.profile import Profile, resolve_advance, resolve_rules
 from corrobora.ports import Clock, Limiter
-from corrobora.profiles import Profile, load_profile, resolve_advance, resolve_rules
-from corrobora.settings import Settings
-from corrobora.settings.profile import profile_of
 from corrobora.storage.database import Database, place
 from corrobora.storage.dialogues import Dialogues, StoredDialogue, new_dialogue
 from corrobora.storage.events import EventLog, last_number
@@ -153,7 +152,7 @@ class Workspace:
 
     def _resolved(self, request: Request) -> Request:
         """Write out a profile of the settings, so that a worker with other settings or elsewhere does the same."""
-        name, own = profile_of(self.settings, request.profile)
+        name, own = resolve_profile(self.settings, request.profile)
         return replace(request, profile=name, overrides=(*own, *request.overrides))
 
     async def authorize(self, run: str, words: str) -> bool:

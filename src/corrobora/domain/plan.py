@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from corrobora.domain.brief import Subject, SubQuestion
+
+Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 @dataclass(frozen=True, slots=True)

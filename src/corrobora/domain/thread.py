@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen, doc
 
 from corrobora.domain.brief import Brief, Subject, SubQuestion
+from corrobora.domain.declaration import Minutes
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Node, TaskSpec
@@ -55,17 +59,21 @@ class Saturation(StrEnum):
 class Phase:
     """One phase of a course: how many queries, where, with which hints, for how long."""
 
-    name: str
-    goal: str = ""  # what this phase looks for, in words a writer of queries can use
-    min_queries: int = 1
-    max_queries: int = 3
-    providers: tuple[str, ...] = ()  # in order; () = any that the run has
-    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (S3)
-    query_hints: tuple[str, ...] = ()  # S4: site:gov, "records", "has anyone"
-    reading_prompt: str = ""  # S4: what to extract in this phase
-    min_rounds: int = 1
-    max_rounds: int | None = None  # leave the phase after so many rounds
-    minutes: float | None = None  # S3: time for one round of this phase
+    name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
+    goal: Annotated[str, MaxLen(2_000), doc("What the phase looks for, in words that a writer of queries can use.")] = (
+        ""
+    )
+    min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
+    max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
+    providers: Annotated[tuple[str, ...], doc("Search providers in order; none: any that the run has.")] = ()
+    rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How queries are shared among the providers.")] = (
+        "all"
+    )
+    query_hints: Annotated[tuple[str, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
+    reading_prompt: Annotated[str, MaxLen(2_000), doc("What to extract from sources in this phase.")] = ""
+    min_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds before the phase may be left.")] = 1
+    max_rounds: Annotated[Annotated[int, Ge(1), Le(100)] | None, doc("Rounds after which the phase is left.")] = None
+    minutes: Annotated[Minutes, doc("Time for one round of this phase.")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from corrobora.domain.brief import Brief, Focus, Subject, SubQuestion
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Node, Plan
 from corrobora.policies.feasibility import check_question
-from corrobora.profiles import Profile
+from corrobora.policies.profile import Profile
 
 _TABLES: Mapping[str, frozenset[str]] = {
     "": frozenset({"thread", "brief", "round_budget", "artifact_dir"}),

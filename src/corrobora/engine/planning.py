@@ -12,7 +12,7 @@ from corrobora.domain.brief import Brief
 from corrobora.domain.plan import Node, Plan
 from corrobora.policies.angles import CANONICAL, SLUGS
 from corrobora.policies.feasibility import complexity_hint, feasible
-from corrobora.profiles import Profile
+from corrobora.policies.profile import Profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.suggested import read_suggested

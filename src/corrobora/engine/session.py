@@ -30,6 +30,7 @@ from corrobora.engine.claims import Claims
 from corrobora.engine.codec import Meta, adapter, decode, digest, encode, meta_of
 from corrobora.engine.gathered import Gathered
 from corrobora.engine.parallel import together
+from corrobora.policies.profile import Profile, dump_profile
 from corrobora.policies.retry import backoff
 from corrobora.ports import (
     Analyst,
@@ -44,7 +45,6 @@ from corrobora.ports import (
     Role,
     SearchProvider,
 )
-from corrobora.profiles import Profile, profile_as_dict
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -288,7 +288,7 @@ class Session:
     def begin(self, brief: Brief) -> None:
         """Start the run: the resolved profile is its first event."""
         self.brief = brief
-        self.tell(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": profile_as_dict(self.profile)})
+        self.tell(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": dump_profile(self.profile)})
 
     def enter(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""

@@ -18,7 +18,7 @@ from corrobora.policies.coverage import forced_subject
 from corrobora.policies.disambiguation import standing_terms
 from corrobora.policies.phrases import leads
 from corrobora.policies.plateau import saturation
-from corrobora.profiles import Profile
+from corrobora.policies.profile import Profile
 from corrobora.roles.reflect import Learned
 from corrobora.roles.synthesize import Material, Part
 

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.config import Settings, load_settings
+from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.events import Event
 from corrobora.domain.evidence import Hit
@@ -22,8 +24,6 @@ from corrobora.faces.cli.research import metadata_of, overrides_of
 from corrobora.faces.cli.sources import libraries_of, resolve_libraries, unknown_library
 from corrobora.faces.question import Question
 from corrobora.policies.question import check_question
-from corrobora.settings import Settings, load_settings
-from corrobora.settings.keys import TIERS
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace

@@ -5,11 +5,8 @@ Knows the rotation that a phase asks for. Does not know providers beyond their n
 
 from __future__ import annotations
 
-from typing import Literal
-
 from corrobora.domain.thread import Phase
 
-Rotation = Literal["all", "alternate", "fixed"]
 LIBRARY = "library"  # the name of what the user brought, beside the web
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from corrobora.assembly import Workspace
 from corrobora.assembly.conversation import Manager, asked_in
+from corrobora.config import load_profile
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
-from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.storage.dialogues import new_dialogue
 

@@ -9,9 +9,9 @@ import pytest
 from corrobora.assembly.models import Models
 from corrobora.assembly.outside import ACCEPTED, allowance, analysts, embedder, searches
 from corrobora.assembly.people import SystemClock
+from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.profiles import load_profile
 from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.storage.database import Database
 from corrobora.storage.library import PostgresLibrary

@@ -10,12 +10,12 @@ import pytest
 
 from corrobora.assembly.people import SystemClock
 from corrobora.assembly.web import RATES, Web, allowed, check_sources, provider_names, web_readers, web_searches
+from corrobora.config import Settings, load_settings
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request
 from corrobora.ports import Limiter
-from corrobora.settings import Settings, load_settings
 from corrobora.storage.database import Database
 from corrobora.storage.library import PostgresLibrary
 from corrobora.testing.web import LoopbackWeb, WebPage

@@ -6,13 +6,13 @@ import pytest
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
 from corrobora.assembly.conversation import Manager
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.dialogue import PHRASE, Dialogue, hear
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extractive.clarify import clarified
 from corrobora.storage.dialogues import new_dialogue

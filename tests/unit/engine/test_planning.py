@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Brief
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Node, Plan, executor_depth, walk
@@ -17,7 +18,6 @@ from corrobora.engine.planning import (
     planning,
     sourced,
 )
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Scoping
 
 BRIEF = Brief("How do tide mills work, and who owned them?")

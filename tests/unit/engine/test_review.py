@@ -9,11 +9,11 @@ from typing import Any
 from tests.profiles.research import Desk, Mixed, desk
 from tests.unit.policies.threads import fact
 
+from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.review import REVIEW_SECONDS, cited, judged, monotone, overlap_score, reviewed, supported
-from corrobora.profiles import load_profile
 from corrobora.testing import FakeClock
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")

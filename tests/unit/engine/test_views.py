@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.brief import Standing, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Grade
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.views import best, gathered, merged_contradictions, needs, open_gaps, shortened, summing, writing
-from corrobora.profiles import load_profile
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", Standing.ANSWERED, finding="In 1874.")
 GIVEN_UP = SubQuestion("sq-3", "Why?", Standing.EXHAUSTED)

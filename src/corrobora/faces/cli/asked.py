@@ -11,12 +11,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from corrobora.config import read_small_file
+from corrobora.config.settings import TIERS
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Stage
 from corrobora.faces.question import Question, check_question
-from corrobora.settings.files import read_small_file
-from corrobora.settings.keys import TIERS
 
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 from click.core import ParameterSource
 
+from corrobora.config import Settings
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId
 from corrobora.faces.cli.delivery import resume_here
@@ -24,7 +25,6 @@ from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import is_terminal, one_line, safe, tell
 from corrobora.faces.cli.workspace import with_workspace
 from corrobora.faces.question import Question, check_question
-from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace

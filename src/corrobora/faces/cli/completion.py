@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
+from corrobora.config.settings import DISPLAYS, WEB_PROVIDERS
 
 
 @click.command()
@@ -43,9 +43,9 @@ def providers(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 def profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--profile`: the presets, else a file."""
-    from corrobora.profiles import profile_names  # noqa: PLC0415 - policies are loaded where needed
+    from corrobora.config import list_presets  # noqa: PLC0415 - policies are loaded where needed
 
-    return _starting(profile_names(), incomplete) or [CompletionItem(incomplete, type="file")]
+    return _starting(list_presets(), incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -11,9 +11,9 @@ from typing import cast
 
 import click
 
+from corrobora.config import Secret, Settings, find_user_file
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
-from corrobora.settings import Secret, Settings, user_config_file
 
 _FIELDS = {  # dotted name: attribute of `Settings`
     "home": "home",
@@ -70,7 +70,7 @@ def show(*, origin: bool, as_json: bool, config_file: Path | None) -> None:
 @config.command()
 def path() -> None:
     """Print where the user's configuration file is looked for."""
-    click.echo(str(user_config_file()))
+    click.echo(str(find_user_file()))
 
 
 def _rows(settings: Settings) -> Iterator[tuple[str, str, str]]:

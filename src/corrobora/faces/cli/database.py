@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
-from corrobora.settings import Settings
 
 
 @click.group()

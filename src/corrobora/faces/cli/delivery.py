@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrobora.config import Settings
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.events import Event
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, Stage
@@ -25,7 +26,6 @@ from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.target import Target
 from corrobora.faces.cli.terminal import is_terminal, one_line, tell
 from corrobora.faces.cli.workspace import with_workspace
-from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace

@@ -9,6 +9,7 @@ from typing import Unpack
 
 import click
 
+from corrobora.config import resolve_profile
 from corrobora.domain.run import Request
 from corrobora.faces.cli.delivery import research_here
 from corrobora.faces.cli.options import open_settings
@@ -23,7 +24,6 @@ from corrobora.faces.cli.research import (
 from corrobora.faces.cli.sources import DEMO
 from corrobora.faces.cli.terminal import tell
 from corrobora.faces.question import check_question
-from corrobora.settings.profile import profile_of
 
 QUESTION = (
     "How did NIST guidance on password rotation, composition rules and length change "
@@ -37,7 +37,7 @@ def demo(**flags: Unpack[Shown]) -> int:
     """Research a question over the documents that ship with the package."""
     settings = open_settings(flags["config_file"], shown_flags(flags))
     question = check_question(QUESTION)
-    profile, own = profile_of(settings)
+    profile, own = resolve_profile(settings)
     request = Request(
         question=question.text,
         profile=profile,

@@ -17,11 +17,11 @@ from pathlib import Path
 import click
 
 from corrobora import __version__
+from corrobora.config import Settings
 from corrobora.domain.errors import CorroboraError
 from corrobora.faces.cli.failure import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
-from corrobora.settings import Settings
 
 _PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic", "pydantic-ai-slim", "openai", "anthropic")
 _EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")

@@ -11,6 +11,7 @@ from typing import Unpack
 
 import click
 
+from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.cli.asked import field_flags, model_flags, setting_flags
@@ -18,8 +19,6 @@ from corrobora.faces.cli.delivery import Wanted, research_here
 from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
 from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
 from corrobora.faces.question import Question
-from corrobora.settings import Settings
-from corrobora.settings.files import read_small_file
 
 _FILE = click.Path(path_type=Path)
 _MAX_BYTES = 1_000_000

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import click
 
+from corrobora.config import Settings, load_settings
 from corrobora.faces.cli.completion import libraries, profiles, providers
 from corrobora.faces.cli.failure import say
 from corrobora.faces.cli.terminal import safe
-from corrobora.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
+from corrobora.config import resolve_profile
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
-from corrobora.settings.profile import profile_of
 
 
 @click.group(invoke_without_command=True)
@@ -29,9 +29,9 @@ def profiles(context: click.Context) -> None:
 def list_(*, as_json: bool = False, config_file: Path | None = None) -> None:
     """List the profiles with what each is for."""
     settings = open_settings(config_file)
-    from corrobora.profiles import load_profile, profile_names  # noqa: PLC0415 - policies are loaded where needed
+    from corrobora.config import list_presets, load_profile  # noqa: PLC0415 - policies are loaded where needed
 
-    found = {name: load_profile(name).summary for name in profile_names()}
+    found = {name: load_profile(name).summary for name in list_presets()}
     found |= dict.fromkeys(settings.profiles, "your own")
     if as_json:
         print_json(found)
@@ -48,9 +48,10 @@ def list_(*, as_json: bool = False, config_file: Path | None = None) -> None:
 def show(*, name: str, as_json: bool, config_file: Path | None) -> None:
     """Show every field of a profile; each can be set with -s FIELD=VALUE."""
     settings = open_settings(config_file)
-    from corrobora.profiles import load_profile, profile_as_dict  # noqa: PLC0415 - policies are loaded where needed
+    from corrobora.config import load_profile  # noqa: PLC0415 - policies are loaded where needed
+    from corrobora.policies.profile import dump_profile  # noqa: PLC0415 - policies are loaded where needed
 
-    fields = profile_as_dict(load_profile(*profile_of(settings, name)))
+    fields = dump_profile(load_profile(*resolve_profile(settings, name)))
     if as_json:
         print_json(fields)
         return

@@ -12,6 +12,9 @@ from typing import TypedDict, TypeVar, Unpack, cast
 import click
 from click.core import ParameterSource
 
+from corrobora.config import Settings, resolve_profile
+from corrobora.config.settings import DISPLAYS, WEB_PROVIDERS
+from corrobora.config.values import MINUTES_FORMS
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.cli.asked import (
@@ -38,9 +41,6 @@ from corrobora.faces.cli.options import (
 from corrobora.faces.cli.target import check_target
 from corrobora.faces.cli.workspace import checked_run
 from corrobora.faces.question import Question
-from corrobora.settings import MINUTES_FORMS, Settings
-from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
-from corrobora.settings.profile import profile_of
 
 _OF_A_NEW_RUN = frozenset(
     "library provider source profile time deep max_rounds angles model fields plan plan_only yes deliver offline "
@@ -281,7 +281,7 @@ def request_of(flags: Flags, settings: Settings, question: Question) -> Request:
                 next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
             )
         settings.key(name).reveal()  # a missing key is said before a run is made
-    profile, own = profile_of(settings)
+    profile, own = resolve_profile(settings)
     changes = overrides_of(settings, field_flags(flags["fields"]), plan_only=plan_only(flags, settings))
     return Request(
         question=question.text,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corrobora.config import read_small_file
 from corrobora.domain.errors import NoEvidence
 from corrobora.domain.report import Support
 from corrobora.faces.cli.failure import Exit, say
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
 from corrobora.faces.cli.workspace import checked_run, with_workspace
-from corrobora.settings.files import read_small_file
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.assembly import Workspace

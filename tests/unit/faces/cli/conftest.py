@@ -16,9 +16,9 @@ import psycopg
 import pytest
 
 from corrobora.assembly import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.faces.cli.main import run
-from corrobora.settings import load_settings
 
 DOCUMENTS = {
     "bridge.md": (

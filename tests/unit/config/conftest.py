@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from corrobora.config import Settings, load_settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings, load_settings
 
 NOTHING = Path("/nonexistent/config.toml")
 
