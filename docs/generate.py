@@ -61,8 +61,9 @@ def commands(_: str) -> str:
     def walk(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
         with click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=100) as context:
             yield f"## {path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
-            for name, inner in sorted(getattr(command, "commands", {}).items()):
-                if not inner.hidden:
+            for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+                inner = command.get_command(context, name)
+                if inner is not None and not inner.hidden:
                     yield from walk(inner, f"{path} {name}", context)
 
     return "\n".join(walk(cli, "corrobora", None))
@@ -90,15 +91,43 @@ def limits(_: str) -> str:
 
 
 def settings(_: str) -> str:
-    """Every setting with its variable, default and meaning."""
-    from corrobora.settings.keys import KEYS  # noqa: PLC0415
+    """Every setting as it is declared: variable, flag, accepted values, default and meaning."""
+    from corrobora.config.settings import DATABASE_URL, list_secrets, list_settings  # noqa: PLC0415
+    from corrobora.config.values import describe_forms  # noqa: PLC0415
 
-    from corrobora.config.settings import DATABASE_URL, SECRETS  # noqa: PLC0415
+    rows = [
+        (
+            f"`{key}`",
+            f"`{each.variable}`",
+            ", ".join(f"`{flag}`" for flag in each.mark.flags.split()),
+            describe_forms(each.annotation),
+            shown(each.default),
+            "yes" if each.mark.folder else "trusted",
+            each.mark.about,
+        )
+        for key, each in list_settings().items()
+    ]
+    forms = "a reference to a variable or file"
+    for key, variable in list_secrets().items():
+        about = "A PostgreSQL server of your own." if key == DATABASE_URL else f"Key of {key.removeprefix('keys.')}."
+        rows.append((f"`{key}`", f"`{variable}`", "", forms, "none", "trusted", about))
+    heads = ("setting", "environment variable", "flag", "accepts", "default", "project file", "meaning")
+    return table(heads, rows)
 
-    rows = [(f"`{key.name}`", f"`{key.variable}`", shown(key.default), key.about) for key in KEYS]
-    rows += [(f"`{DATABASE_URL}`", "`CORROBORA_DATABASE_URL`", "embedded", "a PostgreSQL server of your own")]
-    rows += [(f"`keys.{name}`", f"`{variable}`", "none", f"key of {name}") for name, variable in SECRETS.items()]
-    return table(("setting", "environment variable", "default", "meaning"), rows)
+
+def profile_fields(_: str) -> str:
+    """Every field of a profile, of its review and of a phase as it is declared."""
+    from corrobora.config.profiles import list_fields  # noqa: PLC0415
+    from corrobora.config.values import describe_forms, find_doc  # noqa: PLC0415
+    from corrobora.domain.thread import Phase  # noqa: PLC0415
+    from corrobora.policies.profile import Profile, Review  # noqa: PLC0415
+
+    rows = [
+        (f"`{prefix}{name}`", describe_forms(annotation), find_doc(annotation))
+        for prefix, kind in (("", Profile), ("review.", Review), ("phases.", Phase))
+        for name, annotation in list_fields(kind).items()
+    ]
+    return table(("field", "accepts", "meaning"), rows)
 
 
 def profiles(_: str) -> str:
@@ -107,7 +136,7 @@ def profiles(_: str) -> str:
     from corrobora.policies.profile import Profile  # noqa: PLC0415
 
     presets = [load_profile(name) for name in list_presets()]
-    names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary"}]
+    names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary", "notes"}]
     summary = "".join(f"- **{preset.name}**: {preset.summary}\n" for preset in presets)
     rows = [(f"`{name}`", *(shown(getattr(preset, name)) for preset in presets)) for name in names]
     return summary + "\n" + table(("field", *(f"`{preset.name}`" for preset in presets)), rows)
@@ -134,7 +163,7 @@ def first(docstring: str | None) -> str:
 
 
 SECTIONS: dict[str, Callable[[str], str]] = {
-    section.__name__: section for section in (commands, errors, limits, settings, profiles, modules)
+    section.__name__: section for section in (commands, errors, limits, settings, profiles, profile_fields, modules)
 }
 
 

@@ -75,11 +75,11 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
     words = shlex.split(line.removeprefix("$ ").split(" > ")[0], comments=True)[1:]
     command: click.Command = cli
     context = click.Context(cli, info_name="corrobora")
-    while isinstance(command, click.Group) and words and words[0] in command.commands:
-        command = command.commands[words.pop(0)]
+    while isinstance(command, click.Group) and words and words[0] in command.list_commands(context):
+        command = command.get_command(context, words.pop(0))
         context = click.Context(command, info_name=command.name, parent=context)
     if isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        command = cli.commands["research"]  # a question alone
+        command = cli.get_command(context, "research")  # a question alone
         assert any(letter in words[0] for letter in " ?.") or words[0].isupper(), f"no command {words[0]!r}"
     context.resilient_parsing = True  # files that a page names need not exist here
     parser = command.make_parser(context)
@@ -89,9 +89,12 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
 def test_flags_in_prose_exist() -> None:
     from corrobora.faces.cli.main import cli
 
+    context = click.Context(cli)
+
     def flags(command: click.Command) -> set[str]:
         own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
-        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        names = command.list_commands(context) if isinstance(command, click.Group) else ()
+        inner = [command.get_command(context, name) for name in names]
         return own.union(*(flags(one) for one in inner), {"--help"})
 
     pages = [page for page in PAGES if page.parent.name in {"guides", "reference"} or page.name == "README.md"]

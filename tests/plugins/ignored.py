@@ -12,8 +12,8 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import click
-from corrobora.profiles import load
 
+from corrobora.config import profiles
 from corrobora.domain.thread import Phase
 from corrobora.policies.profile import Profile, Review
 
@@ -22,7 +22,7 @@ def pytest_configure(config: Any) -> None:
     """Ignore what the environment names."""
     kind, _, name = os.environ.get("CORROBORA_TEST_IGNORE", "").partition(":")
     if kind == "field":
-        load._profile = without(load._profile, name)
+        profiles._build_profile = without(profiles._build_profile, name)
     elif kind == "flag":
         ignore_flag(name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from corrobora.config import Settings
+from corrobora.config.trust import is_vendor_host
 from corrobora.domain.errors import UserError
 from corrobora.ports import Embedder
 
@@ -19,7 +20,7 @@ def configured_embedder(settings: Settings) -> Embedder:
 
         if not settings.embedder_model:
             raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
-        key = settings.key("openai")
+        key = settings.key("openai" if is_vendor_host("openai", settings.embedder_url) else "embedder")
         return OpenAICompatibleEmbedder(
             settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
         )

@@ -83,8 +83,7 @@ def _restrict_layer(
     A key that the user's own file sets to the same value is the user's. A vendor's key goes to another host only if the
     user pairs them, never because a project file says so.
     """
-    for key, value in project.values.items():
-        _refuse_literal(key, value, project)
+    refuse_literals(project)
     path = project.path or find_current_folder()
     harmless, refused = split_harmless(project.values, path.parent)
     if TrustStore(home).is_trusted(path, project.digest):
@@ -112,15 +111,21 @@ def _restrict_layer(
     return replace(project, values=harmless, notes=(*project.notes, *notes))
 
 
-def _refuse_literal(key: str, value: object, layer: Layer) -> None:
-    """Refuse a secret that stands as text in a project file, which other people read."""
-    plain = key == DATABASE_URL and isinstance(value, str) and "@" not in value and "password" not in value
-    if is_secret(key) and isinstance(value, str) and parse_reference(value) is None and not plain:
-        raise UserError(
-            "config_secret_literal",
-            f"{key} holds a secret as text ({layer.locate(key)}).",
-            next_step='Write { env = "NAME" } or { file = "PATH" } in place of it, and change the secret.',
-        )
+def refuse_literals(layer: Layer) -> None:
+    """Refuse a secret that stands as text in a project file, which other people read. Raises `UserError`."""
+    for key, value in layer.values.items():
+        literal = isinstance(value, str) and parse_reference(value) is None and not _is_plain_address(key, value)
+        if is_secret(key) and literal:
+            raise UserError(
+                "config_secret_literal",
+                f"{key} holds a secret as text ({layer.locate(key)}).",
+                next_step='Write { env = "NAME" } or { file = "PATH" } in place of it, and change the secret.',
+            )
+
+
+def _is_plain_address(key: str, value: str) -> bool:
+    """True for the address of a database without a password."""
+    return key == DATABASE_URL and "@" not in value and "password" not in value
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +137,10 @@ class _Merge:
 
     def merge_settings(self) -> Settings:
         """Return all settings, checked."""
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = {"home": self.find_home()}
         for key, declared in list_settings().items():
             raw, layer = self.find_value(key)
-            if layer is None:
+            if layer is None or key == "home":
                 continue
             value = self.check_value(key, declared.annotation, raw, layer)
             if declared.name:
@@ -149,7 +154,7 @@ class _Merge:
         notes = [note for layer in self.layers for note in layer.notes]
         profiles = {name: cast("Any", self.find_value(f"profiles.{name}")[0]) for name in self.list_names("profiles")}
         return Settings(
-            **(values | {"home": self.find_home()}),
+            **values,
             endpoints=endpoints,
             prices={name: self.read_price(name) for name in self.list_names("models.prices")},
             keys=keys,
@@ -231,7 +236,7 @@ class _Merge:
             forms = 'a reference: { env = "NAME" } or { file = "PATH" }'
             raise UserError("config_value", f"{key} must be {forms} ({layer.locate(key)}).")
         found = read_literal(value)
-        if key == DATABASE_URL and "@" not in value and "password" not in value:
+        if _is_plain_address(key, value):
             return found
         note = f"{key} stands as text in {layer.locate(key)}; a reference to a variable or file is safer"
         return replace(found, notes=(*found.notes, note))

@@ -160,7 +160,8 @@ def _merge_table(into: dict[str, object], table: Mapping[str, object]) -> None:
 def _read_profile(name: str, folder: Path) -> tuple[dict[str, object], str, Path]:
     if name in list_presets():
         text = (_find_presets() / f"{name}.toml").read_text(encoding="utf-8")
-        return {"name": name} | tomllib.loads(text), f"preset {name}", folder
+        table: dict[str, object] = {"name": name}
+        return table | tomllib.loads(text), f"preset {name}", folder
     if not (name.endswith(".toml") or "/" in name or "\\" in name):
         near = difflib.get_close_matches(name, list_presets(), n=1)
         hint = f"Did you mean {near[0]}?" if near else "Name a preset or the path of a .toml file."
@@ -173,8 +174,8 @@ def _read_profile(name: str, folder: Path) -> tuple[dict[str, object], str, Path
         raise UserError("profile_file", f"{name[:_SHOWN]!r}: there is no such user.") from None
     except UserError as error:
         raise UserError("profile_file", error.message, next_step=error.next_step) from None
-    table = parse_toml(text, str(path), code="profile_syntax")
-    return {"name": path.stem[:64]} | table, str(path), path.parent
+    own = parse_toml(text, str(path), code="profile_syntax")
+    return {"name": path.stem[:64], **own}, str(path), path.parent
 
 
 def _apply_overrides(table: dict[str, object], overrides: Sequence[tuple[str, str]]) -> bool:

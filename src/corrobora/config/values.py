@@ -6,18 +6,20 @@ Knows texts, numbers with ranges, words and lists. Does not know which fields ex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from annotated_types import DocInfo, Ge, Gt, Le, MaxLen
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter
+from annotated_types import DocInfo, Ge, Gt, Le, MaxLen, Predicate
 
 from corrobora.domain.declaration import MAX_MINUTES, UNLIMITED, NoneWord, OneOf
 from corrobora.domain.limits import LIMITS
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Mark = TypeVar("Mark")
 MAX_ITEMS = 64  # of a list in a profile
@@ -25,6 +27,19 @@ MINUTES_FORMS = f"minutes as a number above 0 and at most {MAX_MINUTES:,.0f} (5,
 _MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}:\S{1,200}\Z", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s/?#]+\S*\Z")
 _MAIL_SERVER = re.compile(r"(?:smtps?://)?[\w.\[\]:-]+/?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """What becomes of a written value before pydantic checks its type."""
+
+    change: Callable[[object], object]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Tell pydantic; it is imported only where a value is checked."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - help and version need no checks
+
+        return core_schema.no_info_before_validator_function(self.change, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,8 @@ def find_doc(annotation: Any) -> str:
 
 @cache
 def _find_adapter(annotation: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - help and version need no checks
+
     return TypeAdapter(annotation)
 
 
@@ -93,7 +110,7 @@ def list_words(annotation: Any) -> tuple[str, ...]:
     if get_origin(plain) is tuple:
         return list_words(get_args(plain)[0])
     words = next((mark.words for mark in marks if isinstance(mark, OneOf)), ())
-    return words or (get_args(plain) if get_origin(plain) is Literal else ())
+    return words or (tuple(map(str, get_args(plain))) if get_origin(plain) is Literal else ())
 
 
 def describe_forms(annotation: Any) -> str:
@@ -101,7 +118,6 @@ def describe_forms(annotation: Any) -> str:
     plain, marks = split_annotation(annotation)
     forms = next((mark.text for mark in marks if isinstance(mark, Forms)), "")
     words = ", ".join(list_words(annotation))
-    longest = next((mark.max_length for mark in marks if isinstance(mark, MaxLen)), None)
     if any(isinstance(mark, NoneWord) for mark in marks):
         return MINUTES_FORMS
     if forms or plain is bool:
@@ -110,7 +126,8 @@ def describe_forms(annotation: Any) -> str:
         return f"a {'whole ' if plain is int else ''}number {_describe_range(marks)}"
     if get_origin(plain) is tuple:
         return f"a list of {words or 'texts'}, each once"
-    return f"one of {words}" if words else f"a text of at most {longest:,} characters" if longest else "a text"
+    longest = next((f" of at most {mark.max_length:,} characters" for mark in marks if isinstance(mark, MaxLen)), "")
+    return f"one of {words}" if words else f"a text{longest}"
 
 
 def _describe_range(marks: tuple[object, ...]) -> str:
@@ -120,39 +137,27 @@ def _describe_range(marks: tuple[object, ...]) -> str:
     return f"from {low} to {high}" if low is not None else f"above {above}, at most {high}"
 
 
-def _check_line(text: object) -> str:
-    if not isinstance(text, str) or not text.strip() or not text.isprintable():
-        raise ValueError
-    return text.strip()
+def _is_line(text: str) -> bool:
+    return text != "" and text.isprintable()
 
 
-def _check_model(text: str) -> str:
-    if not _MODEL.match(text):
-        raise ValueError
-    return text
+def _is_url(text: str) -> bool:
+    return bool(_URL.match(text)) and len(text) <= LIMITS.url_max_chars
 
 
-def _check_url(text: str) -> str:
-    if not _URL.match(text) or len(text) > LIMITS.url_max_chars:
-        raise ValueError
-    return text.rstrip("/")
-
-
-def _check_mail_server(text: str) -> str:
-    if not _MAIL_SERVER.match(text):
-        raise ValueError
-    return text.rstrip("/")
-
-
-def _check_dollars(value: float) -> float:
-    if 0 < value < 0.01:  # noqa: PLR2004 - a cent
-        raise ValueError
-    return value
+def _is_amount(value: float) -> bool:
+    return value == 0 or value >= 0.01  # noqa: PLR2004 - a cent
 
 
 def _split_names(value: object) -> object:
     """Read a list of names; the environment writes it with commas."""
-    return tuple(part for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return (
+        [item.strip() if isinstance(item, str) else item for item in cast("list[object]", value)]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _refuse_boolean(value: object) -> object:
@@ -165,28 +170,35 @@ def _lower_case(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-Lower = BeforeValidator(_lower_case)
-Whole = Annotated[int, BeforeValidator(_refuse_boolean)]
-Number = Annotated[float, BeforeValidator(_refuse_boolean)]
-Line = Annotated[str, AfterValidator(_check_line), Forms("one line of text")]
-FolderPath = Annotated[
-    Path, AfterValidator(Path.expanduser), BeforeValidator(_check_line), Forms("the path of a folder")
-]
-Names = Annotated[tuple[Line, ...], BeforeValidator(_split_names), MaxLen(1_000), Forms("a list of texts")]
+def _strip_slash(value: object) -> object:
+    return value.rstrip("/") if isinstance(value, str) else value
+
+
+def _expand_path(value: object) -> object:
+    if not isinstance(value, str) or not _is_line(value):
+        raise ValueError
+    return Path(value).expanduser()
+
+
+Lower = Convert(_lower_case)
+Whole = Annotated[int, Convert(_refuse_boolean)]
+Number = Annotated[float, Convert(_refuse_boolean)]
+Line = Annotated[str, Predicate(_is_line), Forms("one line of text")]
+FolderPath = Annotated[Path, Convert(_expand_path), Forms("the path of a folder")]
+Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts")]
 Model = Annotated[
-    str,
-    AfterValidator(_check_model),
-    Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL"),
+    str, Predicate(_MODEL.match), Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL")
 ]
-Url = Annotated[str, AfterValidator(_check_url), Forms("an address that starts with http:// or https://")]
+Url = Annotated[
+    str, Convert(_strip_slash), Predicate(_is_url), Forms("an address that starts with http:// or https://")
+]
 MailServer = Annotated[
     str,
-    AfterValidator(_check_mail_server),
+    Convert(_strip_slash),
+    Predicate(_MAIL_SERVER.match),
     Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
 ]
-Dollars = Annotated[
-    Number, Ge(0), Le(100_000), AfterValidator(_check_dollars), Forms("a number from 0.01 to 100,000, or 0")
-]
+Dollars = Annotated[Number, Ge(0), Le(100_000), Predicate(_is_amount), Forms("a number from 0.01 to 100,000, or 0")]
 RunMinutes = Annotated[Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Lower, Forms(MINUTES_FORMS)]
 AngleCount = Annotated[
     Annotated[Whole, Ge(1), Le(7)] | Literal["dynamic"], Lower, Forms("a whole number from 1 to 7, or dynamic")

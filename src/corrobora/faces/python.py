@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.config import Settings, load_settings
+from corrobora.config import Settings, load_settings, override_profile
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.events import Event
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow, RunStatus
-from corrobora.faces.cli.research import metadata_of, overrides_of
+from corrobora.faces.cli.research import metadata_of
 from corrobora.faces.cli.sources import libraries_of, resolve_libraries, unknown_library
 from corrobora.faces.question import Question
 from corrobora.policies.question import check_question
@@ -311,7 +311,7 @@ async def _asked(  # noqa: PLR0913 - as `_submitted`
     request = Request(
         question,
         profile or settings.profile,
-        overrides=overrides_of(settings, changes, plan_only=settings.max_usd == 0),
+        overrides=override_profile(settings, changes, plan_only=settings.max_usd == 0),
         providers=providers,
         models=tuple((tier, model) for tier in TIERS) if model else tuple(sorted(settings.models.items())),
         strict=settings.strict,

@@ -15,7 +15,7 @@ from corrobora.domain.errors import UserError
 
 
 def test_endpoints_prices_and_own_profiles_are_read(loading: Any) -> None:
-    settings = loading(
+    settings = loading.trusted(
         """
         [profiles.long]
         base = "timed"
@@ -65,7 +65,7 @@ def test_origins_name_file_and_line(loading: Any) -> None:
 
 
 def test_a_relative_home_is_relative_to_its_file(loading: Any) -> None:
-    assert loading('home = "data"').home == loading.folder / "data"
+    assert loading(user_file=loading.user('home = "data"')).home == loading.folder / "data"
     assert loading(env={"CORROBORA_HOME": "/somewhere"}).home == Path("/somewhere")
 
 

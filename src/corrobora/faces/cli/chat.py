@@ -19,7 +19,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId
 from corrobora.faces.cli.delivery import resume_here
-from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
+from corrobora.faces.cli.options import fields_option, model_option, open_settings, setting_options
 from corrobora.faces.cli.research import Shown, as_unsaid, request_of, run_flags, shown_options, wanted_of
 from corrobora.faces.cli.sources import resolve_libraries
 from corrobora.faces.cli.terminal import is_terminal, one_line, safe, tell
@@ -36,9 +36,6 @@ class Said(Shown):
     """The flags of `chat`."""
 
     question: str | None
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
-    profile: str | None
     model: tuple[str, ...]
     fields: tuple[str, ...]
     plan: Path | None
@@ -46,11 +43,9 @@ class Said(Shown):
 
 @click.command()
 @click.argument("question", required=False)
-@library_option
-@provider_option
-@profile_option(default="tree")
+@setting_options("libraries", "providers", profile="tree")
 @model_option
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@fields_option
 @click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")
 @click.option(
     "--resume",

@@ -9,15 +9,14 @@ from typing import Unpack
 
 import click
 
-from corrobora.config import resolve_profile
+from corrobora.config import override_profile, resolve_profile
 from corrobora.domain.run import Request
 from corrobora.faces.cli.delivery import research_here
 from corrobora.faces.cli.options import open_settings
 from corrobora.faces.cli.research import (
     Shown,
     metadata_of,
-    overrides_of,
-    shown_flags,
+    run_flags,
     shown_options,
     wanted_of,
 )
@@ -35,13 +34,13 @@ QUESTION = (
 @shown_options
 def demo(**flags: Unpack[Shown]) -> int:
     """Research a question over the documents that ship with the package."""
-    settings = open_settings(flags["config_file"], shown_flags(flags))
+    settings = open_settings(flags["config_file"], run_flags(flags))
     question = check_question(QUESTION)
     profile, own = resolve_profile(settings)
     request = Request(
         question=question.text,
         profile=profile,
-        overrides=(*own, *overrides_of(settings, ())),
+        overrides=(*own, *override_profile(settings, ())),
         libraries=(DEMO,),
         models=tuple(sorted(settings.models.items())),
         strict=settings.strict,

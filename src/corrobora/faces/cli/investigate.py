@@ -11,13 +11,13 @@ from typing import Unpack
 
 import click
 
-from corrobora.config import Settings, read_small_file
+from corrobora.config import Settings, override_profile, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.faces.cli.asked import field_flags, model_flags, setting_flags
+from corrobora.faces.cli.arguments import parse_fields
 from corrobora.faces.cli.delivery import Wanted, research_here
-from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
-from corrobora.faces.cli.research import Shown, metadata_of, overrides_of, shown_flags, shown_options, wanted_of
+from corrobora.faces.cli.options import fields_option, model_option, open_settings, setting_options
+from corrobora.faces.cli.research import Shown, metadata_of, run_flags, shown_options, wanted_of
 from corrobora.faces.question import Question
 
 _FILE = click.Path(path_type=Path)
@@ -28,8 +28,6 @@ class Given(Shown):
     """The flags of `investigate`."""
 
     thread: Path
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
     profile: str
     model: tuple[str, ...]
     fields: tuple[str, ...]
@@ -37,11 +35,9 @@ class Given(Shown):
 
 @click.command()
 @click.argument("thread", type=_FILE, metavar="THREAD.toml")
-@library_option
-@provider_option
-@profile_option(default="triplet")
+@setting_options("libraries", "providers", profile="triplet")
 @model_option
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@fields_option
 @shown_options
 def investigate(**flags: Unpack[Given]) -> int:
     """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
@@ -49,15 +45,7 @@ def investigate(**flags: Unpack[Given]) -> int:
     One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
     asked anything.
     """
-    models = {f"models.{tier}": (model, "--model") for tier, model in model_flags(flags["model"]).items()}
-    own = setting_flags(
-        {
-            "sources.libraries": (flags["library"], "--library"),
-            "sources.providers": (flags["provider"], "--provider"),
-            **models,
-        }
-    )
-    settings = open_settings(flags["config_file"], shown_flags(flags) | own)
+    settings = open_settings(flags["config_file"], run_flags(flags))
     wanted: Wanted = replace(wanted_of(flags, settings), may_ask=False)
     return research_here(settings, request_of(flags, settings), wanted)
 
@@ -84,7 +72,7 @@ def request_of(flags: Given, settings: Settings) -> Request:
     return Request(
         question=given.brief.question,
         profile=flags["profile"],
-        overrides=overrides_of(settings, field_flags(flags["fields"])),
+        overrides=override_profile(settings, parse_fields(flags["fields"])),
         libraries=settings.libraries,
         providers=settings.providers,
         sources=pages,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from corrobora.domain.run import RunStatus
-from corrobora.faces.cli.asked import STAGES, stage_named
+from corrobora.faces.cli.arguments import STAGES, find_stage
 from corrobora.faces.cli.delivery import resume_here
 from corrobora.faces.cli.failure import say
 from corrobora.faces.cli.options import open_settings
-from corrobora.faces.cli.research import Shown, shown_flags, shown_options, wanted_of
+from corrobora.faces.cli.research import Shown, run_flags, shown_options, wanted_of
 from corrobora.faces.cli.terminal import is_terminal
 from corrobora.faces.cli.workspace import checked_run, with_workspace
 
@@ -46,8 +46,8 @@ class Said(Shown):
 def resume(**flags: Unpack[Again]) -> int:
     """Go on with a run. What was answered before is not asked again."""
     name = checked_run(flags["run"])
-    settings = open_settings(flags["config_file"], shown_flags(flags))
-    stage = stage_named(flags["from_stage"]) if flags["from_stage"] else None
+    settings = open_settings(flags["config_file"], run_flags(flags))
+    stage = find_stage(flags["from_stage"]) if flags["from_stage"] else None
     return resume_here(settings, name, stage, wanted_of(flags, settings, until=flags["until_stage"]))
 
 
@@ -58,7 +58,7 @@ def resume(**flags: Unpack[Again]) -> int:
 def authorize(**flags: Unpack[Said]) -> int:
     """Authorize the waiting plan of a run, and go on with it."""
     name = checked_run(flags["run"])
-    settings = open_settings(flags["config_file"], shown_flags(flags))
+    settings = open_settings(flags["config_file"], run_flags(flags))
     wanted = wanted_of(flags, settings)
 
     async def work(workspace: Workspace) -> bool:

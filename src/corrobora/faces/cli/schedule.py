@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.asked import read_question
+from corrobora.faces.cli.arguments import read_question
 from corrobora.faces.cli.options import (
     config_option,
+    fields_option,
     json_option,
-    library_option,
+    model_option,
     open_settings,
     print_json,
-    profile_option,
-    provider_option,
+    setting_options,
 )
 from corrobora.faces.cli.research import as_unsaid, request_of, run_flags
 from corrobora.faces.cli.sources import resolve_libraries
@@ -45,9 +45,6 @@ class Scheduled(TypedDict):
     name: str
     question: str
     cron: str
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
-    profile: str | None
     model: tuple[str, ...]
     fields: tuple[str, ...]
     deliver: tuple[str, ...]
@@ -63,11 +60,9 @@ def schedule() -> None:
 @click.argument("name")
 @click.argument("question")
 @click.option("--cron", required=True, metavar="LINE|weekly", help="Five fields in UTC, or hourly, daily, weekly ...")
-@library_option
-@provider_option
-@profile_option()
-@click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@setting_options("libraries", "providers", "profile")
+@model_option
+@fields_option
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")
 @config_option
 def add(**flags: Unpack[Scheduled]) -> None:

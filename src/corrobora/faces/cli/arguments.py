@@ -1,6 +1,6 @@
-"""What was asked on the command line: the question from argument, file or stdin, and flags as settings.
+"""Arguments of the command line: the question from an argument, a file or stdin, and the values of flags.
 
-Knows how flags are written. Does not know profiles' defaults or what a run does with the request.
+Knows how they are written. Does not know profiles' defaults or what a run does with the request.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from corrobora.config import read_small_file
@@ -20,7 +20,7 @@ from corrobora.faces.question import Question, check_question
 
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
-STAGE_ALIASES = {  # S1's names of the stages
+STAGE_ALIASES = {  # other names of the stages
     "init": Stage.CLARIFY,
     "generation": Stage.INVESTIGATE,
     "verification": Stage.VERIFY,
@@ -32,14 +32,14 @@ STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 def read_question(argument: str | None, file: Path | None) -> Question:
     """Return the checked question: the argument, `@FILE`, `-` for stdin, or `--question-file`.
 
-    A question that happens to be the path of a file stays a question (Q15). Raises `UserError`.
+    A question that happens to be the path of a file stays a question. Raises `UserError`.
     """
     if argument is not None and file is not None:
         raise UserError(
             "question_twice", "A question and --question-file were both given.", next_step="Give one of them."
         )
     if file is not None:
-        return check_question(_from_file(file))
+        return check_question(_read_question_file(file))
     if argument is None:
         raise UserError(
             "question_missing",
@@ -47,18 +47,18 @@ def read_question(argument: str | None, file: Path | None) -> Question:
             next_step='Ask one: corrobora "QUESTION", @FILE, or - to read it from stdin.',
         )
     if argument == "-":
-        return check_question(_from_stdin())
+        return check_question(_read_stdin())
     if argument.startswith("@") and len(argument) > 1:
-        return check_question(_from_file(Path(argument[1:])))
+        return check_question(_read_question_file(Path(argument[1:])))
     return check_question(argument)
 
 
-def _from_file(path: Path) -> str:
+def _read_question_file(path: Path) -> str:
     return read_small_file(path, limit=_MAX_INPUT_BYTES, what="The question file")
 
 
-def _from_stdin() -> str:
-    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (Q06)."""
+def _read_stdin() -> str:
+    """Read at most what a question may have, so that 5 MB of pasted text never enter memory."""
     stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
     data = stream.read(_MAX_INPUT_BYTES + 1) if stream is not None else b""
     if len(data) > _MAX_INPUT_BYTES:
@@ -86,17 +86,17 @@ def read_plan(path: Path) -> str:
     return text
 
 
-def stage_named(name: str) -> Stage:
-    """Return the stage for our name or for S1's alias."""
+def find_stage(name: str) -> Stage:
+    """Return the stage for our name or for an alias."""
     return STAGE_ALIASES[name] if name in STAGE_ALIASES else Stage(name)
 
 
-def last_stage(name: str) -> Stage:
-    """Return the last stage of what a name means: S1's `init` ends with the plan, `generation` with the review."""
-    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or stage_named(name)
+def find_last_stage(name: str) -> Stage:
+    """Return the last stage of what a name means: `init` ends with the plan, `generation` with the review."""
+    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or find_stage(name)
 
 
-def delivery_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_deliveries(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `--deliver folder:DIR`, `email:ADDRESS` or `webhook`; the folder is stored by its absolute path.
 
     Raises `UserError` for a folder without a name: it would be whatever folder the command happens to run in.
@@ -112,8 +112,8 @@ def delivery_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def model_flags(given: Sequence[str]) -> dict[str, str]:
-    """Read `--model [TIER=]PROVIDER:MODEL`; without a tier a model plays all of them. Raises `UserError`."""
+def parse_models(given: Sequence[str]) -> dict[str, tuple[object, str]]:
+    """Read `--model [TIER=]PROVIDER:MODEL` as settings; without a tier a model plays all roles. Raises `UserError`."""
     found: dict[str, str] = {}
     for text in given:
         tier, equals, model = text.partition("=")
@@ -125,10 +125,10 @@ def model_flags(given: Sequence[str]) -> dict[str, str]:
             raise UserError(
                 "model_tier", f"--model {text!r}: {tier!r} is no tier.", next_step=f"Tiers: {', '.join(TIERS)}."
             )
-    return found
+    return {f"models.{tier}": (model, "--model") for tier, model in found.items()}
 
 
-def field_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_fields(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `-s FIELD=VALUE`. Raises `UserError` if there is no `=`; the profile checks field and value."""
     pairs: list[tuple[str, str]] = []
     for text in given:
@@ -141,8 +141,3 @@ def field_flags(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
             )
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)
-
-
-def setting_flags(given: Mapping[str, tuple[object, str]]) -> dict[str, tuple[object, str]]:
-    """Keep the flags that were written: neither None nor an empty list."""
-    return {name: (value, flag) for name, (value, flag) in given.items() if value is not None and value != ()}

@@ -8,7 +8,14 @@ import pytest
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Stage
-from corrobora.faces.cli.asked import delivery_flags, field_flags, model_flags, read_plan, read_question, stage_named
+from corrobora.faces.cli.arguments import (
+    find_stage,
+    parse_deliveries,
+    parse_fields,
+    parse_models,
+    read_plan,
+    read_question,
+)
 
 
 def test_q15_a_question_that_is_a_path_stays_a_question(tmp_path: Path) -> None:
@@ -40,13 +47,14 @@ def test_a_plan_that_is_no_json_object_is_one_line(tmp_path: Path, text: str) ->
 
 
 def test_models_of_tiers() -> None:
-    assert model_flags(["a:b"]) == dict.fromkeys(("lead", "worker", "fast", "judge"), "a:b")
-    assert model_flags(["lead=c:d", "a:b"])["lead"] == "c:d"
-    assert model_flags(["a:b", "lead=c:d"])["worker"] == "a:b"
+    every = [f"models.{tier}" for tier in ("lead", "worker", "fast", "judge")]
+    assert parse_models(["a:b"]) == dict.fromkeys(every, ("a:b", "--model"))
+    assert parse_models(["lead=c:d", "a:b"])["models.lead"] == ("c:d", "--model")
+    assert parse_models(["a:b", "lead=c:d"])["models.worker"] == ("a:b", "--model")
 
 
 def test_fields() -> None:
-    assert field_flags(["minutes = 5", "phrase=a=b"]) == (("minutes", "5"), ("phrase", "a=b"))
+    assert parse_fields(["minutes = 5", "phrase=a=b"]) == (("minutes", "5"), ("phrase", "a=b"))
 
 
 @pytest.mark.parametrize(
@@ -59,11 +67,11 @@ def test_fields() -> None:
     ],
 )
 def test_s1_stage_names_are_aliases(name: str, stage: Stage) -> None:
-    assert stage_named(name) is stage
-    assert stage_named(stage.value) is stage
+    assert find_stage(name) is stage
+    assert find_stage(stage.value) is stage
 
 
 def test_a_delivery_folder_without_a_name_is_refused() -> None:
-    assert delivery_flags(["folder:out", "webhook"]) == (("folder", str(Path("out").absolute())), ("webhook", ""))
+    assert parse_deliveries(["folder:out", "webhook"]) == (("folder", str(Path("out").absolute())), ("webhook", ""))
     with pytest.raises(UserError, match="names no folder"):
-        delivery_flags(["folder:"])
+        parse_deliveries(["folder:"])
