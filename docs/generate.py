@@ -61,8 +61,9 @@ def commands(_: str) -> str:
     def walk(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
         with click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=100) as context:
             yield f"## {path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
-            for name in command.list_commands(context) if isinstance(command, click.Group) else ():
-                inner = command.get_command(context, name)
+            group = command if isinstance(command, click.Group) else click.Group()
+            for name in group.list_commands(context):
+                inner = group.get_command(context, name)
                 if inner is not None and not inner.hidden:
                     yield from walk(inner, f"{path} {name}", context)
 

@@ -68,6 +68,12 @@ def test_make_targets_exist(page: Path) -> None:
     assert set(named) <= targets
 
 
+def inner_command(group: click.Group, name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert found is not None, name
+    return found
+
+
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_commands_and_their_flags_exist(page: str, line: str) -> None:
     from corrobora.faces.cli.main import cli
@@ -76,10 +82,10 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
     command: click.Command = cli
     context = click.Context(cli, info_name="corrobora")
     while isinstance(command, click.Group) and words and words[0] in command.list_commands(context):
-        command = command.get_command(context, words.pop(0))
+        command = inner_command(command, words.pop(0))
         context = click.Context(command, info_name=command.name, parent=context)
     if isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        command = cli.get_command(context, "research")  # a question alone
+        command = inner_command(cli, "research")  # a question alone
         assert any(letter in words[0] for letter in " ?.") or words[0].isupper(), f"no command {words[0]!r}"
     context.resilient_parsing = True  # files that a page names need not exist here
     parser = command.make_parser(context)
@@ -89,12 +95,10 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
 def test_flags_in_prose_exist() -> None:
     from corrobora.faces.cli.main import cli
 
-    context = click.Context(cli)
-
     def flags(command: click.Command) -> set[str]:
         own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
-        names = command.list_commands(context) if isinstance(command, click.Group) else ()
-        inner = [command.get_command(context, name) for name in names]
+        group = command if isinstance(command, click.Group) else click.Group()
+        inner = [inner_command(group, name) for name in group.list_commands(click.Context(group))]
         return own.union(*(flags(one) for one in inner), {"--help"})
 
     pages = [page for page in PAGES if page.parent.name in {"guides", "reference"} or page.name == "README.md"]

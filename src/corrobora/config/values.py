@@ -109,8 +109,10 @@ def list_words(annotation: Any) -> tuple[str, ...]:
     plain, marks = split_annotation(annotation)
     if get_origin(plain) is tuple:
         return list_words(get_args(plain)[0])
-    words = next((mark.words for mark in marks if isinstance(mark, OneOf)), ())
-    return words or (tuple(map(str, get_args(plain))) if get_origin(plain) is Literal else ())
+    mark = next((mark for mark in marks if isinstance(mark, OneOf)), None)
+    if mark is not None:
+        return mark.words
+    return tuple(str(word) for word in get_args(plain)) if get_origin(plain) is Literal else ()
 
 
 def describe_forms(annotation: Any) -> str:
@@ -139,6 +141,14 @@ def _describe_range(marks: tuple[object, ...]) -> str:
 
 def _is_line(text: str) -> bool:
     return text != "" and text.isprintable()
+
+
+def _is_model(text: str) -> bool:
+    return _MODEL.match(text) is not None
+
+
+def _is_mail_server(text: str) -> bool:
+    return _MAIL_SERVER.match(text) is not None
 
 
 def _is_url(text: str) -> bool:
@@ -187,7 +197,7 @@ Line = Annotated[str, Predicate(_is_line), Forms("one line of text")]
 FolderPath = Annotated[Path, Convert(_expand_path), Forms("the path of a folder")]
 Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts")]
 Model = Annotated[
-    str, Predicate(_MODEL.match), Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL")
+    str, Predicate(_is_model), Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL")
 ]
 Url = Annotated[
     str, Convert(_strip_slash), Predicate(_is_url), Forms("an address that starts with http:// or https://")
@@ -195,7 +205,7 @@ Url = Annotated[
 MailServer = Annotated[
     str,
     Convert(_strip_slash),
-    Predicate(_MAIL_SERVER.match),
+    Predicate(_is_mail_server),
     Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
 ]
 Dollars = Annotated[Number, Ge(0), Le(100_000), Predicate(_is_amount), Forms("a number from 0.01 to 100,000, or 0")]

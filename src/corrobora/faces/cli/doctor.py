@@ -43,7 +43,7 @@ class Finding:
 @config_option
 def doctor(*, as_json: bool, config_file: Path | None) -> int:
     """Check database, models, keys, disk and versions. Exit 1 if something needs repair."""
-    settings = open_settings(config_file)
+    settings = open_settings(config_file, untrusted="ignore")
     found = [
         *_versions(),
         *_folders(settings),

@@ -46,6 +46,7 @@ def test_every_command_has_help_with_a_first_sentence(shell: Any) -> None:
     context = click.Context(cli)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
+        assert command is not None
         assert (command.help or "").startswith(_COMMANDS[name][1].rstrip(".")), (
             "the list of commands says something else"
         )
