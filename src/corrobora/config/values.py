@@ -96,11 +96,10 @@ def read_value(annotation: Any, value: object) -> Any:
     if word is not None and value == word.word:
         return None
     given = tuple(cast("list[object]", value)) if isinstance(value, list) else value
-    found = _find_adapter(annotation).validate_python(given, strict=True)
-    if isinstance(found, tuple):
-        items = cast("tuple[object, ...]", found)
-        if len(set(items)) < len(items) or len(items) > MAX_ITEMS:
-            raise ValueError
+    found: Any = _find_adapter(annotation).validate_python(given, strict=True)
+    items = cast("tuple[object, ...]", found) if isinstance(given, tuple) else ()
+    if len(set(items)) < len(items) or len(items) > MAX_ITEMS:
+        raise ValueError
     return found
 
 

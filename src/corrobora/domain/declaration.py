@@ -22,7 +22,7 @@ class OneOf(GroupedMetadata):
     words: tuple[str, ...]
 
     @classmethod
-    def keys(cls, table: Mapping[str, object]) -> OneOf:
+    def from_table(cls, table: Mapping[str, object]) -> OneOf:
         """Return the names in a table as words."""
         return cls(tuple(table))
 

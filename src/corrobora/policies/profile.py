@@ -52,7 +52,7 @@ class Profile:
         False
     )
     phases: tuple[Phase, ...] = field(default=(Phase("research"),))
-    advance: Annotated[str, OneOf.keys(ADVANCE), doc("When a thread goes on to its next phase.")] = "each_round"
+    advance: Annotated[str, OneOf.from_table(ADVANCE), doc("When a thread goes on to its next phase.")] = "each_round"
     leaves_in_turn: Annotated[bool, doc("Leaves run one after the other instead of in parallel.")] = False
     queries_in_turn: Annotated[bool, doc("Queries of a round run one after the other instead of in parallel.")] = False
     pause_seconds: Annotated[float, Ge(0), Le(60), doc("Seconds between two queries that run in turn.")] = 0.0
@@ -61,7 +61,9 @@ class Profile:
     hits_per_query: Annotated[int, Ge(1), Le(100), doc("Results taken of one query.")] = 10
     whole_documents: Annotated[bool, doc("Results of a library are new documents, not passages.")] = False
     stop: Annotated[
-        tuple[Annotated[str, OneOf.keys(RULES)], ...], MinLen(1), doc("Stop rules; the first that applies is recorded.")
+        tuple[Annotated[str, OneOf.from_table(RULES)], ...],
+        MinLen(1),
+        doc("Stop rules; the first that applies is recorded."),
     ] = ("no_gaps", "reserve_reached", "all_exhausted", "max_rounds")
     max_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds of each thread.")] = 3
     deep_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds of each thread in a deep run (`--deep`).")] = 7
