@@ -65,18 +65,32 @@ def load_settings(  # noqa: PLR0913 - one keyword for each place that settings c
     """
     env = os.environ if env is None else env
     user_file = find_user_file() if user_file is None else user_file
-    given = {key: value for key, (value, _) in (flags or {}).items()}
-    own = [Layer("flag", given, {key: flag for key, (_, flag) in (flags or {}).items()}), *read_environment_layers(env)]
-    user = read_layer(user_file, "user file") if os.path.lexists(user_file) else Layer("user file", {})
+    own, user = _read_own_layers(flags or {}, env, user_file)
     project = read_layer(config, "project file") if config else find_project_layer(folder or find_current_folder())
     if project:
-        home = _Merge((*own, user), env).find_home()
-        own.append(_restrict_layer(project, user, home, user_file, untrusted=untrusted))
+        store = TrustStore(_Merge((*own, user), env).find_home())
+        own.append(_restrict_layer(project, user, store, user_file, untrusted=untrusted))
     return _Merge((*own, user), env).merge_settings()
 
 
+def find_trust_store() -> TrustStore:
+    """Return the list of trusted files, kept in the data folder that the user names, not a project file."""
+    own, user = _read_own_layers({}, os.environ, find_user_file())
+    return TrustStore(_Merge((*own, user), os.environ).find_home())
+
+
+def _read_own_layers(
+    flags: Mapping[str, tuple[object, str]], env: Mapping[str, str], user_file: Path
+) -> tuple[list[Layer], Layer]:
+    """Return the user's own layers: flags and environment, stronger than a project file, and the user file."""
+    values = {key: value for key, (value, _) in flags.items()}
+    given = Layer("flag", values, {key: flag for key, (_, flag) in flags.items()})
+    user = read_layer(user_file, "user file") if os.path.lexists(user_file) else Layer("user file", {})
+    return [given, *read_environment_layers(env)], user
+
+
 def _restrict_layer(
-    project: Layer, user: Layer, home: Path, user_file: Path, *, untrusted: Literal["refuse", "ignore"]
+    project: Layer, user: Layer, store: TrustStore, user_file: Path, *, untrusted: Literal["refuse", "ignore"]
 ) -> Layer:
     """Return what a project file may set: all that is harmless, the rest only if the user trusts the file.
 
@@ -86,7 +100,7 @@ def _restrict_layer(
     refuse_literals(project)
     path = project.path or find_current_folder()
     harmless, refused = split_harmless(project.values, path.parent)
-    if TrustStore(home).is_trusted(path, project.digest):
+    if store.is_trusted(path, project.digest):
         for key, variable in find_borrowed(project.values).items():
             raise UserError(
                 "config_secret_borrowed",

@@ -12,10 +12,9 @@ from pathlib import Path
 import click
 
 from corrobora.config.layers import PROJECT_FILE, Layer, read_layer, read_project_layer
-from corrobora.config.loading import refuse_literals
+from corrobora.config.loading import find_trust_store, refuse_literals
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
-from corrobora.faces.cli.options import open_settings
 from corrobora.faces.cli.terminal import is_terminal, one_line
 
 _LONGEST = 100_000  # characters of a value: nothing that is trusted may be hidden
@@ -32,7 +31,7 @@ def trust(*, folder: Path | None, listed: bool, revoke: bool, yes: bool) -> None
     Everything that the file sets is shown first. Trust holds for exactly this content: a changed file must be trusted
     again. Folders above and below are not trusted with it.
     """
-    store = TrustStore(open_settings(None, untrusted="ignore").home)
+    store = find_trust_store()
     if listed:
         for name, digest in store.load().items():
             click.echo(f"{one_line(name, 400)}  {_show_state(Path(name), digest)}")

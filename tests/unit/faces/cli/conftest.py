@@ -70,6 +70,9 @@ class Shell:
         for name, value in values.items():
             self._patch.setenv(name, value)
 
+    def delenv(self, name: str) -> None:
+        self._patch.delenv(name)
+
     def __call__(self, *args: str) -> Result:
         """Run in this process; a bug raises."""
         self._capture.readouterr()

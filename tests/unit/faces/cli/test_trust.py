@@ -202,3 +202,16 @@ def test_a_file_named_by_config_is_trusted_by_its_own_name(shell: Any) -> None:
     assert f"corrobora trust {Path('other.toml')}" in refused.complaint
     assert shell("trust", "other.toml", "--yes").code == 0
     assert "models.lead = anthropic:x" in shell("config", "show", "--config", "other.toml").out
+
+
+def test_a_trusted_file_does_not_move_the_list_of_trusted_files(shell: Any) -> None:
+    file = shell.folder / "corrobora.toml"
+    file.write_text('home = "data"\n')
+    assert shell("trust", ".", "--yes").code == 0
+    assert f"home = {shell.home}" in shell("config", "show").out  # the variable is stronger
+    shell.delenv("CORROBORA_HOME")
+    shell.setenv(XDG_DATA_HOME=str(shell.folder / "share"))
+    assert shell("trust", ".", "--yes").code == 0
+    assert f"home = {shell.folder / 'data'}" in shell("config", "show").out
+    assert shell("trust", "--list").out.strip() == f"{file}  trusted"
+    assert shell("trust", ".", "--revoke").code == 0
