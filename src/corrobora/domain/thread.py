@@ -60,15 +60,11 @@ class Phase:
     """One phase of a course: how many queries, where, with which hints, for how long."""
 
     name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
-    goal: Annotated[str, MaxLen(2_000), doc("What the phase looks for, in words that a writer of queries can use.")] = (
-        ""
-    )
+    goal: Annotated[str, MaxLen(2_000), doc("What the phase looks for, in words fit for queries.")] = ""
     min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
     max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
     providers: Annotated[tuple[str, ...], doc("Search providers in order; none: any that the run has.")] = ()
-    rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How queries are shared among the providers.")] = (
-        "all"
-    )
+    rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How providers share the queries.")] = "all"
     query_hints: Annotated[tuple[str, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
     reading_prompt: Annotated[str, MaxLen(2_000), doc("What to extract from sources in this phase.")] = ""
     min_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds before the phase may be left.")] = 1
