@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import GroupedMetadata, Gt, Le, Predicate
+from annotated_types import GroupedMetadata, Gt, Le, MaxLen, Predicate
 
 MAX_MINUTES = 10_080.0  # one week
 UNLIMITED = "unlimited"
+Text = Annotated[str, MaxLen(2_000)]
 
 
 @dataclass(frozen=True, slots=True)

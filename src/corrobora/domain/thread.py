@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le, MaxLen, doc
 
 from corrobora.domain.brief import Brief, Subject, SubQuestion
-from corrobora.domain.declaration import Minutes
+from corrobora.domain.declaration import Minutes, Text
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Node, TaskSpec
@@ -60,13 +60,13 @@ class Phase:
     """One phase of a course: how many queries, where, with which hints, for how long."""
 
     name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
-    goal: Annotated[str, MaxLen(2_000), doc("What the phase looks for, in words fit for queries.")] = ""
+    goal: Annotated[Text, doc("What the phase looks for, in words fit for queries.")] = ""
     min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
     max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
-    providers: Annotated[tuple[str, ...], doc("Search providers in order; none: any that the run has.")] = ()
+    providers: Annotated[tuple[Text, ...], doc("Search providers in order; none: any that the run has.")] = ()
     rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How providers share the queries.")] = "all"
-    query_hints: Annotated[tuple[str, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
-    reading_prompt: Annotated[str, MaxLen(2_000), doc("What to extract from sources in this phase.")] = ""
+    query_hints: Annotated[tuple[Text, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
+    reading_prompt: Annotated[Text, doc("What to extract from sources in this phase.")] = ""
     min_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds before the phase may be left.")] = 1
     max_rounds: Annotated[Annotated[int, Ge(1), Le(100)] | None, doc("Rounds after which the phase is left.")] = None
     minutes: Annotated[Minutes, doc("Time for one round of this phase.")] = None

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen, doc
 
-from corrobora.domain.declaration import MAX_MINUTES, Minutes, OneOf
+from corrobora.domain.declaration import MAX_MINUTES, Minutes, OneOf, Text
 from corrobora.domain.limits import LIMITS, Allowance
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import Advance, Course, Phase, StopRule
@@ -21,7 +21,6 @@ from corrobora.policies import budget
 from corrobora.policies.advance import ADVANCE
 from corrobora.policies.stop import RULES
 
-Text = Annotated[str, MaxLen(2_000)]
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
 
 

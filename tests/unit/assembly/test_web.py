@@ -135,7 +135,7 @@ def test_allowed_endpoints_may_be_of_both_families(tmp_path: Path):
 )
 def test_g7_g11_a_project_file_may_neither_move_a_provider_nor_open_the_network(line: str, tmp_path: Path):
     (tmp_path / "corrobora.toml").write_text(f"[sources]\n{line}\n")
-    with pytest.raises(UserError, match="may not stand in a project file") as caught:
+    with pytest.raises(UserError, match="may not be set by a project file") as caught:
         _settings(tmp_path)
     assert caught.value.code == "config_operator_only"
     (tmp_path / "user.toml").write_text(f"[sources]\n{line}\n")
