@@ -72,7 +72,7 @@ class Models:
             secret = self._settings.key(vendor)
             if secret.set:
                 env[name] = secret.reveal()
-        own = {tier: self._own(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
+        own = {tier: self._own(wishes[tier]) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
         found = targets(named, env, lead_thinking=thinking) if named or not own else {}
         if own:
@@ -85,13 +85,13 @@ class Models:
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
 
-    def _own(self, text: str, env: Mapping[str, str]) -> Target:
-        """A model at an endpoint of the user's own."""
+    def _own(self, text: str) -> Target:
+        """A model at an endpoint of the user's own, with the key that stands beside it and no vendor's."""
         name, _, model = text.partition(":")
         endpoint = self._settings.endpoints[name]
         key = endpoint.api_key.reveal() if endpoint.api_key else ""
         provider = "anthropic" if endpoint.kind == "anthropic" else "openai-compatible"
-        return parse_target(f"{provider}:{model}", env, base_url=endpoint.base_url, key=key)
+        return parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
 
     def _priced_as(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
         """Name a model as its price is written: an endpoint of the user's own by its own name."""

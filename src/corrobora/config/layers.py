@@ -165,7 +165,7 @@ def parse_toml(text: str, where: str, *, code: str = "config_syntax") -> dict[st
         line, column = (found.group(1), found.group(2)) if found and found.group(1) else (None, None)
         place = f"line {line}, column {column}" if line else f"line {text.count(chr(10)) + 1} (end)"
         why = _AT.sub("", message) if found else "a value is out of range"
-        raise UserError(code, f"{where}: {place}: {_mask_controls(why)}.", next_step="Correct the TOML.") from None
+        raise UserError(code, f"{where}: {place}: {mask_controls(why)}.", next_step="Correct the TOML.") from None
     except RecursionError:
         raise UserError(code, f"{where}: line 1: the values are nested too deeply.") from None
 
@@ -190,7 +190,7 @@ def _flatten_free_table(key: str, table: dict[str, object], where: str, text: st
     allowed = set(find_fields(kind)) - {"name"} if kind else set[str]()
     for own, value in table.items():
         if not isinstance(value, dict):
-            raise UserError("config_value", f"{key}.{_mask_controls(own)} in {where} must be a table.")
+            raise UserError("config_value", f"{key}.{mask_controls(own)} in {where} must be a table.")
         if kind is None:
             yield f"{key}.{own}", cast("dict[str, object]", value)
             continue
@@ -201,7 +201,7 @@ def _flatten_free_table(key: str, table: dict[str, object], where: str, text: st
 
 
 def _refuse_key(key: str, where: str, text: str, known: Sequence[str]) -> UserError:
-    message = f"Unknown setting {_mask_controls(key)!r} in {where}{_find_line(text, key)}{_suggest(key, known)}"
+    message = f"Unknown setting {mask_controls(key)!r} in {where}{_find_line(text, key)}{_suggest(key, known)}"
     end = "" if message.endswith("?") else "."
     return UserError("config_unknown_key", message + end, next_step="See: corrobora config show --origin")
 
@@ -218,5 +218,6 @@ def _find_line(text: str, key: str) -> str:
     return f", line {text.count(chr(10), 0, found[0]) + 1}" if len(found) == 1 else ""
 
 
-def _mask_controls(text: str) -> str:
+def mask_controls(text: str) -> str:
+    """Return text for a message: one line, nothing that a terminal obeys."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)[:200].rstrip(".")

@@ -20,6 +20,7 @@ from corrobora.config.layers import (
     find_current_folder,
     find_project_layer,
     find_user_file,
+    mask_controls,
     read_environment_layers,
     read_layer,
 )
@@ -104,7 +105,7 @@ def _restrict_layer(
         for key, variable in find_borrowed(project.values).items():
             raise UserError(
                 "config_secret_borrowed",
-                f"{key} would send {variable} to another server ({project.locate(key)}).",
+                f"{mask_controls(key)} would send {variable} to another server ({project.locate(key)}).",
                 next_step=f"Put it into your own file {user_file}, or use a variable of its own.",
             )
         return project
@@ -114,12 +115,12 @@ def _restrict_layer(
         more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
         raise UserError(
             "config_operator_only",
-            f"{key}{more} may not be set by a project file, because {why} ({project.locate(key)}).",
+            f"{mask_controls(key)}{more} may not be set by a project file, because {why} ({project.locate(key)}).",
             next_step=f"Put it into your own file {user_file}, or, if you trust the folder, run: corrobora trust "
             f"{path.parent if path.name in (PROJECT_FILE, 'pyproject.toml') else path}",
         )
     notes = tuple(
-        f"{key} was ignored: a project file that is not trusted may not set it ({project.locate(key)})"
+        f"{mask_controls(key)} was ignored: a project file that is not trusted may not set it ({project.locate(key)})"
         for key in refused
     )
     return replace(project, values=harmless, notes=(*project.notes, *notes))
@@ -132,7 +133,7 @@ def refuse_literals(layer: Layer) -> None:
         if is_secret(key) and literal:
             raise UserError(
                 "config_secret_literal",
-                f"{key} holds a secret as text ({layer.locate(key)}).",
+                f"{mask_controls(key)} holds a secret as text ({layer.locate(key)}).",
                 next_step='Write { env = "NAME" } or { file = "PATH" } in place of it, and change the secret.',
             )
 

@@ -215,7 +215,7 @@ class Settings:
         Setting("limits.searches", "Searches that the run may do.", "--max-searches", "N"),
     ] = None
     attempts: Annotated[
-        Annotated[Whole, Ge(1), Le(20)] | None,
+        Annotated[Whole, Ge(1), Le(10)] | None,
         Setting("limits.attempts", "Attempts at one target.", folder=True, profile_field="attempts"),
     ] = None
     min_score: Annotated[

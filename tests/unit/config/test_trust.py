@@ -180,3 +180,8 @@ def test_a_vendors_own_key_and_host_are_no_pair_of_strangers() -> None:
         "models.worker": "ollama:x@http://127.0.0.1:1/v1",
     }
     assert find_borrowed(values) == {}
+
+
+def test_a_key_of_many_lines_is_one_line_in_the_message(loading: Any) -> None:
+    error = loading.refused('[models.endpoints."a\\nb\\u001b"]\nbase_url = "http://x"')
+    assert "a?b?" in str(error)

@@ -1,4 +1,4 @@
-"""`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (S4).
+"""`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody.
 
 Knows the flags and where the artifacts go. The file's fields are the engine's; `delivery` conducts the run.
 """

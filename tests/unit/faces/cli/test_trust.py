@@ -154,6 +154,18 @@ def test_the_sink_would_notice_a_password_for_a_database(shell: Any, sink: Sink,
     assert CANARY.encode() in sink.received
 
 
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_an_endpoint_without_a_key_gets_none_of_a_vendor(filled: Any, sink: Sink, kind: str) -> None:
+    filled.setenv(OPENAI_API_KEY=CANARY, ANTHROPIC_API_KEY=CANARY, ANTHROPIC_AUTH_TOKEN=CANARY)
+    user = filled.folder / "user" / "corrobora" / "config.toml"
+    user.parent.mkdir(parents=True)
+    endpoint = f'base_url = "http://127.0.0.1:{sink.port}/v1"\nkind = "{kind}"\n'
+    user.write_text(f'[models]\nlead = "x:m"\n[models.endpoints.x]\n{endpoint}')
+    filled("research", QUESTION, "-l", "docs", "-q", "-t", "0.2")
+    assert sink.connections > 0
+    assert CANARY.encode() not in sink.received
+
+
 async def test_a_trusted_embedder_gets_no_key_of_a_vendor(shell: Any, sink: Sink, tmp_path_factory: Any) -> None:
     prepare(shell, FIVE_WAYS["embedder"], sink, tmp_path_factory.mktemp("outside"))
     assert shell("trust", ".", "--yes").code == 0
