@@ -15,18 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corrobora.assembly.people import SystemClock
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.app.runs import SystemClock
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.plan import Node, Plan
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session
-from corrobora.policies.angles import CANONICAL
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Role
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25
@@ -84,7 +83,7 @@ def _plan() -> Plan:
             angle=angle.slug,
             queries=(f"report {number} {_part(number)}",),
         )
-        for number, angle in enumerate(CANONICAL, 1)
+        for number, angle in enumerate(CANONICAL_ANGLES, 1)
     )
     return Plan(Node("root", QUESTION, QUESTION, children), tier="complex")
 
@@ -115,7 +114,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
         profile=profile,
         stop=resolve_rules(profile),
         advance=resolve_advance(profile),
-        outside=Outside(
+        outside=RunPorts(
             analysts=(analyst,),
             searches={"library": library},
             readers=(library,),
@@ -130,7 +129,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
     began = time.perf_counter()
     report = await research(Brief(QUESTION), session)
     seconds = time.perf_counter() - began
-    assert len(report.findings.children) == len(CANONICAL)
+    assert len(report.findings.children) == len(CANONICAL_ANGLES)
     assert all(not child.failed and len(child.rounds) > 1 for child in report.findings.children)
     return analyst.ended - analyst.began, seconds, analyst.calls
 

@@ -33,7 +33,7 @@ from pathlib import Path
 from openai import AsyncOpenAI
 
 from bench.synthetic import Texts
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import Settings, load_settings
 from corrobora.domain.run import Request, RunId
 
@@ -112,7 +112,7 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
     """Measure runs at once: CPU for each call of a model, and at N = 1 the wall clock over the critical path."""
     good = True
     async with Workspace.open(settings) as workspace:
-        await workspace.ingest(LIBRARY, (home / "documents",), lambda *_: None)
+        await workspace.ingest_files(LIBRARY, (home / "documents",), lambda *_: None)
         await research(workspace, url, profile, [10_000])  # loads what is loaded once
         for count in counts:
             bare = await bare_call(url, count)
@@ -146,12 +146,12 @@ async def research(
     claimed: list[tuple[str, int]] = []
     for number in numbers:
         request = Request(question(number), profile, libraries=(LIBRARY,), models=model, authorized="policy")
-        run = await workspace.submit(request, deferred=False)
+        run = await workspace.submit_run(request, deferred=False)
         epoch = await workspace.runs.claim(run, "bench")
         assert epoch is not None
         claimed.append((run, epoch))
     began, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(workspace.execute(RunId(run), epoch) for run, epoch in claimed))
+    await asyncio.gather(*(workspace.execute_run(RunId(run), epoch) for run, epoch in claimed))
     wall, spent = time.perf_counter() - began, time.process_time() - cpu
     for run, _ in claimed:
         row = await workspace.runs.get(run)
@@ -177,7 +177,7 @@ async def bare_call(url: str, callers: int) -> float:
 
 async def played(workspace: Workspace, run: str) -> list[Played]:
     """Return the calls of a run that a model answered, in the order of their answers."""
-    rows = await workspace.database.rows("SELECT key, meta FROM journal WHERE run = %s", [run])
+    rows = await workspace.database.fetch_all("SELECT key, meta FROM journal WHERE run = %s", [run])
     found: list[Played] = []
     for key, meta in rows:
         told = meta if isinstance(meta, dict) else json.loads(meta)

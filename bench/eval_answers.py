@@ -18,11 +18,11 @@ from typing import Any
 
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, fill, rows
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
-from corrobora.policies.words import stems
-from corrobora.storage.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog
+from corrobora.text.tokens import stem_text
 
 FIRST = 3  # statements that a reader sees at once
 _WHOLE, _SHOWN = 0.99, 0.7  # shares of an answer: all of it; so little that it is worth reading why
@@ -54,8 +54,8 @@ QUESTIONS = {"lihua": lihua, "cookbook": cookbook}
 
 def recall(answer: str, texts: Sequence[str]) -> float:
     """Share of the answer's word stems that stand in the texts."""
-    wanted = frozenset(stems(answer))
-    return len(wanted & frozenset(stems(" ".join(texts)))) / len(wanted) if wanted else 0.0
+    wanted = frozenset(stem_text(answer))
+    return len(wanted & frozenset(stem_text(" ".join(texts)))) / len(wanted) if wanted else 0.0
 
 
 def opening(report: Report, most: int) -> list[str]:
@@ -64,7 +64,7 @@ def opening(report: Report, most: int) -> list[str]:
     cited = [check for check in report.checks if check.facts][:most]
     said = [(check, [facts[i].quote for i in check.facts if i in facts]) for check in cited]
     return [
-        next((q for q in quotes if set(stems(check.sentence)) <= set(stems(q))), "") or check.sentence
+        next((q for q in quotes if set(stem_text(check.sentence)) <= set(stem_text(q))), "") or check.sentence
         for check, quotes in said
     ]
 

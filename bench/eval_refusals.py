@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, Doc, Question, Suite, fill, rows
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
-from corrobora.storage.catalog import Catalog
+from corrobora.storage.index.catalog import Catalog
 
 SIZE = 25  # documents of a small library
 TOGETHER = 6  # questions asked of one library, every second one about documents that are not there

@@ -17,13 +17,13 @@ from typing import Any
 
 from bench.eval_retrieval import Suite, distinct, fill, rows, twowiki
 from bench.eval_retrieval import multihop as multihop_suite
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
-from corrobora.storage.catalog import Catalog
+from corrobora.engine.session.journal import decode
+from corrobora.storage.index.catalog import Catalog
 
 PROFILE = "timed"
 OWN = (  # our own questions on the demo documents; False: the documents hold no answer
@@ -44,11 +44,13 @@ OWN = (  # our own questions on the demo documents; False: the documents hold no
 
 async def ask(workspace: Workspace, question: str, library: str, profile: str = PROFILE) -> Report:
     """Research one question in this process and return its report."""
-    run = await workspace.submit(Request(question, profile, libraries=(library,), authorized="policy"), deferred=False)
+    run = await workspace.submit_run(
+        Request(question, profile, libraries=(library,), authorized="policy"), deferred=False
+    )
     epoch = await workspace.runs.claim(run, "eval")
     assert epoch is not None
-    await workspace.execute(run, epoch)
-    stored = await workspace.runs.artifact(run, "report.json")
+    await workspace.execute_run(run, epoch)
+    stored = await workspace.runs.read_artifact(run, "report.json")
     if stored is None:
         row = await workspace.runs.get(run)
         raise RuntimeError(f"no report: {row.status} {row.reason}")
@@ -58,7 +60,7 @@ async def ask(workspace: Workspace, question: str, library: str, profile: str = 
 async def demo(workspace: Workspace, home: Path) -> bool:
     """Share of must-cover anchors that a citation's quote holds, and the dated contradictions."""
     documents = demo_documents(home / "unpacked")
-    await workspace.ingest("demo", (documents,), lambda *_: None)
+    await workspace.ingest_files("demo", (documents,), lambda *_: None)
     manifest = {row["path"]: row for row in map(json.loads, (documents / "manifest.jsonl").read_text().splitlines())}
     covered = total = 0
     literal = True
@@ -91,13 +93,13 @@ async def demo(workspace: Workspace, home: Path) -> bool:
 
 async def _literal(workspace: Workspace, report: Report) -> bool:
     """Check every citation offline, through the same code as `corrobora verify`."""
-    result = await workspace.recheck(report.markdown)
+    result = await workspace.recheck_report(report.markdown)
     return all(str(found) == "verified" for s in result.statements for found in s.found)
 
 
 async def own(workspace: Workspace, home: Path) -> bool:
     """Our own questions on the demo documents, absent answers among them."""
-    await workspace.ingest("demo", (demo_documents(home / "unpacked"),), lambda *_: None)
+    await workspace.ingest_files("demo", (demo_documents(home / "unpacked"),), lambda *_: None)
     good = 0
     for question, answerable in OWN:
         report = await ask(workspace, question, "demo")

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import Item
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ async def fill(catalog: Catalog, suite: Suite) -> dict[str, str]:
     space = await catalog.open(suite.name)
     urls = {f"doc:{number}": doc.id for number, doc in enumerate(suite.docs)}
     items = [
-        Item(
+        IngestItem(
             Source(SourceId(""), doc.title, url, "", published=doc.published, publisher=doc.publisher),
             doc.text or doc.title,
         )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from corrobora.domain.parsed import Item
+from corrobora.domain.documents import IngestItem
 
 NAME = "FTS5 of SQLite (porter, any word)"
 
@@ -25,7 +25,7 @@ class Yardstick:
         self._connection.execute("create virtual table passage using fts5(title, body, tokenize = 'porter unicode61')")
         self.cpu = 0.0
 
-    def add(self, documents: Sequence[Item]) -> None:
+    def add(self, documents: Sequence[IngestItem]) -> None:
         """Store documents in one transaction."""
         rows = [(each.source.title, each.text) for each in documents]
         begin = time.process_time()

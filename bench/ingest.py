@@ -15,24 +15,24 @@ from pathlib import Path
 
 from bench import fts5
 from bench.synthetic import Texts, postmaster, server_cpu
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import Item
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.postgres.database import Database
 
 BATCH = 4_000
 FLOOR = 5_000
 
 
-def items(texts: Texts, start: int, n: int) -> list[Item]:
+def items(texts: Texts, start: int, n: int) -> list[IngestItem]:
     """Draw documents of one passage each."""
     return [
-        Item(Source(SourceId(""), texts.title(), f"doc:{number}", ""), texts.passage())
+        IngestItem(Source(SourceId(""), texts.title(), f"doc:{number}", ""), texts.passage())
         for number in range(start, start + n)
     ]
 
 
-async def fill(catalog: Catalog, space: int, documents: Sequence[Item]) -> None:
+async def fill(catalog: Catalog, space: int, documents: Sequence[IngestItem]) -> None:
     """Store in batches, merging as a real ingest does."""
     for start in range(0, len(documents), BATCH):
         await catalog.store(space, documents[start : start + BATCH])
@@ -52,7 +52,7 @@ async def main(passages: int) -> int:
             await fill(catalog, space, documents)
             client, server = time.process_time() - client, server_cpu(server_id) - server
             wall = time.perf_counter() - wall
-            row = await database.row("select count(*), sum(length(body)) from passage where space = %s", (space,))
+            row = await database.fetch_one("select count(*), sum(length(body)) from passage where space = %s", (space,))
             stored, characters = (row[0], row[1]) if row else (0, 0)
         with fts5.Yardstick(Path(folder) / "fts5") as yardstick:
             for start in range(0, passages, BATCH):

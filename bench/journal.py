@@ -18,15 +18,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from corrobora.domain.events import Event, EventType
-from corrobora.domain.run import Request, RunId, RunStatus
+from corrobora.domain.run import Event, EventType, Request, RunId, RunStatus
 from corrobora.ports import Entry
-from corrobora.storage.database import Database
-from corrobora.storage.embedded import EmbeddedServer
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.queue import Queue
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres.embedded import EmbeddedServer
+from corrobora.storage.queue.queue import Queue
 
 _CALLS, _EVENTS, _BYTES = 54, 44, 4096
 _BRANCHES, _LEAVES = 2, 3
@@ -65,7 +63,7 @@ class Bench:
             await asyncio.sleep(random.uniform(0.0, 2.0) * self.mean_seconds)
             await journal.put(Entry(key, _answer(), '{"model":"m","input_tokens":900,"output_tokens":300}'))
             if number < _EVENTS // (_BRANCHES * _LEAVES):
-                journal.tell(Event(EventType.MICRO_REPORT, key, path, number, {"text": "x" * 200}))
+                journal.emit(Event(EventType.MICRO_REPORT, key, path, number, {"text": "x" * 200}))
 
     async def watch(self) -> None:
         """Measure how late the loop wakes a task."""
@@ -92,7 +90,7 @@ async def measure(url: str, count: int) -> dict[str, float]:
         stop = asyncio.Event()
         worker = asyncio.create_task(queue.run_worker(bench.execute, concurrency=count, stop=stop))
         watcher = asyncio.create_task(bench.watch())
-        await queue.wait(made)
+        await queue.wait_for_runs(made)
         seconds, cpu = time.perf_counter() - wall, time.process_time() - cpu
         watcher.cancel()
         stop.set()

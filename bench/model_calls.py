@@ -18,8 +18,8 @@ from corrobora.adapters.models.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.pacing import Gate, Pace
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Passage, PassageId, SourceId
+from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, extract
 
 TEXT = "Valves of this kind shall be inspected every 12 months, and the result shall be recorded. " * 12

@@ -20,9 +20,9 @@ from pathlib import Path
 from bench import fts5
 from bench.ingest import items
 from bench.synthetic import Texts, postmaster, server_cpu
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
 
 QUESTIONS = 100
 ROUNDS = 5
@@ -88,7 +88,7 @@ async def build(database: Database, name: str, size: int, yardstick: fts5.Yardst
         yardstick.add(documents)
         seconds = time.perf_counter() - begin
         print(f"{end:,} of {size:,} passages stored, {seconds:.0f} s", file=sys.stderr, flush=True)
-    await database.run("vacuum analyze")
+    await database.execute("vacuum analyze")
 
 
 async def main(sizes: list[int]) -> None:

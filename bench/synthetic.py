@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corrobora.storage.database import Database
+from corrobora.storage.postgres.database import Database
 
 VOCABULARY = 200_000
 NAMES_FROM = 2_000
@@ -57,7 +57,7 @@ def sentences(words: Sequence[str]) -> str:
 
 async def postmaster(database: Database) -> int:
     """Return the process id of the server: the parent of one of its backends."""
-    row = await database.row("select pg_backend_pid()")
+    row = await database.fetch_one("select pg_backend_pid()")
     return int(_fields(int(row[0]))[1]) if row else 0
 
 

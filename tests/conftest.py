@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from corrobora.storage.database import Database
-from corrobora.storage.embedded import EmbeddedServer
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres.embedded import EmbeddedServer
 
 _TEMPLATE = "corrobora_template"
 _ROOMY_BYTES = 4_000_000_000

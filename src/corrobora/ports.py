@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from corrobora.domain.events import Event
+from corrobora.domain.documents import Heading
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.parsed import Heading
 from corrobora.domain.plan import Plan
+from corrobora.domain.run import Event
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -110,11 +110,11 @@ class Library(Protocol):
         """Return the passages that exist, in the order asked for."""
         ...
 
-    async def contents(self, source: SourceId) -> Sequence[Passage]:
+    async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         """Return all passages of a source in reading order; empty if it is not stored."""
         ...
 
-    async def around(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
         """Return the passage with its neighbours in the same source, in reading order."""
         ...
 
@@ -132,11 +132,11 @@ class Library(Protocol):
         """Return stored facts that speak to `text`, best first (S0, knowledge base)."""
         ...
 
-    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep what sources told beside what was asked; the same of one source once. Returns how many were new."""
         ...
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first (S0, knowledge base)."""
         ...
 
@@ -152,11 +152,11 @@ class FactStore(Protocol):
         """Return stored facts that speak to `text`, best first."""
         ...
 
-    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep insights, the same of one source once; the surer one stays. Returns how many were new."""
         ...
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first."""
         ...
 
@@ -203,7 +203,7 @@ class Journal(Protocol):
         """Commit an answer and return the one that counts: the first committed for its key. Raises `Stale`."""
         ...
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Append an event; one with a key that was told before is dropped. Written soon, in order, without gaps."""
         ...
 
@@ -211,7 +211,7 @@ class Journal(Protocol):
         """Wait until all that was told or begun is committed. Raises `Stale`."""
         ...
 
-    def uncertain(self) -> Sequence[str]:
+    def uncertain_keys(self) -> Sequence[str]:
         """Keys that an earlier attempt began and nobody answered."""
         ...
 
@@ -223,7 +223,7 @@ class Clock(Protocol):
         """Monotonic seconds."""
         ...
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """ISO 8601 time in UTC, for people; never used for a decision."""
         ...
 
@@ -235,7 +235,7 @@ class Clock(Protocol):
 class Limiter(Protocol):
     """A rate limit that every worker shares: one per provider, held outside the process."""
 
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         """Wait until one more call may begin."""
         ...
 

@@ -113,7 +113,7 @@ def test_flags_in_prose_exist() -> None:
 
 
 def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
-    from corrobora.faces.cli.failure import Exit
+    from corrobora.faces.cli.exit_codes import Exit
 
     page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
     told = page.split("## Exit codes", 1)[1].split("##", 1)[0]

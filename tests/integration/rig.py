@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
-from corrobora.engine.codec import decode
-from corrobora.engine.recheck import Found, Recheck
-from corrobora.faces.cli.ended import ended
+from corrobora.engine.session.journal import decode
+from corrobora.faces.cli.exit_codes import run_exit
+from corrobora.reporting.recheck import CitationStatus, RecheckResult
 from corrobora.testing.server import ModelServer
 
 LIBRARY = "mills"
@@ -128,21 +128,21 @@ class Rig:
         fields: dict[str, Any] = {"libraries": (LIBRARY,), "authorized": "policy", "models": models, **request}
         if profile == "triplet":
             fields.setdefault("thread_file", THREAD)
-        run = await self.workspace.submit(Request(QUESTION, profile, **fields), deferred=False)
+        run = await self.workspace.submit_run(Request(QUESTION, profile, **fields), deferred=False)
         epoch = await self.workspace.runs.claim(run, "test")
         assert epoch is not None
-        await self.workspace.execute(run, epoch)
+        await self.workspace.execute_run(run, epoch)
         return await self.ended(run)
 
     async def ended(self, run: str) -> Ended:
         row = await self.workspace.runs.get(run)
-        stored = await self.workspace.runs.artifact(run, "report.json")
+        stored = await self.workspace.runs.read_artifact(run, "report.json")
         text = "{}" if stored is None else stored.content.decode()
         report = decode(Report, text, key=run) if stored is not None else None
-        return Ended(row, report, ended(row, json.loads(text), min_score=None, strict=False).code)
+        return Ended(row, report, run_exit(row, json.loads(text), min_score=None, strict=False).code)
 
-    async def recheck(self, markdown: str) -> Recheck:
-        return await self.workspace.recheck(markdown)
+    async def recheck(self, markdown: str) -> RecheckResult:
+        return await self.workspace.recheck_report(markdown)
 
 
 @asynccontextmanager
@@ -159,7 +159,7 @@ async def rig(
         for name, text in documents.items():
             (texts / name).write_text(text)
         async with Workspace.open(found, **options) as workspace:
-            await workspace.ingest(LIBRARY, (texts,), lambda *_: None)
+            await workspace.ingest_files(LIBRARY, (texts,), lambda *_: None)
             yield Rig(workspace)
 
 
@@ -174,7 +174,7 @@ def bodies(server: ModelServer) -> list[str]:
     return sorted(json.dumps(each.body, sort_keys=True) for each in server.asked)
 
 
-async def good(found: Ended, rig: Rig) -> Recheck:
+async def good(found: Ended, rig: Rig) -> RecheckResult:
     """A report with a body, every citation of which holds when it is checked again offline."""
     assert found.report is not None, found.row
     assert found.code == 0, found.row
@@ -182,6 +182,6 @@ async def good(found: Ended, rig: Rig) -> Recheck:
     assert found.report.citations
     checked = await rig.recheck(found.markdown)
     fates = Counter(each for statement in checked.statements for each in statement.found)
-    assert set(fates) == {Found.VERIFIED}, fates
+    assert set(fates) == {CitationStatus.VERIFIED}, fates
     assert checked.cited
     return checked

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from tests.integration.rig import DOCUMENTS, Ended, Rig, good, rig
 
-from corrobora.assembly.web import Web
+from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunStatus
-from corrobora.testing.faults import Fault
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 
@@ -150,7 +150,7 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
             "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
         }
         hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5)
-        async with rig(database_url, settings=settings, web=partial(Web, limits=hasty)) as lab:
+        async with rig(database_url, settings=settings, web=partial(WebAccess, limits=hasty)) as lab:
             found = await run(lab, server, "timed", libraries=(), providers=("tavily",))
             await good(found, lab)
     assert found.report is not None

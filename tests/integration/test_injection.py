@@ -73,8 +73,8 @@ async def test_published_attacks_leave_nothing_active_in_any_file_of_the_report(
     async with ModelServer() as server, rig(database_url, documents(some, suffix)) as lab:
         found = await lab.run(server if with_model else None, "timed")
         await good(found, lab)
-        folder = lab.workspace.folder(found.row.id)
-        page = folder.path("report.html").read_text()
+        folder = lab.workspace.run_folder(found.row.id)
+        page = folder.file_path("report.html").read_text()
     assert found.report is not None
     if suffix == ".txt":  # Markdown loses its HTML and images when it is read
         quotes = [quote for citation in found.report.citations for quote in citation.quotes]

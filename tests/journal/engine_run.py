@@ -18,26 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.adapters.readers.library import LibraryReader, LibrarySearch
-from corrobora.assembly.people import StoredHuman, SystemClock
+from corrobora.adapters.search.library import LibraryReader, LibrarySearch
+from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.app.runs import StoredHuman, SystemClock
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief
-from corrobora.domain.events import Event
 from corrobora.domain.evidence import Document, Hit, Query
-from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.claims import Claims
-from corrobora.engine.codec import digest, encode
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session, carried_seconds
+from corrobora.domain.plan import Brief
+from corrobora.domain.run import Event, Request, RunId
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
+from corrobora.engine.session.journal import PassageClaims, encode, hash_parts
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
-from corrobora.roles.extractive.analyst import ExtractiveAnalyst
-from corrobora.storage.database import Database
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.library import PostgresLibrary
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
 
 QUESTION = "How do the kiln temperature and the drying time differ between the 2015 and the 2021 handbook?"
 SPACE = "handbooks"
@@ -67,7 +64,7 @@ class LedgerAnalyst(ExtractiveAnalyst):
         self._progress = progress
 
     async def play(self, role: Role[Any, Any], given: Any) -> Answer[Any]:
-        key = f"{given.path}/{role.prompt}#{digest(self.identity(role), encode(role.takes, given))}"
+        key = f"{given.path}/{role.prompt}#{hash_parts(self.identity(role), encode(role.takes, given))}"
         self._progress.point("begin", key)
         await asyncio.sleep(0)
         answer = await super().play(role, given)
@@ -83,7 +80,7 @@ class LedgerSearch(LibrarySearch):
         self._progress = progress
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        key = f"search/library#{digest(query.text, query.site, str(limit))}"
+        key = f"search/library#{hash_parts(query.text, query.site, str(limit))}"
         self._progress.point("begin", key)
         hits = await super().search(query, limit=limit)
         self._progress.point("answer", key)
@@ -98,7 +95,7 @@ class LedgerReader(LibraryReader):
         self._progress = progress
 
     async def read(self, hit: Hit) -> Document:
-        key = f"read#{digest(hit.url, hit.passage or '')}"
+        key = f"read#{hash_parts(hit.url, hit.passage or '')}"
         self._progress.point("begin", key)
         document = await super().read(hit)
         self._progress.point("answer", key)
@@ -127,14 +124,14 @@ class LedgerJournal:
         self._progress.point("commit", entry.key)
         return kept
 
-    def tell(self, event: Event) -> None:
-        self._journal.tell(event)
+    def emit(self, event: Event) -> None:
+        self._journal.emit(event)
 
     async def flush(self) -> None:
         await self._journal.flush()
 
-    def uncertain(self) -> Sequence[str]:
-        return self._journal.uncertain()
+    def uncertain_keys(self) -> Sequence[str]:
+        return self._journal.uncertain_keys()
 
 
 class Unhurried(SystemClock):
@@ -171,7 +168,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
             profile=profile,
             stop=resolve_rules(profile),
             advance=resolve_advance(profile),
-            outside=Outside(
+            outside=RunPorts(
                 analysts=(LedgerAnalyst(progress),),
                 searches={"library": LedgerSearch(library, progress)},
                 readers=(LedgerReader(library, progress),),
@@ -181,9 +178,9 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
                 human=StoredHuman(runs, run),
                 write=write,
             ),
-            budget=Budget(derive_allowance(profile), clock, carried_seconds=carried_seconds(journal)),
+            budget=Budget(derive_allowance(profile), clock, carried_seconds=sum_earlier_seconds(journal)),
         )
-        session.claims = Claims.restored(journal)
+        session.claims = PassageClaims.from_journal(journal)
         await research(Brief(QUESTION), session)
         await journal.flush()
         await library.close()

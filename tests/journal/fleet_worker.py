@@ -14,14 +14,12 @@ import signal
 import sys
 import time
 
-from corrobora.domain.events import Event, EventType
-from corrobora.domain.run import RunId, RunStatus
+from corrobora.domain.run import Event, EventType, RunId, RunStatus
 from corrobora.ports import Entry
-from corrobora.storage.database import Database
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.queue import Queue
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.queue import Queue
 
 BRANCHES, LEAVES, CALLS = 2, 3, 9  # 54 calls a run, in a tree of depth 3
 PER_RUN = BRANCHES * LEAVES * CALLS
@@ -39,11 +37,11 @@ class Work:
 
     async def execute(self, run: RunId, epoch: int) -> None:
         journal = await RunJournal.open(self.database, self.writer, run, epoch)
-        journal.tell(Event(EventType.RUN_STARTED, "started", "root", None, {}))
+        journal.emit(Event(EventType.RUN_STARTED, "started", "root", None, {}))
         async with asyncio.TaskGroup() as group:
             for branch in range(BRANCHES):
                 group.create_task(self.branch(journal, f"root/{branch}"))
-        journal.tell(Event(EventType.RUN_FINISHED, "finished", "root", None, {}))
+        journal.emit(Event(EventType.RUN_FINISHED, "finished", "root", None, {}))
         await journal.flush()
         await self.runs.finish(run, epoch, RunStatus.DONE, outcome="complete")
         self.note("F", run, "-")
@@ -58,7 +56,7 @@ class Work:
             key = f"{path}/call/{number}"
             entry = journal.get(key) or await self.call(journal, key)
             assert json.loads(entry.out)["key"] == key, "an answer went to another call"
-            journal.tell(Event(EventType.THOUGHT, key, path, number, {"text": "x" * 200}))
+            journal.emit(Event(EventType.THOUGHT, key, path, number, {"text": "x" * 200}))
 
     async def call(self, journal: RunJournal, key: str) -> Entry:
         journal.begin(key)

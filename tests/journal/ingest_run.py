@@ -6,22 +6,22 @@ import asyncio
 import sys
 from pathlib import Path
 
-from corrobora.adapters.readers.child import ParserChild
-from corrobora.domain.parsed import Parsed
-from corrobora.engine.ingest import Ingest, IngestReport
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.domain.documents import ParsedDocument
+from corrobora.engine.steps.ingest import Ingest, IngestReport
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.postgres.database import Database
 
 
 async def add(database: Database, space: str, *folders: Path) -> list[IngestReport]:
     """Add folders one after the other, as `corrobora library add SPACE FOLDER...` does."""
-    async with ParserChild() as child:
+    async with ParserProcess() as child:
 
-        async def parse(data: bytes, name: str) -> Parsed:
-            return await child.parse(data, name=name)
+        async def parse(data: bytes, name: str) -> ParsedDocument:
+            return await child.parse_document(data, name=name)
 
         ingest = Ingest(Catalog(database), parse)
-        return [await ingest.add(space, folder) for folder in folders]
+        return [await ingest.add_path(space, folder) for folder in folders]
 
 
 async def _main(url: str, space: str, *folders: str) -> None:

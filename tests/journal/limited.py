@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from corrobora.storage.database import Database
-from corrobora.storage.limiter import Limiter
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.limiter import Limiter
 
 
 async def main(url: str, ledger: str, rate: float, burst: int) -> None:
@@ -18,7 +18,7 @@ async def main(url: str, ledger: str, rate: float, burst: int) -> None:
 
         async def take() -> None:
             while True:
-                await limiter.slot()
+                await limiter.acquire()
                 os.write(handle, f"S {os.getpid()} {time.monotonic():.6f} p -\n".encode())
 
         async with asyncio.TaskGroup() as group:

@@ -12,9 +12,9 @@ from tests.journal.fleet import Fleet, begun_after_commit, repeated
 from tests.journal.fleet_worker import PER_RUN
 
 from corrobora.domain.run import Request, RunId, RunStatus
-from corrobora.storage.database import Database
-from corrobora.storage.queue import Queue
-from corrobora.storage.runs import Runs
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.queue import Queue
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ async def submitted(database: Database, count: int) -> list[RunId]:
 
 async def assert_whole(database: Database, fleet: Fleet, made: list[RunId]) -> None:
     """Every run finished once, every call answered once in the journal, no answer misplaced, no event missing."""
-    standing = await Queue(database).wait(made, timeout_seconds=900)
+    standing = await Queue(database).wait_for_runs(made, timeout_seconds=900)
     assert set(standing.values()) == {RunStatus.DONE}
     fleet.until(lambda lines: sum(line.what == "F" for line in lines) >= len(made), "finished runs")
     lines = fleet.lines()
@@ -37,10 +37,10 @@ async def assert_whole(database: Database, fleet: Fleet, made: list[RunId]) -> N
     assert finished == dict.fromkeys(made, 1)
     assert begun_after_commit(lines) == [], "a committed answer was asked for again"
     for run in made:
-        entries = await database.rows("SELECT key, out FROM journal WHERE run = %s", [run])
+        entries = await database.fetch_all("SELECT key, out FROM journal WHERE run = %s", [run])
         assert len(entries) == PER_RUN
         assert all(json.loads(out)["key"] == key for key, out in entries)
-        events = await database.rows("SELECT seq, key FROM run_events WHERE run = %s ORDER BY seq", [run])
+        events = await database.fetch_all("SELECT seq, key FROM run_events WHERE run = %s ORDER BY seq", [run])
         assert [seq for seq, _ in events] == list(range(1, PER_RUN + 3))
         assert len({key for _, key in events}) == len(events)
 
@@ -96,6 +96,6 @@ async def test_a_worker_that_is_told_to_leave_hands_its_runs_over(
         fleet.until_committed(50)
         fleet.send(first, signal.SIGTERM)
         assert first.wait(60) == 0
-        assert await database.row("SELECT count(*) FROM runs WHERE status = 'running'") == (0,)
+        assert await database.fetch_one("SELECT count(*) FROM runs WHERE status = 'running'") == (0,)
         fleet.start()
         await assert_whole(database, fleet, made)

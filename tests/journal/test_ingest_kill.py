@@ -15,11 +15,11 @@ import pytest
 from psycopg import sql
 from tests.journal.ingest_run import add
 
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import Item
-from corrobora.storage.catalog import Catalog
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
 
 HELD: Sequence[LiteralString] = (
     "select url, title, s.digest from source s join space x on x.id = s.space where name = %s order by url, 2, 3",
@@ -53,7 +53,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 async def stored(database: Database, space: str) -> list[object]:
     """Return all that a space holds, numbers apart, and what it answers."""
-    held: list[object] = [await database.rows(each, (space,)) for each in HELD]
+    held: list[object] = [await database.fetch_all(each, (space,)) for each in HELD]
     library = PostgresLibrary(database, [space])
     hits = [[(hit.url, hit.snippet, hit.score) for hit in await library.hybrid_search(text)] for text in QUESTIONS]
     return [*held, hits]
@@ -65,7 +65,7 @@ async def killed_at(database: Database, table: str, *arguments: str) -> None:
         await lock.execute(sql.SQL("lock table {} in share mode").format(sql.Identifier(table)))
         program = (sys.executable, "-m", "tests.journal.ingest_run", database.conninfo, *arguments)
         attempt = await asyncio.create_subprocess_exec(*program)
-        while not await database.rows(WAITING, (table,)):
+        while not await database.fetch_all(WAITING, (table,)):
             assert attempt.returncode is None, "it must come to this table"
             await asyncio.sleep(0.01)  # the server tells nobody
         attempt.kill()
@@ -98,12 +98,12 @@ async def test_a_merge_that_was_killed_while_it_wrote_is_done_by_the_next_add_an
     space = await catalog.open("lib")
     for batch in range(8):
         titles = (f"Guild {batch} {at}" for at in range(256))
-        items = [Item(Source(SourceId(""), title, title, ""), f"The glaze of n{title[6:]}.") for title in titles]
+        items = [IngestItem(Source(SourceId(""), title, title, ""), f"The glaze of n{title[6:]}.") for title in titles]
         await catalog.store(space, items)
     before = await stored(database, "lib")
     await killed_at(database, "lex_seg", "lib", str(few))
     assert await stored(database, "lib") == before
     await add(database, "lib", few)
     after = await stored(database, "lib")
-    assert await database.row("select array_agg(docs) from lex_seg") == ([8 * 256],)
+    assert await database.fetch_one("select array_agg(docs) from lex_seg") == ([8 * 256],)
     assert (after[0], after[-1]) == (before[0], before[-1])

@@ -13,9 +13,9 @@ import pytest
 from tests.journal.fleet import Fleet, begun_after_commit, repeated
 from tests.journal.test_fleet import assert_whole, submitted
 
-from corrobora.storage.database import Database
-from corrobora.storage.embedded import EmbeddedServer, status
-from corrobora.storage.processes import is_running
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
+from corrobora.storage.postgres.processes import is_running
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ async def test_runs_go_on_after_the_database_was_away(how: signal.Signals, data_
             fleet.start()
         for progress in (150, 400):
             fleet.until_committed(progress)
-            pid = status(data_dir).pid
+            pid = server_status(data_dir).pid
             assert pid is not None
             os.kill(pid, how)
             while is_running(pid):

@@ -16,13 +16,12 @@ import pytest
 
 from corrobora.domain.run import Request
 from corrobora.ports import Entry
-from corrobora.storage import embedded
-from corrobora.storage.database import Database
-from corrobora.storage.embedded import EmbeddedServer
-from corrobora.storage.journal import RunJournal
-from corrobora.storage.processes import is_running
-from corrobora.storage.runs import Runs
-from corrobora.storage.writer import JournalWriter
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres import embedded
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres.embedded import EmbeddedServer
+from corrobora.storage.postgres.processes import is_running
 
 ENTRIES = 40
 CUTS = (
@@ -78,7 +77,7 @@ def end_of_log(url: str) -> tuple[str, int]:
 
 def kill(home: Path) -> None:
     """End the server and all its processes at once, as a power cut does."""
-    pid = embedded.status(home).pid
+    pid = embedded.server_status(home).pid
     assert pid is not None
     os.killpg(os.getpgid(pid), signal.SIGKILL)
     while is_running(pid):

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief
-from corrobora.domain.plan import Plan
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.codec import digest
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.engine.session.journal import hash_parts
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
 DOCUMENTS = {
@@ -118,7 +117,7 @@ async def desk(
     """Set up a run. `fields` replace fields of the profile."""
     chosen = replace(load_profile(profile) if isinstance(profile, str) else profile, **fields)
     library = library or await MemoryLibrary.of(documents)
-    journal = journal or MemoryJournal(run=f"r_{digest(question, chosen.name)}")
+    journal = journal or MemoryJournal(run=f"r_{hash_parts(question, chosen.name)}")
     clock = clock or FakeClock()
     written: dict[str, str] = {} if files is None else files
 
@@ -135,7 +134,7 @@ async def desk(
         profile=chosen,
         stop=resolve_rules(chosen),
         advance=resolve_advance(chosen),
-        outside=Outside(
+        outside=RunPorts(
             analysts=analysts,
             searches={"library": search or library},
             readers=(library,),

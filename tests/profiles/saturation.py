@@ -13,8 +13,8 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Engine, Lab, lab
 
 from corrobora.config import load_profile
-from corrobora.domain.brief import Coverage
 from corrobora.domain.evidence import Query
+from corrobora.domain.plan import Coverage
 from corrobora.domain.thread import Intent
 from corrobora.policies.profile import Profile
 

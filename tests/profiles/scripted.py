@@ -14,24 +14,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile, load_settings
-from corrobora.domain.brief import Brief
 from corrobora.domain.errors import ProviderError, ReadError
-from corrobora.domain.events import Event, EventType
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
-from corrobora.domain.plan import Plan
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session
-from corrobora.faces.cli import research as command
+from corrobora.domain.run import Event, EventType, Request, RunId
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.faces.cli import request as command
 from corrobora.faces.question import Question
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
-from corrobora.policies.words import stems
 from corrobora.ports import Analyst, Clock
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
+from corrobora.text.tokens import stem_text
 
 Pages = Mapping[str, "str | ReadOutcome"]
 
@@ -68,8 +66,8 @@ class Engine:
         texts = {url: text if isinstance(text, str) else f"unreadable {url}" for url, text in self.pages.items()}
         if query.site:
             texts = {url: text for url, text in texts.items() if query.site in url.split("/")[2]}
-        wanted = set(stems(query.text))
-        words = {url: set(stems(text)) for url, text in texts.items()}
+        wanted = set(stem_text(query.text))
+        words = {url: set(stem_text(text)) for url, text in texts.items()}
         seen = Counter(word for own in words.values() for word in own & wanted)
         score = {u: sum(math.log(1 + len(words) / seen[w]) for w in own & wanted) for u, own in words.items()}
         best = sorted((u for u in score if score[u]), key=lambda u: (-score[u], u))[:limit]
@@ -176,7 +174,7 @@ def lab(
         profile=chosen,
         stop=resolve_rules(chosen),
         advance=resolve_advance(chosen),
-        outside=Outside(
+        outside=RunPorts(
             analysts=tuple(analysts) or (ExtractiveAnalyst(),),
             searches=known,
             readers=(reader,),
@@ -187,7 +185,7 @@ def lab(
             write=write,
         ),
         budget=Budget(derive_allowance(chosen), clock),
-        started_at=clock.wall() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
+        started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
     return Lab(session, known, reader, journal, files)
 
@@ -216,9 +214,9 @@ def asked_for(*args: str, env: Mapping[str, str] | None = None) -> Request:
     """Return the request that a command line makes, as it would be stored."""
     context = command.research.make_context("research", [*args, "--library", "docs"])
     flags: Any = context.params
-    settings = load_settings(command.run_flags(flags), env=dict(env or {}), user_file=Path("/nonexistent"))
+    settings = load_settings(command.run_settings(flags), env=dict(env or {}), user_file=Path("/nonexistent"))
     question = Question(args[0]) if args else Question("")
-    return command.request_of(flags, settings, question)
+    return command.build_request(flags, settings, question)
 
 
 def profile_asked_for(*args: str, env: Mapping[str, str] | None = None) -> Profile:

@@ -12,22 +12,21 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
+from corrobora.analysts.extractive.clarify import clarify_question
+from corrobora.analysts.extractive.plan import make_plan
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import Usage
-from corrobora.domain.plan import Node, Plan, leaves
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import Intent, Proposal
-from corrobora.engine.planning import planning
-from corrobora.policies.angles import CANONICAL, SLUGS, angle_range
-from corrobora.policies.feasibility import feasible
-from corrobora.policies.overlap import duplicate_queries, overlapping_tasks
+from corrobora.engine.planning import plan_input
+from corrobora.policies.feasibility import repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
+from corrobora.policies.queries import find_duplicate_queries, find_overlapping_tasks
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.extractive.clarify import clarified
-from corrobora.roles.extractive.plan import planned
-from corrobora.storage.database import Database
+from corrobora.storage.postgres.database import Database
 
 TOPICS = (
     "password rotation guidance",
@@ -46,7 +45,7 @@ TOPICS = (
 
 
 def task(number: int, slug: str, **more: Any) -> Node:
-    title = next((a.title for a in CANONICAL if a.slug == slug), slug)
+    title = next((a.title for a in CANONICAL_ANGLES if a.slug == slug), slug)
     asked = (SubQuestion(f"sq-{number}", f"What do sources say on harbour cranes of Brenhaven: {title}?"),)
     fields = {"sub_questions": asked, "angle": slug, "queries": (f"{title} of Brenhaven cranes",), **more}
     return Node(f"root/{number}", title, f"Find {title} of the cranes", **fields)
@@ -58,16 +57,16 @@ def plan_of(*slugs: str, tier: str = "", **more: Any) -> Plan:
 
 
 def checked(plan: Plan, **more: Any) -> Plan:
-    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": SLUGS, **more}
-    return feasible(plan, **limits)
+    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": ANGLE_SLUGS, **more}
+    return repair_plan(plan, **limits)
 
 
 def lead(topic: str, **fields: Any) -> Plan:
     """The keyless lead agent's plan for a topic, as it would run."""
     profile = replace(load_profile("angles"), **fields)
-    scoping: Scoping = clarified(Asking("root", Brief(topic)))
+    scoping: Scoping = clarify_question(Asking("root", Brief(topic)))
     brief = scoping.queries[0] if scoping.queries else Brief(topic)
-    made = planned(planning(brief, 1, scoping, profile, of=1))
+    made = make_plan(plan_input(brief, 1, scoping, profile, of=1))
     return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
 
 
@@ -80,7 +79,7 @@ async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, 
 def test_s1_fr2_fr11_tier_and_number_of_sub_agents_follow_the_scaling_rules(topic: str):
     made = lead(topic)
     low, high = angle_range(made.tier)
-    assert low <= len(leaves(made.root)) <= high
+    assert low <= len(collect_leaves(made.root)) <= high
 
 
 def test_s1_fr11_the_rules_are_1_and_2_to_4_and_5_to_7():
@@ -88,7 +87,7 @@ def test_s1_fr11_the_rules_are_1_and_2_to_4_and_5_to_7():
 
 
 async def test_s1_fr2b_the_heuristic_is_a_hint_and_the_lead_decides():
-    run, analyst = await angles(plan_of(*SLUGS[:6], tier="complex"), question="What is a crane?")
+    run, analyst = await angles(plan_of(*ANGLE_SLUGS[:6], tier="complex"), question="What is a crane?")
     await run.research()
     assert analyst.given("plan")[0].complexity_hint == "simple"
     assert json.loads(run.files["lead_agent_plan.json"])["tier"] == "complex"
@@ -97,54 +96,54 @@ async def test_s1_fr2b_the_heuristic_is_a_hint_and_the_lead_decides():
 
 @pytest.mark.parametrize(("tier", "count", "kept"), [("simple", 3, 1), ("moderate", 7, 4), ("complex", 7, 7)])
 def test_s1_fr11_a_lead_that_breaks_its_tier_is_clamped_with_a_note(tier: str, count: int, kept: int):
-    made = checked(plan_of(*SLUGS[:count], tier=tier))
-    assert len(leaves(made.root)) == kept
+    made = checked(plan_of(*ANGLE_SLUGS[:count], tier=tier))
+    assert len(collect_leaves(made.root)) == kept
     assert (kept < count) is any("over the limit" in note for note in made.notes)
 
 
 def test_s1_fr11_a_tier_larger_than_its_plan_is_corrected_with_a_note():
-    made = checked(plan_of(*SLUGS[:3], tier="complex"))
+    made = checked(plan_of(*ANGLE_SLUGS[:3], tier="complex"))
     assert made.tier == "moderate"
     assert any("tier" in note for note in made.notes)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_s1_fr2c_tasks_are_structured_and_not_vague(topic: str):
-    tasks = leaves(lead(topic).root)
+    tasks = collect_leaves(lead(topic).root)
     for each in tasks:
         assert len(each.objective.split()) >= 5
         assert each.output_format
-        assert each.angle in SLUGS
+        assert each.angle in ANGLE_SLUGS
         assert each.queries
         assert len(tasks) == 1 or all(o.title.partition(":")[0] in each.out_of_scope for o in tasks if o is not each)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_s1_simulation_no_two_tasks_share_a_query_or_an_objective(topic: str):
-    tasks = leaves(lead(topic).root)
-    assert duplicate_queries(tasks) == ()
-    assert overlapping_tasks(tasks) == ()
+    tasks = collect_leaves(lead(topic).root)
+    assert find_duplicate_queries(tasks) == ()
+    assert find_overlapping_tasks(tasks) == ()
     assert len({each.angle for each in tasks}) == len(tasks)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 async def test_s1_simulation_holds_for_a_model_that_repeats_itself(topic: str):
     """A scripted model gives every task the topic as its query: what is run has no duplicate."""
-    made = plan_of(*SLUGS, tier="complex", queries=(topic, f"{topic} overview"))
+    made = plan_of(*ANGLE_SLUGS, tier="complex", queries=(topic, f"{topic} overview"))
     run, _ = await angles(made, question=topic, documents={"fish.md": DOCUMENTS["fish.md"]})
     await run.research()
     kept = json.loads(run.files["lead_agent_plan.json"])["root"]["children"]
     nodes = [Node(each["path"], "", each["objective"], queries=tuple(each["queries"])) for each in kept]
     assert len(nodes) == 7
     assert all(node.queries for node in nodes)
-    assert duplicate_queries(nodes) == ()
+    assert find_duplicate_queries(nodes) == ()
 
 
 def test_s1_fr5_seven_canonical_angles():
-    titles = [angle.title for angle in CANONICAL]
+    titles = [angle.title for angle in CANONICAL_ANGLES]
     assert len(titles) == 7
     assert "Background and prior work" in titles
-    assert all(angle.guidance for angle in CANONICAL)
+    assert all(angle.guidance for angle in CANONICAL_ANGLES)
 
 
 async def test_s1_dynamic_angles_are_invented_without_the_cap_of_seven():
@@ -157,7 +156,7 @@ async def test_s1_dynamic_angles_are_invented_without_the_cap_of_seven():
     assert analyst.given("plan")[0].max_leaves > 9
     assert len([name for name in run.files if name.startswith("subagents/")]) == 9
     invented = lead(TOPICS[6], dynamic_angles=True, max_leaves=12)
-    assert {each.angle for each in leaves(invented.root)} - set(SLUGS)
+    assert {each.angle for each in collect_leaves(invented.root)} - set(ANGLE_SLUGS)
     with pytest.raises(UserError):
         checked(plan_of(*slugs))
 
@@ -219,7 +218,7 @@ async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
                 await together.join()
             return await super().play(role, given)
 
-    analyst = Busy({"plan": plan_of(*SLUGS, tier="complex")})
+    analyst = Busy({"plan": plan_of(*ANGLE_SLUGS, tier="complex")})
     run = await desk("angles", analysts=(analyst,))
     await run.research()
     assert together.most == 7
@@ -238,7 +237,7 @@ async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database
     passing = "SELECT pg_backend_pid(), pg_advisory_xact_lock_shared(4)"
     async with database.connection() as gate, asyncio.TaskGroup() as group:
         await gate.execute("SELECT pg_advisory_lock(4)")
-        asked = [group.create_task(database.row(passing)) for _ in range(3)]
+        asked = [group.create_task(database.fetch_one(passing)) for _ in range(3)]
         while await (await gate.execute(waiting)).fetchone() != (3,):  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0.01)
         await gate.execute("SELECT pg_advisory_unlock(4)")
@@ -247,7 +246,7 @@ async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database
 
 async def test_s1_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
     def broken(given: Any) -> Any:
-        return ProviderError.failed("search", status=500) if given.path.startswith("root/2/") else None
+        return ProviderError.request_failed("search", status=500) if given.path.startswith("root/2/") else None
 
     run, _ = await angles(plan_of("background", "limitations-risks"), {"scope": broken})
     report = await run.research()
@@ -261,7 +260,9 @@ async def test_s1_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
 
 
 async def test_s1_at_least_one_sub_agent_must_succeed():
-    run, _ = await angles(plan_of("background", "limitations-risks"), {"scope": ProviderError.failed("x", status=500)})
+    run, _ = await angles(
+        plan_of("background", "limitations-risks"), {"scope": ProviderError.request_failed("x", status=500)}
+    )
     report = await run.research()
     assert report.markdown == ""
     assert report.outcome is Outcome.NO_EVIDENCE, "exit 6"
@@ -322,7 +323,7 @@ async def test_s1_fr10_a_resumed_run_shows_the_same_bill():
     made = plan_of("background", "limitations-risks")
     run, _ = await angles(made, usage=usage)
     await run.research()
-    again, analyst = await angles(made, usage=usage, journal=run.journal.again(), library=run.library)
+    again, analyst = await angles(made, usage=usage, journal=run.journal.next_attempt(), library=run.library)
     await again.research()
     assert not analyst.played
     tokens = [[each["tokens"] for each in json.loads(d.files["cost_estimate.json"])["subagents"]] for d in (run, again)]

@@ -11,29 +11,28 @@ import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
 from corrobora.adapters.models.connect import targets
+from corrobora.analysts.extractive.clarify import clarify_question
+from corrobora.analysts.extractive.plan import make_plan
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import NeedsHuman, RoleError
-from corrobora.domain.plan import Node, Plan, leaves
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.run import Request, RunId, Stage
-from corrobora.engine.planning import planning
-from corrobora.policies.angles import CANONICAL, SLUGS
-from corrobora.policies.feasibility import feasible
+from corrobora.engine.planning import plan_input
+from corrobora.policies.feasibility import repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.extractive.clarify import clarified
-from corrobora.roles.extractive.plan import planned
 from corrobora.roles.review import critique, judge
 from corrobora.roles.synthesize import summarize, synthesize
-from corrobora.storage.database import Database
-from corrobora.storage.rewind import rewind
-from corrobora.storage.runs import Runs
+from corrobora.storage.journal.events import rewind_run
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
 
 SCORES = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
 
 
 def task(number: int, slug: str, **more: Any) -> Node:
-    title = next((a.title for a in CANONICAL if a.slug == slug), slug)
+    title = next((a.title for a in CANONICAL_ANGLES if a.slug == slug), slug)
     asked = (SubQuestion(f"sq-{number}", f"What do sources say on harbour cranes of Brenhaven: {title}?"),)
     fields = {"sub_questions": asked, "angle": slug, "queries": (f"{title} of Brenhaven cranes",), **more}
     return Node(f"root/{number}", title, f"Find {title} of the cranes", **fields)
@@ -45,16 +44,16 @@ def plan_of(*slugs: str, tier: str = "", **more: Any) -> Plan:
 
 
 def checked(plan: Plan, **more: Any) -> Plan:
-    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": SLUGS, **more}
-    return feasible(plan, **limits)
+    limits = {"max_depth": 1, "max_leaves": 7, "dynamic_angles": False, "allowed_angles": ANGLE_SLUGS, **more}
+    return repair_plan(plan, **limits)
 
 
 def lead(topic: str, **fields: Any) -> Plan:
     """The keyless lead agent's plan for a topic, as it would run."""
     profile = replace(load_profile("angles"), **fields)
-    scoping: Scoping = clarified(Asking("root", Brief(topic)))
+    scoping: Scoping = clarify_question(Asking("root", Brief(topic)))
     brief = scoping.queries[0] if scoping.queries else Brief(topic)
-    made = planned(planning(brief, 1, scoping, profile, of=1))
+    made = make_plan(plan_input(brief, 1, scoping, profile, of=1))
     return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
 
 
@@ -80,7 +79,9 @@ async def test_s1_fr13_the_report_has_the_asked_for_form():
 
 
 def test_s1_fr13_headings_are_specific_to_the_topic():
-    titles = [each.title for each in leaves(lead("offshore wind turbine maintenance, its cost, accidents").root)]
+    titles = [
+        each.title for each in collect_leaves(lead("offshore wind turbine maintenance, its cost, accidents").root)
+    ]
     assert all("wind" in title for title in titles)
 
 
@@ -189,7 +190,10 @@ async def test_s1_fr1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
     told = [e.data["stage"] for e in run.journal.events if e.type == "stage"]
     assert told[-1] == stage
     again, later = await angles(
-        plan_of("background", "limitations-risks"), journal=run.journal.again(), library=run.library, files=run.files
+        plan_of("background", "limitations-risks"),
+        journal=run.journal.next_attempt(),
+        library=run.library,
+        files=run.files,
     )
     assert "12 months" in (await again.research()).markdown
     played = [(name, given.path) for name, given in analyst.played + later.played]
@@ -216,11 +220,11 @@ async def test_s1_fr1_from_stage_forgets_that_stage_and_what_follows_and_nothing
     run = await runs.create(Request("q"), run=RunId("r_rewind"))
     keys = {*FORGOTTEN[Stage.CLARIFY], *LATER[Stage.REVIEW], *LATER[Stage.VERIFY], "deliver/folder/1"}
     for key in keys:
-        await database.run(
+        await database.execute(
             "INSERT INTO journal (run, key, epoch, digest, meta, out) VALUES (%s, %s, 0, '', '{}', '1')", [run, key]
         )
-    await rewind(database, run, stage)
-    left = {row[0] for row in await database.rows("SELECT key FROM journal WHERE run = %s", [run])}
+    await rewind_run(database, run, stage)
+    left = {row[0] for row in await database.fetch_all("SELECT key FROM journal WHERE run = %s", [run])}
     order = list(Stage)
     gone = FORGOTTEN[stage] | {"deliver/folder/1"}
     gone |= {key for at, own in LATER.items() if order.index(at) >= order.index(stage) for key in own}

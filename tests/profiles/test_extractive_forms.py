@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.adapters.readers.formats import format_of, parse
-from corrobora.assembly import Workspace
+from corrobora.adapters.readers.worker import format_of, parse_bytes
+from corrobora.app import Workspace
 from corrobora.config import load_settings
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import Item
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
-from corrobora.storage.catalog import Catalog
+from corrobora.engine.session.journal import decode
+from corrobora.storage.index.catalog import Catalog
 
 FILES: dict[str, dict[str, str]] = {
     "oven": {
@@ -158,20 +158,20 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
             await catalog.store(await catalog.open(library), items)
         for library, question in (*(row[:2] for row in FIRST), *ABSENT, *OTHERS):
             request = Request(question, "timed", libraries=(library,), authorized="policy")
-            run = await workspace.submit(request, deferred=False)
+            run = await workspace.submit_run(request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
             assert epoch is not None
-            await workspace.execute(run, epoch)
-            stored = await workspace.runs.artifact(run, "report.json")
+            await workspace.execute_run(run, epoch)
+            stored = await workspace.runs.read_artifact(run, "report.json")
             assert stored is not None
             found[library, question] = decode(Report, stored.content.decode(), key=run)
     return found
 
 
-def _item(name: str, text: str) -> Item:
+def _item(name: str, text: str) -> IngestItem:
     data = text.encode()
-    read = parse(format_of(name, data), data, name)
-    return Item(Source(SourceId(""), read.title or name.partition(".")[0], name, ""), read.text, read.headings)
+    read = parse_bytes(format_of(name, data), data, name)
+    return IngestItem(Source(SourceId(""), read.title or name.partition(".")[0], name, ""), read.text, read.headings)
 
 
 @pytest.fixture(scope="module")

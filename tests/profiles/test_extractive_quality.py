@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
+from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.domain.parsed import Item
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
-from corrobora.storage.catalog import Catalog
+from corrobora.engine.session.journal import decode
+from corrobora.storage.index.catalog import Catalog
 
 MINUTES = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Minutes of the garden committee, 4 March", "minutes-1", "", published="2024-03-04"),
         "Date: 4 March 2024\nPresent: Ruth Hale, Tomas Berg, Ines Coelho\n\n"
         "Ruth Hale opened the meeting at 18:30. The committee discussed the old greenhouse.\n\n"
@@ -29,20 +29,20 @@ MINUTES = (
         "The compost bins were moved to the north gate because neighbours had complained about the smell.\n\n"
         "Any other business: a seed exchange was proposed.",
     ),
-    Item(
+    IngestItem(
         Source(SourceId(""), "Minutes of the garden committee, 8 April", "minutes-2", "", published="2024-04-08"),
         "Date: 8 April 2024\n\nTomas Berg reported on the offers. The committee chose the firm Lindqvist Glass.\n\n"
         "The seed exchange takes place on 11 May in the village hall. Ines Coelho is responsible for the posters.",
     ),
 )
 MANUAL = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Pump P20 manual", "manual-1", "", version="Version 1 (2019)", published="2019-02-01"),
         "# Pump P20 manual\n\n## Contents\n\nOil change 4\nFilter 6\n\n## Oil change\n\nThe oil of the pump must be "
         "changed every 500 hours of operation. Use mineral oil only.\n\n## Filter\n\nThe filter should be cleaned once "
         "a month. However, in dusty rooms it must be cleaned every week.",
     ),
-    Item(
+    IngestItem(
         Source(SourceId(""), "Pump P20 manual", "manual-2", "", version="Version 2 (2023)", published="2023-05-01"),
         "# Pump P20 manual\n\n## Change log\n\nVersion 2: the interval of the oil change was revised.\n\n## Oil change"
         "\n\nThe oil of the pump must be changed every 800 hours of operation. Synthetic oil may be used.\n\n"
@@ -50,20 +50,20 @@ MANUAL = (
     ),
 )
 ABSTRACTS = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Sleep of shift workers in bakeries", "abstract-1", "", published="2021"),
         "Background: bakers work at night. We followed 214 bakers in nine towns for two years. Bakers on rotating "
         "shifts slept 5.4 hours per day on average. Sleep quality improved by 18 percent after fixed shifts were "
         "introduced.",
     ),
-    Item(
+    IngestItem(
         Source(SourceId(""), "Light and mood in winter", "abstract-2", "", published="2022"),
         "We tested bright light in the morning. Mood improved in 37 of 60 participants. A limitation is the small "
         "sample.",
     ),
 )
 CHAT = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Chat of the hiking group", "chat", ""),
         "Time: 2024-06-02 19:40\nMiraStone: Shall we go up the Falken ridge on Saturday?\nOle: Yes! Where do we meet?\n"
         "MiraStone: At the old mill, next to the bridge.\nOle: And what time?\nMiraStone: 6:45, the bus leaves at 7.\n"
@@ -71,13 +71,13 @@ CHAT = (
     ),
 )
 CLAUSES = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Lease of workshop 7", "lease", "", version="2020", published="2020-01-15"),
         "§ 1 The workshop is let to the cooperative.\n\n§ 2 The tenant shall pay a rent of 900 euros per month.\n\n"
         "§ 3 The tenant may keep animals in the workshop. This does not apply to poultry.\n\n"
         "§ 4 Either party may terminate the lease with a notice of three months.",
     ),
-    Item(
+    IngestItem(
         Source(
             SourceId(""),
             "Lease of workshop 7, first amendment",
@@ -91,12 +91,12 @@ CLAUSES = (
     ),
 )
 NEWS = (
-    Item(
+    IngestItem(
         Source(SourceId(""), "Ferry line reopens", "news-1", "", published="2023-09-03", publisher="Coast Courier"),
         "The ferry between Tarnholm and Vess island sails again since 1 September 2023. The line had been closed for "
         "eleven months after a fire in the engine room. Captain Lena Ostrow said the crew was relieved.",
     ),
-    Item(
+    IngestItem(
         Source(SourceId(""), "Mayor of Vess resigns", "news-2", "", published="2023-11-20", publisher="Island Post"),
         "The mayor of Vess, Piet Harmsen, resigned on 19 November 2023 because of a dispute over the harbour fees. "
         "His deputy takes over until the election in March.",
@@ -141,11 +141,11 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
             await catalog.store(await catalog.open(name), list(items))
         for name, question in asked:
             request = Request(question, "timed", libraries=(name,), authorized="policy")
-            run = await workspace.submit(request, deferred=False)
+            run = await workspace.submit_run(request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
             assert epoch is not None
-            await workspace.execute(run, epoch)
-            stored = await workspace.runs.artifact(run, "report.json")
+            await workspace.execute_run(run, epoch)
+            stored = await workspace.runs.read_artifact(run, "report.json")
             assert stored is not None
             found[name, question] = decode(Report, stored.content.decode(), key=run)
     return found

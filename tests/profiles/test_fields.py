@@ -16,16 +16,15 @@ from tests.profiles import corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
-from corrobora.assembly.outside import analysts
+from corrobora.app.wiring import open_analysts
 from corrobora.config import load_profile, load_settings
 from corrobora.config.profiles import list_fields
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report, Verdict
-from corrobora.domain.run import Request
+from corrobora.domain.run import EventType, Request
 from corrobora.domain.thread import Gap, Intent, Phase, Proposal
-from corrobora.faces.cli.research import research
+from corrobora.faces.cli.request import research
 from corrobora.policies.profile import Profile, Review
 from corrobora.roles.review import Critique
 from corrobora.testing import run_virtually
@@ -107,11 +106,11 @@ def thinking(profile: Profile) -> bool:
     asked: list[bool] = []
 
     class Models:
-        def analyst(self, _models: Any, *, thinking: bool) -> None:
+        def get_analyst(self, _models: Any, *, thinking: bool) -> None:
             asked.append(thinking)
 
     settings = load_settings(env={}, user_file=Path("/nonexistent"))
-    analysts(settings, Request(QUESTION), profile, Models())  # type: ignore[arg-type]
+    open_analysts(settings, Request(QUESTION), profile, Models())  # type: ignore[arg-type]
     return asked[0]
 
 

@@ -7,10 +7,8 @@ from typing import Any
 
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import SubQuestion
-from corrobora.domain.plan import Criteria, Gate, Node, Plan
-from corrobora.domain.report import Findings
-from corrobora.engine.methodology import threads
+from corrobora.domain.plan import Criteria, Gate, Node, Plan, SubQuestion
+from corrobora.domain.report import Findings, iter_threads
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 SQ2 = SubQuestion("sq-2", "What load may a crane of class B lift?")
@@ -29,7 +27,7 @@ async def ran() -> tuple[Desk, Any]:
 
 
 def pursued(found: Findings) -> list[Findings]:
-    return [leaf for leaf in threads(found) if leaf.rounds]
+    return [leaf for leaf in iter_threads(found) if leaf.rounds]
 
 
 async def test_s4_each_round_of_each_thread_has_a_micro_report_of_its_own():

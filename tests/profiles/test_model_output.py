@@ -95,7 +95,7 @@ async def test_m34_a_key_in_a_report_is_taken_out_and_the_report_says_so() -> No
 
 async def test_c20_the_time_of_day_may_jump_without_ending_a_run() -> None:
     class Jumping(FakeClock):
-        def wall(self) -> str:
+        def utc_time(self) -> str:
             return "1999-12-31T23:59:59+00:00"
 
     report = await (await desk("timed", clock=Jumping())).research()

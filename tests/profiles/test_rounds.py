@@ -19,12 +19,12 @@ from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_f
 
 from corrobora.config import load_profile
 from corrobora.domain.errors import Infeasible, NeedsHuman
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
-from corrobora.policies.form import faults
+from corrobora.reporting.report_format import find_format_faults
 from corrobora.testing import MemoryLibrary, run_virtually
 
 PAGES = corpus()
@@ -227,7 +227,7 @@ def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple
     assert 20 <= report.methodology.sources_cited <= 30
     body = report.markdown.partition("## Contradictions")[0].partition("## Methodology")[0]
     assert 2_000 <= len(re.sub(r"\[\d+\]", "", body).split()) <= 4_000
-    assert faults(body.partition("\n\n")[2].partition("\n\n")[2].partition("## Gaps")[0]) == ()
+    assert find_format_faults(body.partition("\n\n")[2].partition("\n\n")[2].partition("## Gaps")[0]) == ()
 
 
 async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_documents():
@@ -298,7 +298,7 @@ def test_interrupts_pause_steer_and_continue():
         try:
             report = done(made)
         except NeedsHuman:
-            journal = made.journal.again()
+            journal = made.journal.next_attempt()
             continue
         break
     assert person.asked == [1, 1, 2, 2]

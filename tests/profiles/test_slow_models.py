@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.profiles.research import Mixed, desk
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
 from corrobora.domain.report import Outcome, Report
-from corrobora.engine.codec import digest
-from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.engine.session.journal import hash_parts
 from corrobora.testing import LoopTime
-from corrobora.testing.virtual import run_virtually
+from corrobora.testing.fakes import run_virtually
 
 MINUTES = 5.0
 
@@ -26,7 +26,7 @@ class Slow(Mixed):
     share = 1.0
 
     async def play(self, role: Any, given: Any) -> Any:
-        chance = int(digest(role.prompt, given.path, str(len(self.played)))[:6], 16) / 0xFFFFFF
+        chance = int(hash_parts(role.prompt, given.path, str(len(self.played)))[:6], 16) / 0xFFFFFF
         if chance < self.share:
             await (asyncio.Event().wait() if math.isinf(self.seconds) else asyncio.sleep(self.seconds))
         return await super().play(role, given)

@@ -12,9 +12,9 @@ from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, en
 
 from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, StopReason
 from corrobora.policies.profile import derive_allowance
 from corrobora.policies.retry import RA_TAGS

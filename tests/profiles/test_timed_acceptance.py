@@ -13,13 +13,12 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
-from corrobora.domain.events import EventType
 from corrobora.domain.report import Draft
-from corrobora.domain.run import Request, RunStatus
+from corrobora.domain.run import EventType, Request, RunStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.form import faults
+from corrobora.reporting.report_format import find_format_faults
 from corrobora.testing.web import LoopbackWeb
 
 # The seven acceptance criteria
@@ -132,7 +131,7 @@ def badly_formed(given: Any) -> Draft:
 def test_format_rules_hold_whoever_writes():
     made = lab("timed", PAGES, question=LIGHTHOUSE, analysts=[Mixed({"synthesize": badly_formed})])
     body = done(made).markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Methodology")[0]
-    assert faults(body.partition("## Gaps")[0]) == ()
+    assert find_format_faults(body.partition("## Gaps")[0]) == ()
     assert "invented.example" not in body
     assert "searched everything" not in made.files["report.md"]
     assert body.startswith("The lighthouse of Oldby is 31 metres tall")
@@ -142,7 +141,7 @@ def test_format_rules_hold_for_reports_without_a_model():
     made = lab("timed", PAGES, question=QUESTION)
     report = done(made)
     body = report.markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Contradictions")[0]
-    assert faults(body.partition("## Gaps")[0].partition("## Methodology")[0]) == ()
+    assert find_format_faults(body.partition("## Gaps")[0].partition("## Methodology")[0]) == ()
 
 
 # The first criterion once in real time, over real sockets and a real database
@@ -159,13 +158,13 @@ async def test_ac1_in_real_time_hanging_searches_leave_the_writing_time(database
         limits = (("minutes", "0.4"), ("reserve_minutes", "0.25"))
         request = Request(LIGHTHOUSE, "timed", limits, providers=("tavily",))
         async with Workspace.open(settings) as workspace:
-            run = await workspace.submit(request, deferred=False)
+            run = await workspace.submit_run(request, deferred=False)
             await workspace.run_here(run)
             row = await workspace.runs.get(run)
-            keys = await workspace.database.rows("SELECT key FROM journal WHERE run = %s", [run])
-            stored = await workspace.runs.artifact(run, "report.md")
-            state = await workspace.runs.artifact(run, "phase_state.json")
-            on_disk = workspace.folder(run).path("report.md").read_text()
+            keys = await workspace.database.fetch_all("SELECT key FROM journal WHERE run = %s", [run])
+            stored = await workspace.runs.read_artifact(run, "report.md")
+            state = await workspace.runs.read_artifact(run, "phase_state.json")
+            on_disk = workspace.run_folder(run).file_path("report.md").read_text()
     assert row.status is RunStatus.FAILED, "nobody could look: that is not the same as nothing found"
     assert row.outcome == "provider_down"
     assert row.elapsed_seconds >= 9

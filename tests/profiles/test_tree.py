@@ -10,16 +10,14 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import QUESTION, Mixed, desk
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
-from corrobora.domain.events import EventType
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import Request
-from corrobora.engine.executor import investigate, refined
-from corrobora.engine.planning import check_suggested
-from corrobora.roles.extractive import ExtractiveAnalyst
+from corrobora.domain.run import EventType, Request
+from corrobora.engine.investigate import investigate, refine_node
+from corrobora.engine.planning import check_suggested_plan
 from corrobora.roles.plan import Refinement
 from corrobora.testing import FakeClock
 
@@ -128,7 +126,7 @@ async def test_s0_a_suggested_plan_reaches_the_planner_and_may_be_taken():
 )  # fmt: skip
 def test_s0_a_suggested_plan_is_refused_before_anything_is_paid(suggested: dict[str, Any], code: str):
     with pytest.raises(UserError) as refused:
-        check_suggested(json.dumps(suggested), load_profile("tree"))
+        check_suggested_plan(json.dumps(suggested), load_profile("tree"))
     assert refused.value.code == code
 
 
@@ -191,7 +189,7 @@ async def test_s0_depth_is_refused_at_run_time_whatever_the_plan_says():
     too_deep = inner("root/1/1/1", leaf("root/1/1/1/1", SQ2))
     tree = inner("root", inner("root/1", inner("root/1/1", too_deep, leaf("root/1/1/2"))))
     run = await desk("tree")
-    run.session.begin(Brief(QUESTION))
+    run.session.begin_run(Brief(QUESTION))
     found = await investigate(tree, run.session)
     inside = found.children[0].children[0].children
     assert "level 3" in inside[0].failed
@@ -204,7 +202,7 @@ async def test_s0_depth_is_refused_at_run_time_whatever_the_plan_says():
 async def test_s0_a_refinement_cannot_deepen_the_tree():
     node = inner("root", leaf("root/1"), leaf("root/2", SQ2))
     change = Refinement((("root/1", ("a new query",)), ("root/1/9", ("a leaf that is not there",))), why="more")
-    after = refined(node, change, 2)
+    after = refine_node(node, change, 2)
     assert [child.path for child in after.children] == ["root/1~2", "root/2~2"]
     assert all(child.is_leaf for child in after.children)
     assert after.children[0].queries == ("a new query",)

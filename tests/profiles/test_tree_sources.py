@@ -10,12 +10,11 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import FollowUp, InsightKind, LinkedSource
-from corrobora.domain.plan import Gate, Node, Plan, TaskSpec
+from corrobora.domain.plan import Brief, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
-from corrobora.engine.executor import investigate
+from corrobora.domain.run import EventType
+from corrobora.engine.investigate import investigate
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.testing import MemoryLibrary
 
@@ -48,7 +47,7 @@ def extraction(given: Any, **more: Any) -> Extraction:
 
 async def leaf_findings(lines: dict[str, Any], documents: dict[str, str], **more: Any) -> Any:
     run = await desk("tree", analysts=(Mixed(lines),), documents=documents, max_rounds=1)
-    run.session.begin(Brief(QUESTION))
+    run.session.begin_run(Brief(QUESTION))
     return await investigate(leaf("root", **more), run.session)
 
 
@@ -196,7 +195,9 @@ async def test_s0_optional_insights_are_kept_and_used_again_by_later_runs():
     library = await MemoryLibrary.of(SURE)
     first = await desk("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)
     await first.research()
-    (kept,) = [each for each in await library.noted("who inspected cranes") if each.kind is InsightKind.FOLLOW_UP]
+    (kept,) = [
+        each for each in await library.recall_insights("who inspected cranes") if each.kind is InsightKind.FOLLOW_UP
+    ]
     assert (kept.text, kept.why, kept.confidence) == (raised.question, raised.rationale, raised.confidence)
     assert library._sources[kept.source][0].url == "sure.md"
     before = len(library._insights)

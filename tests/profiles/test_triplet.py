@@ -11,23 +11,23 @@ from tests.profiles.scripted import Growing, lab
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
 from corrobora.config import load_profile
-from corrobora.domain.brief import Coverage, Standing
 from corrobora.domain.errors import RoleError, UserError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Grade
+from corrobora.domain.plan import Coverage, SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, ThreadState
-from corrobora.engine.given import read_thread
-from corrobora.engine.searching import search
-from corrobora.policies.currency import is_dated
+from corrobora.engine.planning import parse_thread_file
+from corrobora.engine.steps.search import search_round
+from corrobora.policies.queries import has_time_words
 
 # Parameters and phase 1
 
 
 def test_parameters_thread_brief_budget_and_folder_are_given():
-    given = read_thread(thread(brief='known_facts = ["It is white."]'))
+    given = parse_thread_file(thread(brief='known_facts = ["It is white."]'))
     assert (given.name, given.round_budget, given.artifact_dir) == ("Oldby Towers", 8, "reports")
     assert [q.id for q in given.brief.sub_questions] == ["SQ-1", "SQ-2"]
-    assert {q.standing for q in given.brief.sub_questions} == {Standing.OPEN}
+    assert {q.standing for q in given.brief.sub_questions} == {SubQuestionStatus.OPEN}
     assert {(s.rounds, s.coverage) for s in given.brief.subjects} == {(0, Coverage.UNCOVERED)}
     assert given.brief.known_facts == ("It is white.",)
 
@@ -55,10 +55,10 @@ def test_notes_silent_nobody_is_asked_and_no_manager_or_planner_is_called():
 
 async def test_scope_a_search_without_a_scope_is_impossible():
     run = made()
-    given = read_thread(thread())
+    given = parse_thread_file(thread())
     state = ThreadState.open_thread(given.plan.root, given.brief, load_profile("triplet").course)
     with pytest.raises(RoleError, match="before the round was scoped"):
-        await search(asks(None), state, run.session)
+        await search_round(asks(None), state, run.session)
     assert run.engines["tavily"].asked == []
 
 
@@ -162,9 +162,9 @@ def test_query_rules_latest_is_asked_for_where_now_matters_and_no_period_is_give
         return made(engine.pages, engines=[engine], analysts=analysts, given=given)
 
     now = done(lab("Who currently keeps the lighthouse of Oldby?")).findings.rounds
-    assert all(any(is_dated(query.text) for query in r.intent.queries) for r in now)
+    assert all(any(has_time_words(query.text) for query in r.intent.queries) for r in now)
     ever = done(lab("Who kept the lighthouse of Oldby?")).findings.rounds
-    assert not any(is_dated(query.text) for r in ever for query in r.intent.queries)
+    assert not any(has_time_words(query.text) for r in ever for query in r.intent.queries)
 
 
 def test_reading_prompts_follow_the_phase_and_are_filled():

@@ -14,15 +14,15 @@ from tests.profiles.scripted import Engine, Growing, Lab
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
 from corrobora.config import load_profile
-from corrobora.domain.brief import Standing
 from corrobora.domain.errors import RoleError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Contradiction, Grade, Query, ReadOutcome, Severity
+from corrobora.domain.plan import SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Escape, Intent, Proposal, StopReason, ThreadState
-from corrobora.engine.given import read_thread
-from corrobora.engine.selfcheck import self_checked
-from corrobora.policies.convergence import converged
-from corrobora.policies.overlap import REFORMULATED, changed_share
+from corrobora.engine.planning import parse_thread_file
+from corrobora.engine.pursue import check_invariants
+from corrobora.policies.coverage import has_converged
+from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
 from corrobora.testing import run_virtually
 
 # Phase 3: plateau and escapes
@@ -88,7 +88,7 @@ def test_escape_1_changes_half_of_the_terms_even_if_the_analyst_repeats_itself()
     rounds = done(run).findings.rounds
     escaped = next(r for r in rounds if r.escape is Escape.REFORMULATE)
     past = [query.text for r in rounds[: escaped.number - 1] for query in r.intent.queries]
-    assert changed_share(escaped.intent.queries[0].text, past) >= REFORMULATED
+    assert changed_share(escaped.intent.queries[0].text, past) >= REFORMULATED_SHARE
 
 
 def test_escape_6_asks_for_the_hidden_assumptions_of_the_question():
@@ -158,7 +158,7 @@ def test_drift_three_in_a_row_force_a_reformulation_before_any_plateau():
     rounds = done(run).findings.rounds
     assert rounds[0].all_drifted
     assert rounds[1].escape is Escape.REFORMULATE
-    assert changed_share(rounds[1].intent.queries[0].text, [rounds[0].intent.queries[0].text]) >= REFORMULATED
+    assert changed_share(rounds[1].intent.queries[0].text, [rounds[0].intent.queries[0].text]) >= REFORMULATED_SHARE
     assert run.told(EventType.PLATEAU)[0].round == 2, "the last round of the budget, not the drift, is the first level"
 
 
@@ -169,30 +169,32 @@ def test_convergence_answered_subjects_searched_and_no_open_severe_contradiction
     run = made({**PAGES, "https://fog.gov/horn": PAGES["https://fog.example/horn"]}, budget=9)
     report = done(run)
     assert report.stop is StopReason.CRITERIA_MET
-    assert all(q.standing is Standing.ANSWERED for q in report.findings.sub_questions)
+    assert all(q.standing is SubQuestionStatus.ANSWERED for q in report.findings.sub_questions)
     assert all(subject.rounds >= 1 for subject in report.findings.subjects)
 
 
 def test_convergence_the_formula_term_by_term():
     state = state_after(made({**PAGES, "https://fog.gov/horn": PAGES["https://fog.example/horn"]}, budget=9))
-    assert converged(state)
-    unanswered = replace(state.sub_questions[0], standing=Standing.ANSWERED, grade=Grade.UNVERIFIED)
-    assert not converged(replace(state, sub_questions=(unanswered, *state.sub_questions[1:])))
+    assert has_converged(state)
+    unanswered = replace(state.sub_questions[0], standing=SubQuestionStatus.ANSWERED, grade=Grade.UNVERIFIED)
+    assert not has_converged(replace(state, sub_questions=(unanswered, *state.sub_questions[1:])))
     unsearched = replace(state.subjects[0], rounds=0)
-    assert not converged(replace(state, subjects=(unsearched, *state.subjects[1:])))
+    assert not has_converged(replace(state, subjects=(unsearched, *state.subjects[1:])))
     a, b = state.facts[0].id, state.facts[1].id
     severe = Contradiction("height", a, b, severity=Severity.HIGH)
-    assert not converged(replace(state, contradictions=(severe,)))
-    assert converged(replace(state, contradictions=(replace(severe, severity=Severity.MEDIUM),)))
-    assert converged(replace(state, contradictions=(replace(severe, resolved=True),)))
-    assert converged(replace(state, contradictions=(severe,), course=replace(state.course, max_rounds=state.number)))
-    assert converged(replace(state, contradictions=(severe,), plateau_level=3))
+    assert not has_converged(replace(state, contradictions=(severe,)))
+    assert has_converged(replace(state, contradictions=(replace(severe, severity=Severity.MEDIUM),)))
+    assert has_converged(replace(state, contradictions=(replace(severe, resolved=True),)))
+    assert has_converged(
+        replace(state, contradictions=(severe,), course=replace(state.course, max_rounds=state.number))
+    )
+    assert has_converged(replace(state, contradictions=(severe,), plateau_level=3))
 
 
 def state_after(run: Lab) -> ThreadState:
     """The thread of a finished run, rebuilt from its findings."""
     found = done(run).findings
-    given = read_thread(thread(9))
+    given = parse_thread_file(thread(9))
     opened = ThreadState.open_thread(given.plan.root, given.brief, load_profile("triplet").course)
     return replace(
         opened, rounds=found.rounds, facts=found.facts, sub_questions=found.sub_questions, subjects=found.subjects,
@@ -252,7 +254,7 @@ def test_error_no_results_reformulate_once_then_the_next_phase():
     assert [r.escape for r in rounds[:3]] == [None, Escape.REFORMULATE, Escape.SHIFT_SOURCES]
     assert [r.phase for r in rounds[:3]] == ["SURVEY", "SURVEY", "EXTRACT"]
     first, second = (r.intent.queries[0].text for r in rounds[:2])
-    assert changed_share(second, [first]) >= REFORMULATED
+    assert changed_share(second, [first]) >= REFORMULATED_SHARE
 
 
 @pytest.mark.parametrize("how", [ReadOutcome.FAILED, ReadOutcome.TIMEOUT, ReadOutcome.NOT_FOUND])
@@ -287,7 +289,7 @@ def test_error_only_unverified_facts_are_flagged_and_answer_nothing():
     )
     report = done(run)
     assert "All facts of this round are UNVERIFIED" in run.files["micro-report-oldby-towers-round-1.md"]
-    assert all(q.standing is not Standing.ANSWERED for q in report.findings.sub_questions)
+    assert all(q.standing is not SubQuestionStatus.ANSWERED for q in report.findings.sub_questions)
 
 
 def test_error_a_contradiction_with_a_known_fact_is_logged_open_with_both_sides():
@@ -307,14 +309,14 @@ def test_error_a_contradiction_with_a_known_fact_is_logged_open_with_both_sides(
 
 
 def checked(state: ThreadState, *, reported: bool = True) -> ThreadState:
-    return self_checked(state, (("converged", lambda *_: None),), reported=reported)
+    return check_invariants(state, (("converged", lambda *_: None),), reported=reported)
 
 
 BREAK: dict[str, Any] = {
     "every fact has an address": lambda s: replace(s, facts=(replace(s.facts[0], url=""), *s.facts[1:])),
     "every fact was read": lambda s: replace(s, facts=(replace(s.facts[0], id="F0"), *s.facts[1:])),
     "sub-question statuses": lambda s: replace(
-        s, sub_questions=(replace(s.sub_questions[0], standing=Standing.OPEN), *s.sub_questions[1:])
+        s, sub_questions=(replace(s.sub_questions[0], standing=SubQuestionStatus.OPEN), *s.sub_questions[1:])
     ),
     "subject registry": lambda s: replace(s, subjects=(replace(s.subjects[0], rounds=99), *s.subjects[1:])),
     "drift detection": lambda s: replace(s, rounds=(*s.rounds[:-1], unchecked(s.rounds[0], len(s.rounds)))),

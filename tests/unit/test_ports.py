@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
 from corrobora.domain.evidence import Query, ReadOutcome
 from corrobora.domain.report import Critique
 from corrobora.ports import Analyst, Clock, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.roles.review import critique
 from corrobora.testing import (
     FakeClock,

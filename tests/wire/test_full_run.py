@@ -15,20 +15,19 @@ from corrobora.adapters.models.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
-from corrobora.domain.brief import Brief
-from corrobora.domain.evidence import locate
-from corrobora.domain.plan import Plan
+from corrobora.domain.evidence import locate_quote
+from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request, RunId
-from corrobora.engine.budget import Budget
-from corrobora.engine.manager import research
-from corrobora.engine.session import Outside, Session
+from corrobora.engine.research import research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal, MemoryLibrary
-from corrobora.testing.faults import Fault
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
 
 HURRY = 20.0
@@ -91,7 +90,7 @@ async def run(
         profile=chosen,
         stop=resolve_rules(chosen),
         advance=resolve_advance(chosen),
-        outside=Outside(
+        outside=RunPorts(
             analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
             searches={"library": library},
             readers=(library,),
@@ -111,7 +110,7 @@ async def run(
     for citation in report.citations:
         _, text = await library.document(citation.source)  # type: ignore[arg-type] - the id of a stored source
         assert citation.quotes
-        assert all(locate(quote, text) is not None for quote in citation.quotes)
+        assert all(locate_quote(quote, text) is not None for quote in citation.quotes)
     return report
 
 

@@ -17,14 +17,14 @@ import pytest
 from tests.unit.adapters.web.certificates import Key, serving, showing
 from tests.unit.adapters.web.lab import Canary, resolver
 
-from corrobora.assembly import Workspace
-from corrobora.assembly.web import Web
+from corrobora.app import Workspace
+from corrobora.app.wiring import WebAccess
 from corrobora.config import Settings, load_settings
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
-from corrobora.engine.codec import decode
+from corrobora.engine.session.journal import decode
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may a crane of class B lift?"
@@ -115,11 +115,11 @@ class Lab:
     async def research(self, profile: str, **more: object) -> tuple[Report, Counter[str]]:
         """Run to the end; return the report and how often each result was found, by the journal."""
         request = Request(QUESTION, profile, authorized="policy", **more)  # pyright: ignore[reportArgumentType]
-        run = await self.workspace.submit(request, deferred=False)
+        run = await self.workspace.submit_run(request, deferred=False)
         await self.workspace.run_here(run)
-        report = await self.workspace.whole_report(run)
+        report = await self.workspace.load_report(run)
         assert report is not None, (await self.workspace.runs.get(run)).reason
-        rows = await self.workspace.database.rows(
+        rows = await self.workspace.database.fetch_all(
             "SELECT key, out FROM journal WHERE run = %s AND key LIKE 'search/%%' AND key NOT LIKE '%%!failed'",
             [run],
             where="a test",
@@ -196,7 +196,7 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str)
             "javascript:alert(1)",
         ]
         settings = _settings(tmp_path, database_url, web, secure)
-        opened = Workspace.open(settings, web=partial(Web, resolve=resolver(names), limits=limits))
+        opened = Workspace.open(settings, web=partial(WebAccess, resolve=resolver(names), limits=limits))
         workspace = await stack.enter_async_context(opened)
         yield Lab(web, workspace, (near, far), hostile, f"https://{SELF_SIGNED}:{secure}/cranes.html")
 
@@ -215,7 +215,7 @@ async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
     assert report.citations
     assert all(citation.url.startswith("http://") for citation in report.citations)
     assert not [c.url for c in report.citations if "/f/" in c.url or "/closed/" in c.url]
-    checked = await lab.workspace.recheck(report.markdown)
+    checked = await lab.workspace.recheck_report(report.markdown)
     assert {str(each) for statement in checked.statements for each in statement.found} == {"verified"}
     assert {name for name, _ in lab.asked()} == {"tavily", "exa"}
     assert not [request.path for request in lab.web.requests if request.path.startswith("/closed/")]

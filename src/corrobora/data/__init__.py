@@ -21,7 +21,7 @@ from corrobora.domain.errors import UserError
 _ARCHIVE = "demo.tar.gz"
 _MANIFEST = "manifest.jsonl"
 _STAMP = ".archive"  # names the archive a copy came from; an update of the package replaces the copy
-_ATTEMPTS = 5  # to put the copy in place while other processes do the same
+_MAX_ATTEMPTS = 5  # to put the copy in place while other processes do the same
 
 
 def demo_documents(into: Path) -> Path:
@@ -38,9 +38,9 @@ def demo_documents(into: Path) -> Path:
     digest = hashlib.sha256(packed).hexdigest()
     target = into / "demo"
     if not _is_whole(target, digest):
-        files = _unpacked(packed)
+        files = _unpack_archive(packed)
         try:
-            _put(files, target, digest)
+            _install_copy(files, target, digest)
         except OSError as error:
             raise UserError(
                 "demo_not_unpacked",
@@ -50,7 +50,7 @@ def demo_documents(into: Path) -> Path:
     return target / "documents"
 
 
-def _unpacked(packed: bytes) -> dict[str, bytes]:
+def _unpack_archive(packed: bytes) -> dict[str, bytes]:
     """Read the archive into memory (1.4 MB), so that nothing is written unless all of it is sound."""
     files: dict[str, bytes] = {}
     try:
@@ -59,14 +59,14 @@ def _unpacked(packed: bytes) -> dict[str, bytes]:
                 path = PurePosixPath(member.name)
                 content = archive.extractfile(member) if member.isreg() else None
                 if content is None or path.is_absolute() or ".." in path.parts:
-                    raise _damaged(f"unexpected entry {member.name!r}")
+                    raise _damaged_error(f"unexpected entry {member.name!r}")
                 files[member.name] = content.read()
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise _damaged(str(error)) from error
+        raise _damaged_error(str(error)) from error
     return files | {f"documents/{_MANIFEST}": files[_MANIFEST]}  # where a library looks for the titles and versions
 
 
-def _damaged(why: str) -> UserError:
+def _damaged_error(why: str) -> UserError:
     return UserError(
         "demo_damaged",
         f"The demo documents of this installation are damaged: {why}.",
@@ -74,7 +74,7 @@ def _damaged(why: str) -> UserError:
     )
 
 
-def _put(files: dict[str, bytes], target: Path, digest: str) -> None:
+def _install_copy(files: dict[str, bytes], target: Path, digest: str) -> None:
     """Write all files beside the target and move them there in one step; the first of several writers wins."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".demo-", dir=target.parent) as scratch:
@@ -84,13 +84,13 @@ def _put(files: dict[str, bytes], target: Path, digest: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         (fresh / _STAMP).write_text(digest, encoding="ascii")
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 fresh.rename(target)
             except OSError:  # there is an older or harmed copy, or another process was faster
                 if _is_whole(target, digest):
                     return
-                if attempt == _ATTEMPTS - 1:
+                if attempt == _MAX_ATTEMPTS - 1:
                     raise
                 with suppress(FileNotFoundError):  # another process just took it away
                     target.rename(Path(scratch) / f"old{attempt}")

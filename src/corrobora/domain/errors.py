@@ -89,7 +89,7 @@ class ProviderError(CorroboraError):
         self.status = status
 
     @classmethod
-    def refused(cls, provider: str, *, setting: str, status: int | None = None) -> ProviderError:
+    def key_refused(cls, provider: str, *, setting: str, status: int | None = None) -> ProviderError:
         """The provider rejected the key. Names the setting, never its value."""
         return cls(
             "provider_refused",
@@ -100,7 +100,7 @@ class ProviderError(CorroboraError):
         )
 
     @classmethod
-    def failed(
+    def request_failed(
         cls, provider: str, *, status: int | None = None, retry_after: float | None = None, why: str = ""
     ) -> ProviderError:
         """The provider failed: retryable for 408, 409, 425, 429, 5xx and broken connections."""

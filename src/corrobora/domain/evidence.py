@@ -118,37 +118,37 @@ LOOK_ALIKES = {  # quotation marks and dashes of any shape, and what one types f
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
 }
-_TYPED = str.maketrans(LOOK_ALIKES)
-_UNSEEN = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
+_PLAIN_FORMS = str.maketrans(LOOK_ALIKES)
+_INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
 
 
-def locate(quote: str, text: str) -> tuple[int, int] | None:
+def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Find `quote` in `text`; return character offsets in `text`, or None.
 
     Runs of white space are one. A quote that does not stand there letter by letter may still differ by the shape of
     quotation marks and dashes and by characters that nobody sees (safety M20), and by nothing else: no case, no NFKC
     (10² must not become 102). A blank quote stands nowhere.
     """
-    found = _literal(quote, text)
+    found = _find_literal(quote, text)
     if found is not None or (quote.isascii() and text.isascii()):
         return found
-    shown, places = _typed(text)
-    found = _literal(_typed(quote)[0], shown)
+    shown, places = _plain_form(text)
+    found = _find_literal(_plain_form(quote)[0], shown)
     if found is None or places is None:
         return found
     return places[found[0]], places[found[1] - 1] + 1
 
 
-def _typed(text: str) -> tuple[str, list[int] | None]:
+def _plain_form(text: str) -> tuple[str, list[int] | None]:
     """The text as one would type it; and, if unseen characters were left out, where each that is left stood."""
-    plain = text.translate(_TYPED)
-    if not any(letter in plain for letter in _UNSEEN):
+    plain = text.translate(_PLAIN_FORMS)
+    if not any(letter in plain for letter in _INVISIBLE):
         return plain, None
-    places = [at for at, letter in enumerate(plain) if letter not in _UNSEEN]
+    places = [at for at, letter in enumerate(plain) if letter not in _INVISIBLE]
     return "".join(plain[at] for at in places), places
 
 
-def _literal(quote: str, text: str) -> tuple[int, int] | None:
+def _find_literal(quote: str, text: str) -> tuple[int, int] | None:
     plain = quote.strip()
     words = plain.split()
     if not words:
@@ -158,14 +158,14 @@ def _literal(quote: str, text: str) -> tuple[int, int] | None:
         return at, at + len(plain)
     at = text.find(words[0])
     while at >= 0:
-        end = _follow(words, text, at)
+        end = _match_words(words, text, at)
         if end is not None:
             return at, end
         at = text.find(words[0], at + 1)
     return None
 
 
-def _follow(words: list[str], text: str, at: int) -> int | None:
+def _match_words(words: list[str], text: str, at: int) -> int | None:
     """Match the words one after another from `at`, separated by white space only; return the end or None."""
     position = at
     for number, word in enumerate(words):
@@ -210,7 +210,7 @@ class Fact:
     kind: str = "document"  # document (given by the user) | web: what its source is, for grading
 
     @classmethod
-    def quoted(  # noqa: PLR0913 - named parts of one value
+    def from_quote(  # noqa: PLR0913 - named parts of one value
         cls,
         document: Document,
         passage: Passage,
@@ -223,10 +223,10 @@ class Fact:
         score: float = 0.0,
     ) -> Fact | None:
         """Make a fact if `quote` stands literally in the document's text, else return None."""
-        found = locate(quote, document.text[passage.start : passage.end])
+        found = locate_quote(quote, document.text[passage.start : passage.end])
         shift = passage.start
         if found is None:
-            found, shift = locate(quote, document.text), 0
+            found, shift = locate_quote(quote, document.text), 0
         if found is None:
             return None
         start, end = found[0] + shift, found[1] + shift

@@ -107,7 +107,7 @@ class Meter:
         return max(0.0, self.allowance.seconds - self.elapsed_seconds)
 
     @property
-    def spent(self) -> str | None:
+    def exhausted_limit(self) -> str | None:
         """Name of the first exhausted limit other than time, or None."""
         pairs = (
             ("tokens", self.usage.input_tokens + self.usage.output_tokens, self.allowance.tokens),

@@ -1,4 +1,8 @@
-"""The plan: a tree whose inner nodes are executors and whose leaves are threads.
+"""The brief: what is asked, in parts, and what lies outside it.
+
+Knows sub-questions, subjects and scope. Does not know how they will be researched.
+
+The plan: a tree whose inner nodes are executors and whose leaves are threads.
 
 Knows the shape of a plan and how deep it is. Does not judge feasibility: `policies.feasibility` does.
 """
@@ -7,11 +11,76 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
-from corrobora.domain.brief import Subject, SubQuestion
+from corrobora.domain.evidence import FactId, Grade
 
 Split = Literal["tree", "angles", "questions", "leaf", "given"]
+
+
+class SubQuestionStatus(StrEnum):
+    """How far a sub-question is answered. EXHAUSTED carries the tag `#RETRY_EXHAUSTED` (S2 FR-4)."""
+
+    OPEN = "OPEN"
+    PARTIAL = "PARTIAL"
+    ANSWERED = "ANSWERED"
+    EXHAUSTED = "EXHAUSTED"
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuestion:
+    """One part of the question. Only PLAUSIBLE or better answers it."""
+
+    id: str  # "sq-1"; unique in the run
+    text: str
+    standing: SubQuestionStatus = SubQuestionStatus.OPEN
+    grade: Grade | None = None
+    finding: str = ""
+    evidence: tuple[FactId, ...] = ()
+    attempts: int = 0  # failed attempts to gather evidence
+
+
+class Coverage(StrEnum):
+    """How far a subject is covered (S4, subject registry)."""
+
+    UNCOVERED = "UNCOVERED"
+    PARTIAL = "PARTIAL"
+    COVERED = "COVERED"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A person, place, thing or theme that must be covered. `rounds` counts rounds dedicated to it."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    rounds: int = 0
+    coverage: Coverage = Coverage.UNCOVERED
+    finding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What is inside the research: places, years, domains. Empty parts do not restrict (S4, drift detection)."""
+
+    places: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What is asked, and what is already known about it."""
+
+    question: str
+    sub_questions: tuple[SubQuestion, ...] = ()
+    subjects: tuple[Subject, ...] = ()
+    disambiguation: tuple[str, ...] = ()  # terms that tell the meant thing from its namesakes
+    known_facts: tuple[str, ...] = ()
+    focus: Focus = Focus()
+    suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (S0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +157,24 @@ class Plan:
     notes: tuple[str, ...] = ()  # what code changed in a proposed plan, and why
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk_nodes(node: Node) -> Iterator[Node]:
     """Yield the node and all below it, parents first."""
     yield node
     for child in node.children:
-        yield from walk(child)
+        yield from walk_nodes(child)
 
 
-def leaves(node: Node) -> tuple[Node, ...]:
+def collect_leaves(node: Node) -> tuple[Node, ...]:
     """Return the leaves below the node, left to right."""
-    return tuple(each for each in walk(node) if each.is_leaf)
+    return tuple(each for each in walk_nodes(node) if each.is_leaf)
 
 
 def executor_depth(plan: Plan) -> int:
     """Count executor levels on the longest branch: inner nodes are executors (S0, "Definition of feasible")."""
 
-    def depth(node: Node) -> int:
-        return 0 if node.is_leaf else 1 + max(depth(child) for child in node.children)
+    def count_levels(node: Node) -> int:
+        return 0 if node.is_leaf else 1 + max(count_levels(child) for child in node.children)
 
     if plan.gathers_plans:
-        return max((depth(child) for child in plan.root.children), default=0)
-    return depth(plan.root)
+        return max((count_levels(child) for child in plan.root.children), default=0)
+    return count_levels(plan.root)

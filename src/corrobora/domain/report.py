@@ -5,12 +5,13 @@ Knows what a report may say about itself: outcomes, citations, checks, methodolo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource
 from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Round, StopReason
 
 
@@ -189,3 +190,11 @@ class Report:
         cited = [check for check in self.checks if check.support is not Support.UNCITED]
         good = [check for check in cited if check.support in (Support.SUPPORTED, Support.PARTLY)]
         return len(good) / len(cited) if cited else 0.0
+
+
+def iter_threads(found: Findings) -> Iterator[Findings]:
+    """Yield the findings of all threads below, in the order of the plan; those of iterations left out come last."""
+    if not found.children:
+        yield found
+    for child in (*found.children, *found.left_out):
+        yield from iter_threads(child)

@@ -13,11 +13,10 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, doc
 
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.declaration import Minutes, Text
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Node, TaskSpec
+from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 
 
 class StopReason(StrEnum):
@@ -188,7 +187,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Standings:
+class Assessment:
     """What policies made of a thread after a round: graded facts, sub-questions, subjects, contradictions."""
 
     facts: tuple[Fact, ...]
@@ -198,7 +197,7 @@ class Standings:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Transition:
     """What comes next: a phase, an escape, a plateau level; `stop` if the ladder of escapes is exhausted."""
 
     phase: int
@@ -209,7 +208,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class ScopeInput:
     """What a thread does not yet know: the input of the role `scope`. Small, ordered, without a clock."""
 
     path: str
@@ -337,7 +336,7 @@ class ThreadState:
         last = self.last
         return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
 
-    def absorb(self, done: Round, standings: Standings) -> ThreadState:
+    def add_round(self, done: Round, standings: Assessment) -> ThreadState:
         """Add a finished round; `standings` is what the policies made of all facts, old and new."""
         known = {fact.id for fact in self.facts}
         fresh = [fact for fact in standings.facts if fact.id not in known]
@@ -359,14 +358,14 @@ class ThreadState:
             escape=None,
         )
 
-    def propose(self, proposal: Proposal, meter: Meter) -> ThreadState:
+    def record_proposal(self, proposal: Proposal, meter: Meter) -> ThreadState:
         """Record what the analyst proposed and what the meter showed; nothing is decided yet."""
         remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
         open_decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
         last = replace(self.rounds[-1], decision=open_decision)
         return replace(self, rounds=(*self.rounds[:-1], last))
 
-    def decide(self, stop: StopReason | None, rule: str) -> ThreadState:
+    def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record code's decision on the last round and the rule that fired; a stop reason closes the thread."""
         last = self.rounds[-1]
         if last.decision is None:
@@ -374,11 +373,11 @@ class ThreadState:
         decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
         return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
 
-    def ended(self, why: StopReason) -> ThreadState:
+    def close(self, why: StopReason) -> ThreadState:
         """Close the thread outside of a round. A closed thread stays as it is."""
         return replace(self, stop=why) if self.open else self
 
-    def turn(self, turn: Turn) -> ThreadState:
+    def apply_transition(self, turn: Transition) -> ThreadState:
         """Take the next phase or escape. A closed thread stays as it is."""
         if not self.open:
             return replace(self, plateau_level=max(self.plateau_level, turn.plateau_level))
@@ -396,4 +395,4 @@ class ThreadState:
 
 
 StopRule = Callable[[ThreadState, Meter], StopReason | None]
-Advance = Callable[[ThreadState], Turn]
+AdvanceRule = Callable[[ThreadState], Transition]

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 from corrobora.config import Settings, load_settings, override_profile
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
-from corrobora.domain.events import Event
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunRow, RunStatus
-from corrobora.faces.cli.research import metadata_of
-from corrobora.faces.cli.sources import libraries_of, resolve_libraries, unknown_library
+from corrobora.domain.run import Event, Request, RunRow, RunStatus
+from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
+from corrobora.faces.cli.request import request_metadata
 from corrobora.faces.question import Question
-from corrobora.policies.question import check_question
+from corrobora.policies.intake import check_question
 
 if TYPE_CHECKING:
-    from corrobora.assembly import Workspace
-    from corrobora.assembly.conversation import Manager
+    from corrobora.app import Workspace
+    from corrobora.app.dialogues import DialogueManager
 
 
 def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
@@ -84,12 +83,12 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     **fields: bool | float | str,
 ) -> Report:
     """`research` for programs that have an event loop."""
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
+    from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
 
     async with Workspace.open(settings or load_settings()) as workspace:
-        run = await _submitted(workspace, question, library, profile, model, authorized=authorized, fields=fields)
+        run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
         await workspace.run_here(run)
-        return await finished(workspace, run)
+        return await load_final_report(workspace, run)
 
 
 async def stream(  # noqa: PLR0913 - as `research`
@@ -107,13 +106,13 @@ async def stream(  # noqa: PLR0913 - as `research`
     Raises:
         UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
     """
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
     async with Workspace.open(settings or load_settings()) as workspace:
-        run = await _submitted(workspace, question, library, profile, model, authorized=authorized, fields=fields)
+        run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
         work = asyncio.create_task(workspace.run_here(run))
         try:
-            async with aclosing(workspace.follow(run, through_pauses=False)) as events:
+            async with aclosing(workspace.follow_events(run, through_pauses=False)) as events:
                 async for event in events:
                     yield event
             await work
@@ -129,7 +128,7 @@ class Conversation:
     Pass on what the human typed, and only that: `say` takes it for theirs.
     """
 
-    def __init__(self, workspace: Workspace, manager: Manager) -> None:
+    def __init__(self, workspace: Workspace, manager: DialogueManager) -> None:
         self._workspace = workspace
         self._manager = manager
 
@@ -176,9 +175,9 @@ class Conversation:
             )
         row = await self._workspace.runs.get(run)
         if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
-            await self._workspace.reopen(run)
+            await self._workspace.reopen_run(run)
         await self._workspace.run_here(run)
-        return await finished(self._workspace, run)
+        return await load_final_report(self._workspace, run)
 
 
 @asynccontextmanager
@@ -212,12 +211,12 @@ async def chat(
             await manager.say("Authorized to execute")
             print((await manager.report()).markdown)
     """
-    from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
     async with Workspace.open(settings or load_settings()) as workspace:
         if resume is None:
-            request = await _asked(workspace, "", library, profile or "tree", model=model, fields=fields)
-            yield Conversation(workspace, workspace.manager(request))
+            request = await _build_request(workspace, "", library, profile or "tree", model=model, fields=fields)
+            yield Conversation(workspace, workspace.open_dialogue(request))
             return
         given = {"library": library, "profile": profile, "model": model, **fields}
         if said := [name for name, value in given.items() if name in fields or value]:
@@ -227,7 +226,7 @@ async def chat(
                 next_step="Leave it out, or begin a new dialogue without resume.",
             )
         stored = await workspace.dialogues.get(resume)
-        yield Conversation(workspace, workspace.manager(stored.request, stored))
+        yield Conversation(workspace, workspace.open_dialogue(stored.request, stored))
 
 
 def hybrid_search(
@@ -239,26 +238,26 @@ def hybrid_search(
         UserError: `library_unknown`: a library does not exist.
     """
 
-    async def search() -> Sequence[Hit]:
-        from corrobora.assembly import Workspace  # noqa: PLC0415 - as above
+    async def search_libraries() -> Sequence[Hit]:
+        from corrobora.app import Workspace  # noqa: PLC0415 - as above
 
         async with Workspace.open(settings or load_settings()) as workspace:
             names = (library,) if isinstance(library, str) else tuple(library)
-            known = await libraries_of(workspace)
+            known = await list_libraries(workspace)
             if missing := set(names) - {space.name for space in known}:
-                raise unknown_library(min(missing), known)
-            opened = workspace.library(names)
+                raise unknown_library_error(min(missing), known)
+            opened = workspace.open_library(names)
             hits = await opened.hybrid_search(text, limit=limit)
             await opened.close()
             return hits
 
-    return asyncio.run(search())
+    return asyncio.run(search_libraries())
 
 
-async def finished(workspace: Workspace, run: str) -> Report:
+async def load_final_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run that ended, or raise what its end means."""
     row = await _refuse_waiting(workspace, run)
-    report = await workspace.whole_report(run)
+    report = await workspace.load_report(run)
     if report is None:
         raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
     if not report.markdown:
@@ -273,7 +272,7 @@ async def _refuse_waiting(workspace: Workspace, run: str) -> RunRow:
     return row
 
 
-async def _submitted(  # noqa: PLR0913 - the arguments of the public call
+async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
     workspace: Workspace,
     question: str,
     library: str | Path | Sequence[str | Path],
@@ -283,12 +282,12 @@ async def _submitted(  # noqa: PLR0913 - the arguments of the public call
     authorized: bool,
     fields: Mapping[str, bool | float | str],
 ) -> str:
-    request = await _asked(workspace, check_question(question), library, profile, model=model, fields=fields)
+    request = await _build_request(workspace, check_question(question), library, profile, model=model, fields=fields)
     request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
-    return await workspace.submit(request, deferred=False)
+    return await workspace.submit_run(request, deferred=False)
 
 
-async def _asked(  # noqa: PLR0913 - as `_submitted`
+async def _build_request(  # noqa: PLR0913 - as `_submitted`
     workspace: Workspace,
     question: str,
     library: str | Path | Sequence[str | Path],
@@ -315,7 +314,7 @@ async def _asked(  # noqa: PLR0913 - as `_submitted`
         providers=providers,
         models=tuple((tier, model) for tier in TIERS) if model else tuple(sorted(settings.models.items())),
         strict=settings.strict,
-        metadata=metadata_of(settings, Question(question)),
+        metadata=request_metadata(settings, Question(question)),
     )
-    workspace.profile(request)  # a wrong profile is said before any document is read
+    workspace.resolve_profile(request)  # a wrong profile is said before any document is read
     return replace(request, libraries=await resolve_libraries(workspace, [str(each) for each in given], show=False))

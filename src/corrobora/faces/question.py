@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.policies import question
+from corrobora.policies import intake
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,6 @@ class Question:
     invisible: int = 0
 
 
-def check_question(raw: str) -> Question:
+def parse_question(raw: str) -> Question:
     """Return the question. Raises `UserError` as `policies.question.check_question`."""
-    return Question(question.check_question(raw), question.hidden_characters(raw))
+    return Question(intake.check_question(raw), intake.count_hidden_characters(raw))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from corrobora.domain.declaration import MAX_MINUTES
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.domain.plan import Gate, Plan, leaves, walk
+from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
 from corrobora.domain.thread import Course, Phase
 
 RESERVE_MINUTES = 1.5  # S2: "synthesis reserve", also without a limit
@@ -21,7 +21,7 @@ RESERVE_SHARE = 0.3
 
 # The declared order in which work is shed near a limit, with the used share of the tightest limit at which it goes.
 # The report itself is not in this table: it is never shed (DESIGN 11).
-SHEDDING: Mapping[str, float] = MappingProxyType(
+SHED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"fewer_verifiers": 0.80, "fewer_leaves": 0.90, "shorter_report": 0.95}
 )
 
@@ -33,12 +33,12 @@ _SEARCH_SECONDS = (0.05, 3.0)
 _READ_SECONDS = (0.05, 5.0)
 
 
-def reserve_seconds(minutes: float | None) -> float:
+def compute_reserve_seconds(minutes: float | None) -> float:
     """Return the time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (S2 FR-1)."""
     return 60.0 * (RESERVE_MINUTES if minutes is None else min(RESERVE_MINUTES, RESERVE_SHARE * minutes))
 
 
-def allowance(  # noqa: PLR0913 - one keyword for each limit
+def make_allowance(  # noqa: PLR0913 - one keyword for each limit
     *,
     minutes: float | None,
     reserve_minutes: float | None = None,
@@ -54,13 +54,13 @@ def allowance(  # noqa: PLR0913 - one keyword for each limit
             0 calls or dollars is legal and means that nothing may be spent.
     """
     if minutes is not None and not (math.isfinite(minutes) and 0 < minutes <= MAX_MINUTES):
-        raise _bad("minutes", minutes, f"a number over 0 and at most {MAX_MINUTES:g}, or unlimited")
+        raise _limit_error("minutes", minutes, f"a number over 0 and at most {MAX_MINUTES:g}, or unlimited")
     for name, value in (("tokens", tokens), ("dollars", dollars), ("calls", calls), ("searches", searches)):
         if value is not None and not (math.isfinite(value) and value >= 0):
-            raise _bad(name, value, "a finite number of 0 or more")
-    kept = reserve_seconds(minutes) if reserve_minutes is None else 60.0 * reserve_minutes
+            raise _limit_error(name, value, "a finite number of 0 or more")
+    kept = compute_reserve_seconds(minutes) if reserve_minutes is None else 60.0 * reserve_minutes
     if not (math.isfinite(kept) and kept >= 0) or (minutes is not None and kept >= 60.0 * minutes):
-        raise _bad("reserve_minutes", kept / 60.0, "0 or more, and less than the time limit")
+        raise _limit_error("reserve_minutes", kept / 60.0, "0 or more, and less than the time limit")
     return Allowance(
         seconds=None if minutes is None else 60.0 * minutes,
         reserve_seconds=kept,
@@ -85,27 +85,27 @@ def round_deadline(phase: Phase, meter: Meter) -> float | None:
     return None if seconds is None else meter.elapsed_seconds + seconds
 
 
-def spent(meter: Meter) -> str | None:
+def find_spent_limit(meter: Meter) -> str | None:
     """Name the first limit that leaves nothing for more research, or None."""
     if meter.remaining_seconds <= meter.allowance.reserve_seconds:
         return "time"
-    return meter.spent
+    return meter.exhausted_limit
 
 
-def phase_spent(gate: Gate, opened: Meter, now: Meter) -> str | None:
+def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
     """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (S0, phase gates).
 
     The phase's own budget counts from `opened`, the reading when it began.
     """
-    tokens = _tokens(now) - _tokens(opened)
+    tokens = _count_tokens(now) - _count_tokens(opened)
     if gate.budget_seconds is not None and now.elapsed_seconds - opened.elapsed_seconds >= gate.budget_seconds:
         return "phase_time"
     if gate.budget_tokens is not None and tokens >= gate.budget_tokens:
         return "phase_tokens"
-    return spent(now)
+    return find_spent_limit(now)
 
 
-def _tokens(meter: Meter) -> int:
+def _count_tokens(meter: Meter) -> int:
     return meter.usage.input_tokens + meter.usage.output_tokens
 
 
@@ -123,13 +123,13 @@ def used_share(meter: Meter) -> float:
     return max(shares, default=0.0)
 
 
-def shed(meter: Meter) -> tuple[str, ...]:
+def select_shed_work(meter: Meter) -> tuple[str, ...]:
     """Return the work to be shed now, in the declared order; a later item never goes before an earlier one."""
     share = used_share(meter)
-    return tuple(name for name, at in SHEDDING.items() if share >= at)
+    return tuple(name for name, at in SHED_THRESHOLDS.items() if share >= at)
 
 
-def affordable(usage: Usage, meter: Meter) -> bool:
+def is_affordable(usage: Usage, meter: Meter) -> bool:
     """True if a call of at most this usage fits what is left: its maximum is reserved before it is sent (DESIGN 11)."""
     limits = meter.allowance
     tokens = meter.usage.input_tokens + meter.usage.output_tokens + usage.input_tokens + usage.output_tokens
@@ -149,7 +149,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
+class CostBound:
     """One end of an estimate. `dollars` is None where no price is known."""
 
     rounds: int
@@ -166,12 +166,12 @@ class Spend:
 class Estimate:
     """What a run may take, before it starts, as a range (DESIGN 11)."""
 
-    low: Spend
-    high: Spend
+    low: CostBound
+    high: CostBound
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class EstimateInputs:
     """The numbers of a profile that an estimate needs."""
 
     course: Course
@@ -181,16 +181,18 @@ class Numbers:
     models: bool = True  # False: the extractive analyst alone, no tokens
 
 
-def estimate(plan: Plan, numbers: Numbers, price: Price | None) -> Estimate:
+def estimate_run(plan: Plan, numbers: EstimateInputs, price: Price | None) -> Estimate:
     """Estimate a run of this plan as a range; the high end never exceeds the caps of plan and profile."""
-    return Estimate(_end(plan, numbers, price, high=False), _end(plan, numbers, price, high=True))
+    return Estimate(_estimate_bound(plan, numbers, price, high=False), _estimate_bound(plan, numbers, price, high=True))
 
 
-def _end(plan: Plan, numbers: Numbers, price: Price | None, *, high: bool) -> Spend:
+def _estimate_bound(plan: Plan, numbers: EstimateInputs, price: Price | None, *, high: bool) -> CostBound:
     at = 1 if high else 0
-    threads = leaves(plan.root)
-    inner = sum(1 for node in walk(plan.root) if not node.is_leaf)
-    iterations = max((gate.max_iterations for node in walk(plan.root) for gate in node.gates), default=1) if high else 1
+    threads = collect_leaves(plan.root)
+    inner = sum(1 for node in walk_nodes(plan.root) if not node.is_leaf)
+    iterations = (
+        max((gate.max_iterations for node in walk_nodes(plan.root) for gate in node.gates), default=1) if high else 1
+    )
     course = numbers.course
     per_leaf = [min(node.max_rounds or course.max_rounds, course.max_rounds) if high else 1 for node in threads]
     rounds = sum(per_leaf) * iterations
@@ -208,8 +210,8 @@ def _end(plan: Plan, numbers: Numbers, price: Price | None, *, high: bool) -> Sp
     seconds = work / lanes
     if numbers.minutes is not None:
         seconds = min(seconds, 60.0 * numbers.minutes)
-    return Spend(rounds, searches, reads, calls, tokens_in, tokens_out, dollars, seconds)
+    return CostBound(rounds, searches, reads, calls, tokens_in, tokens_out, dollars, seconds)
 
 
-def _bad(name: str, value: float, allowed: str) -> UserError:
+def _limit_error(name: str, value: float, allowed: str) -> UserError:
     return UserError("bad_limit", f"{name} is {value:g}; allowed: {allowed}.", next_step=f"Give another {name}.")

@@ -2,6 +2,16 @@
 
 Knows S4's four axes (place, time, subject, domain) and checks only those that the brief restricts.
 Does not know any gazetteer or topic: a document is refused on evidence in its own words, never on a guess.
+
+Disambiguation: which of the things that share a name is meant, as far as what was found supports or eliminates them.
+
+Knows the terms of the brief, facts, conflicts with known facts, and what was skipped for drift. Does not know names,
+and removes nothing: an eliminated candidate is told, and its facts stay.
+
+Known: where what was found differs from what the brief takes as known.
+
+Knows the words of known facts and of quotes. Does not know which of the two is right: both are kept, and the conflict
+stays open.
 """
 
 from __future__ import annotations
@@ -9,17 +19,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
-from corrobora.domain.brief import Brief, Focus, Subject
-from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.evidence import Fact, KnownConflict, ReadOutcome, SourceId
+from corrobora.domain.plan import Brief, Focus, Subject
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.words import fold, stems
+from corrobora.text.comparison import find_difference, parse_statement
+from corrobora.text.tokens import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
-DRIFTS_IN_A_ROW = 3  # S4, drift escalation
-YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
-_LOOKED_AT = 60_000  # characters: enough to see what a document is about, bounded for huge ones
+MAX_DRIFT_STREAK = 3  # S4, drift escalation
+MAX_YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
+_SCANNED_CHARS = 60_000  # characters: enough to see what a document is about, bounded for huge ones
 
 _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
@@ -39,7 +51,7 @@ class Drift:
     reason: str
 
 
-def drift(
+def detect_drift(
     document_title: str, text: str, brief: Brief, subjects: Sequence[Subject], terms: Iterable[str]
 ) -> Drift | None:
     """Return why the document lies outside the research, or None if it may be read for facts (S4, Phase 4).
@@ -47,19 +59,19 @@ def drift(
     `terms` are the words of the current intent and the vocabulary learned so far: a document that speaks them is on
     subject even if it calls the subject by another name.
     """
-    seen = f"{document_title}\n{text[:_LOOKED_AT]}"
-    spoken = frozenset(stems(seen))
-    folded = fold(seen)
+    seen = f"{document_title}\n{text[:_SCANNED_CHARS]}"
+    spoken = frozenset(stem_text(seen))
+    folded = fold_text(seen)
     focus = brief.focus
     return (
-        _off_subject(folded, spoken, brief, subjects, tuple(terms))
-        or _off_place(seen, spoken, focus)
-        or _off_time(document_title, seen, focus)
-        or _off_domain(spoken, brief)
+        _check_subject(folded, spoken, brief, subjects, tuple(terms))
+        or _check_place(seen, spoken, focus)
+        or _check_time(document_title, seen, focus)
+        or _check_domain(spoken, brief)
     )
 
 
-def drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
+def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
     """Count how many of the last fetched results drifted, one after another; results never fetched do not count."""
     streak = 0
     for outcome in outcomes:
@@ -73,44 +85,44 @@ def drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
 def must_reformulate(thread: ThreadState) -> bool:
     """True if the last three results or more drifted in a row: do not wait for the plateau (S4, drift escalation)."""
     last = thread.last
-    if last is None or drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
+    if last is None or count_drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
         return False
     read = (r.outcome for done in thread.rounds for r in done.readings if not r.again)
-    return drift_streak(read) >= DRIFTS_IN_A_ROW
+    return count_drift_streak(read) >= MAX_DRIFT_STREAK
 
 
-def mentions(name: str, folded: str, spoken: frozenset[str]) -> bool:
+def is_named_in_text(name: str, folded: str, spoken: frozenset[str]) -> bool:
     """True if a text names it: literally, or by at least half of the name's own words.
 
     `folded` is the folded text, `spoken` its stems.
     """
-    if fold(name).strip() and fold(name).strip() in folded:
+    if fold_text(name).strip() and fold_text(name).strip() in folded:
         return True
-    parts = set(stems(name))
+    parts = set(stem_text(name))
     return bool(parts) and 2 * len(parts & spoken) >= len(parts)
 
 
-def _off_subject(
+def _check_subject(
     folded: str, spoken: frozenset[str], brief: Brief, subjects: Sequence[Subject], terms: tuple[str, ...]
 ) -> Drift | None:
     if not subjects:
         return None
     names = [name for each in subjects for name in (each.name, *each.aliases)]
-    if any(mentions(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
+    if any(is_named_in_text(name, folded, spoken) for name in (*names, *brief.disambiguation) if name.strip()):
         return None
-    if any(_speaks(term, spoken) for term in terms):
+    if any(_uses_term(term, spoken) for term in terms):
         return None
     return Drift("subject", f"names none of: {', '.join(each.name for each in subjects[:5])}")
 
 
-def _speaks(term: str, spoken: frozenset[str]) -> bool:
+def _uses_term(term: str, spoken: frozenset[str]) -> bool:
     """True if a text uses a term: at least half of its real words; numbers and short signs identify nothing."""
-    parts = {stem for stem in stems(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
+    parts = {stem for stem in stem_text(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
     return bool(parts) and 2 * len(parts & spoken) >= len(parts)
 
 
-def _off_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
-    if not focus.places or any(mentions(place, fold(seen), spoken) for place in focus.places):
+def _check_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
+    if not focus.places or any(is_named_in_text(place, fold_text(seen), spoken) for place in focus.places):
         return None
     others = [found for found in dict.fromkeys(_PLACE.findall(seen)) if found.split()[0].lower() not in _CALENDAR]
     if len(others) < 2:  # noqa: PLR2004 - one capital word after "in" may be anything
@@ -118,25 +130,138 @@ def _off_place(seen: str, spoken: frozenset[str], focus: Focus) -> Drift | None:
     return Drift("place", f"speaks of {', '.join(others[:3])}, not of {', '.join(focus.places[:3])}")
 
 
-def _off_time(title: str, seen: str, focus: Focus) -> Drift | None:
+def _check_time(title: str, seen: str, focus: Focus) -> Drift | None:
     if focus.since is None and focus.until is None:
         return None
     years = [int(year) for year in _YEAR.findall(seen)]
     if not years or (len(years) < 2 and not _YEAR.search(title)):  # noqa: PLR2004 - one year in passing says little
         return None
-    early = -1 if focus.since is None else focus.since - YEARS_OFF
-    late = 10_000 if focus.until is None else focus.until + YEARS_OFF
+    early = -1 if focus.since is None else focus.since - MAX_YEARS_OFF
+    late = 10_000 if focus.until is None else focus.until + MAX_YEARS_OFF
     if any(early <= year <= late for year in years):
         return None
     period = f"{focus.since or '...'} to {focus.until or '...'}"
-    return Drift("time", f"covers {min(years)} to {max(years)}, over {YEARS_OFF} years from {period}")
+    return Drift("time", f"covers {min(years)} to {max(years)}, over {MAX_YEARS_OFF} years from {period}")
 
 
-def _off_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
+def _check_domain(spoken: frozenset[str], brief: Brief) -> Drift | None:
     domains = brief.focus.domains
-    if not domains or any(set(stems(domain)) & spoken for domain in domains):
+    if not domains or any(set(stem_text(domain)) & spoken for domain in domains):
         return None
-    asked = set(stems(brief.question))
+    asked = set(stem_text(brief.question))
     if asked and 2 * len(asked & spoken) >= len(asked):
         return None
     return Drift("domain", f"uses no word of: {', '.join(domains[:3])}")
+
+
+_DENIED = re.compile(
+    r"(?:\b(?:not to be (?:confused|mistaken) (?:with|for)|unrelated to|un?connected (?:to|with)|"
+    r"no (?:relation|connection|link) (?:of|to|with)|not (?:related|connected|identical) (?:to|with)|"
+    r"(?:differs?|different|distinct) from|other than|rather than|instead of|not|nor))\s+(?:the |an? )?$"
+)
+_DENYING = re.compile(
+    r"^\s*,?\s*(?:(?:is|are|was|were|has|have|had) (?:not the same\b|nothing to do with\b|no (?:relation|connection)\b|"
+    r"not (?:related|connected|identical)\b|(?:an )?unrelated\b|an(?:other)? different\b)|"
+    r"which is (?:another|unrelated)\b)"
+)
+_DENIAL_REACH = 60  # characters in which a denial stands before a name
+
+
+class CandidateStatus(StrEnum):
+    """Where a candidate stands (S4, "update disambiguation status when evidence supports or eliminates candidates")."""
+
+    SUPPORTED = "SUPPORTED"
+    ELIMINATED = "ELIMINATED"
+    UNCONFIRMED = "UNCONFIRMED"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate with its status and the evidence in words."""
+
+    name: str
+    status: CandidateStatus
+    why: str
+
+
+def assess_candidates(thread: ThreadState) -> tuple[Candidate, ...]:
+    """Return where each disambiguation term of the brief stands after what was read.
+
+    A source speaks for a candidate if a fact of it names it. It speaks against it if a fact denies that it is meant, or
+    differs from a known fact of the brief that is not the candidate's own; so does a result that names it in its title
+    and was skipped because it lies outside of what is asked. What is only spoken against is eliminated; where sources
+    disagree, nothing is concluded.
+    """
+    return tuple(_assess_candidate(name, thread) for name in thread.brief.disambiguation)
+
+
+def select_remaining_terms(thread: ThreadState) -> tuple[str, ...]:
+    """The terms that still tell the meant thing apart: all but the eliminated ones; all, if none were left."""
+    if not (thread.rounds and thread.brief.disambiguation):
+        return thread.brief.disambiguation
+    kept = tuple(each.name for each in assess_candidates(thread) if each.status is not CandidateStatus.ELIMINATED)
+    return kept or thread.brief.disambiguation
+
+
+def _assess_candidate(name: str, thread: ThreadState) -> Candidate:
+    own = frozenset(stem_text(name))
+    naming = [fact for fact in thread.facts if own and own <= frozenset(stem_text(f"{fact.title} {fact.quote}"))]
+    against: dict[SourceId | str, str] = {}
+    for fact in naming:
+        if (denial := _find_denial(name, fact)) != "":
+            against.setdefault(fact.source, f'a source says "{denial}"')
+    by_id = {fact.id: fact for fact in naming}
+    for conflict in thread.known_conflicts:
+        fact = by_id.get(conflict.fact)
+        if fact is not None and not own <= frozenset(stem_text(conflict.known)):
+            against.setdefault(fact.source, f'its source differs from the known fact "{conflict.known}"')
+    for reading in (reading for done in thread.rounds for reading in done.readings):
+        if reading.outcome is ReadOutcome.DRIFTED and own and own <= frozenset(stem_text(reading.title)):
+            against.setdefault(reading.source or reading.hit.url, f"{reading.hit.url} lies outside ({reading.note})")
+    supporting = {fact.source for fact in naming} - set(against)
+    if against and not supporting:
+        return Candidate(name, CandidateStatus.ELIMINATED, "; ".join(dict.fromkeys(against.values())))
+    if against:
+        said = f"{len(supporting)} sources speak for it and {len(against)} against it"
+        return Candidate(name, CandidateStatus.UNCONFIRMED, f"{said}: {next(iter(against.values()))}")
+    status = CandidateStatus.SUPPORTED if naming else CandidateStatus.UNCONFIRMED
+    return Candidate(name, status, f"{len(naming)} facts name it")
+
+
+def _find_denial(name: str, fact: Fact) -> str:
+    """The words in which a fact denies that a name is meant, "" if it does not."""
+    quote, wanted = fold_text(fact.quote), fold_text(name)
+    at = quote.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        begin = max(0, at - _DENIAL_REACH)
+        before = _DENIED.search(quote[begin:at])
+        after = _DENYING.search(quote[end : end + _DENIAL_REACH])
+        if before is not None:
+            return " ".join(quote[begin + before.start() : end].split())
+        if after is not None:
+            return " ".join(quote[at : end + after.end()].split())
+        at = quote.find(wanted, end)
+    return ""
+
+
+def find_known_conflicts(
+    known: Sequence[str], facts: Sequence[Fact], reported: Sequence[str] = ()
+) -> tuple[KnownConflict, ...]:
+    """Return the facts that cannot hold together with a known fact (S4, "check each new fact against known_facts").
+
+    `reported` is what the reader of the source said it contradicts; it is kept where the words alone show nothing.
+    """
+    if not known:
+        return ()
+    stated = [(text, parse_statement(text)) for text in known]
+    found: list[KnownConflict] = []
+    for fact in facts:
+        own = parse_statement(fact.quote)
+        for text, before in stated:
+            differs = find_difference(before, own)
+            if differs is not None and differs.opposed:
+                found.append(KnownConflict(text, fact.id, differs.text))
+    if not found and facts:
+        found = [KnownConflict(text, facts[0].id, "reported by the reader of the source") for text in reported]
+    return tuple(found)

@@ -10,24 +10,22 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Gate, Node, Plan, executor_depth, leaves, walk
-from corrobora.policies.angles import TIERS, angle_range
-from corrobora.policies.gates import with_criterion
-from corrobora.policies.overlap import fresh_queries
-from corrobora.policies.question import check_question, complexity_hint
-from corrobora.policies.words import fold
+from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
+from corrobora.policies.gates import add_default_criterion
+from corrobora.policies.intake import TIERS, angle_range, check_question, guess_complexity
+from corrobora.policies.queries import select_fresh_queries
+from corrobora.text.tokens import fold_text
 
-__all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "complexity_hint", "feasible"]
+__all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "guess_complexity", "repair_plan"]
 
 MAX_ITERATIONS = 7  # S2's larger cap holds for the gates of a plan as well
 PRIORITIES = range(1, 11)
-_DEEPEST = 64  # a plan nested deeper than this is not even walked
+_MAX_WALK_DEPTH = 64  # a plan nested deeper than this is not even walked
 
 
-def feasible(  # noqa: PLR0913 - the limits of a profile, by name
+def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
     plan: Plan,
     *,
     max_depth: int,
@@ -47,22 +45,22 @@ def feasible(  # noqa: PLR0913 - the limits of a profile, by name
         Infeasible: infeasible_depth, too_many_leaves, empty_plan, empty_task, duplicate_node, unknown_angle,
             bad_number, bad_priority.
     """
-    limits = _Bounds(max_depth, max_leaves, dynamic_angles, tuple(allowed_angles), max_rounds)
+    limits = _PlanLimits(max_depth, max_leaves, dynamic_angles, tuple(allowed_angles), max_rounds)
     _check_shape(plan, limits)
     notes: list[str] = []
-    root = _placed(plan.root, plan.root.path or "root")
-    root = _without_twins(root, set(), notes) or root
-    root = _clamped(root, _most(plan.tier, limits), notes)
-    root = _own_queries(root, notes)
-    root = _numbers(root, limits, budget_seconds, notes)
-    root = _own_ids(_placed(root, root.path), notes)
-    tier = _tier(plan.tier, root, limits, notes)
+    root = _assign_paths(plan.root, plan.root.path or "root")
+    root = _drop_duplicate_tasks(root, set(), notes) or root
+    root = _clamp_sub_agents(root, _max_sub_agents(plan.tier, limits), notes)
+    root = _drop_repeated_queries(root, notes)
+    root = _clamp_numbers(root, limits, budget_seconds, notes)
+    root = _assign_unique_ids(_assign_paths(root, root.path), notes)
+    tier = _fit_tier(plan.tier, root, limits, notes)
     fresh = tuple(note for note in notes if note not in plan.notes)
     return replace(plan, root=root, tier=tier, notes=(*plan.notes, *fresh))
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
+class _PlanLimits:
     max_depth: int
     max_leaves: int
     dynamic: bool
@@ -70,23 +68,23 @@ class _Bounds:
     max_rounds: int | None = None
 
 
-def _check_shape(plan: Plan, limits: _Bounds) -> None:
-    if _deeper_than(plan.root, _DEEPEST) or executor_depth(plan) > limits.max_depth:
+def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
+    if _is_deeper_than(plan.root, _MAX_WALK_DEPTH) or executor_depth(plan) > limits.max_depth:
         raise Infeasible(
             "infeasible_depth",
             f"The plan nests executors deeper than {limits.max_depth} levels (S0).",
             next_step="Narrow the question or split it into sub-queries.",
         )
-    _check_leaves(leaves(plan.root), limits)
-    paths = [node.path.casefold() for node in walk(plan.root) if node.path]
+    _check_leaves(collect_leaves(plan.root), limits)
+    paths = [node.path.casefold() for node in walk_nodes(plan.root) if node.path]
     twice = next((path for path in paths if paths.count(path) > 1), None) if len(set(paths)) < len(paths) else None
     if twice is not None:
         raise Infeasible("duplicate_node", f"Two nodes of the plan are called {twice!r}.", next_step="Rename one.")
 
 
-def _check_leaves(found: Sequence[Node], limits: _Bounds) -> None:
+def _check_leaves(found: Sequence[Node], limits: _PlanLimits) -> None:
     most = limits.max_leaves
-    if limits.dynamic or _by_angle(found):  # seven angles are clamped later; only a flood is refused
+    if limits.dynamic or _uses_angles(found):  # seven angles are clamped later; only a flood is refused
         most = max(most, LIMITS.plan_max_leaves)
     if len(found) > most:
         raise Infeasible(
@@ -94,10 +92,10 @@ def _check_leaves(found: Sequence[Node], limits: _Bounds) -> None:
             f"The plan has {len(found):,} leaves; the limit is {most}.",
             next_step="Ask for fewer aspects, or raise max_leaves.",
         )
-    if len(found) == 1 and not _asks(found[0]) and not found[0].title.strip():
+    if len(found) == 1 and not _has_task(found[0]) and not found[0].title.strip():
         raise Infeasible("empty_plan", "The plan has no task.", next_step="Plan again.")
     for leaf in found:
-        if not _asks(leaf):
+        if not _has_task(leaf):
             raise Infeasible("empty_task", f"The leaf {leaf.path} asks nothing.", next_step="Give it an objective.")
         if leaf.angle and limits.angles and not limits.dynamic and leaf.angle not in limits.angles:
             raise Infeasible(
@@ -114,15 +112,15 @@ def _check_leaves(found: Sequence[Node], limits: _Bounds) -> None:
                 )
 
 
-def _asks(leaf: Node) -> bool:
+def _has_task(leaf: Node) -> bool:
     return bool(leaf.objective.strip() or leaf.sub_questions or leaf.specs or leaf.queries or leaf.sources)
 
 
-def _by_angle(found: Sequence[Node]) -> bool:
+def _uses_angles(found: Sequence[Node]) -> bool:
     return any(leaf.angle for leaf in found)
 
 
-def _deeper_than(root: Node, limit: int) -> bool:
+def _is_deeper_than(root: Node, limit: int) -> bool:
     """Walk level by level, so that a chain of any length cannot exhaust the stack."""
     level: list[Node] = [root]
     for _ in range(limit):
@@ -134,75 +132,83 @@ def _deeper_than(root: Node, limit: int) -> bool:
     return True
 
 
-def _task(leaf: Node) -> tuple[object, ...]:
+def _make_task_key(leaf: Node) -> tuple[object, ...]:
     """What makes two tasks the same: what is asked, not what it is called."""
-    questions = tuple(_folded(each.text) for each in leaf.sub_questions)
-    specs = tuple(_folded(each.verbatim or " ".join(each.questions)) for each in leaf.specs)
-    return (_folded(leaf.objective), questions, specs, tuple(sorted(map(_folded, leaf.queries))), leaf.sources)
+    questions = tuple(_normalize_text(each.text) for each in leaf.sub_questions)
+    specs = tuple(_normalize_text(each.verbatim or " ".join(each.questions)) for each in leaf.specs)
+    return (
+        _normalize_text(leaf.objective),
+        questions,
+        specs,
+        tuple(sorted(map(_normalize_text, leaf.queries))),
+        leaf.sources,
+    )
 
 
-def _folded(text: str) -> str:
-    return " ".join(fold(text).split()).rstrip(".?! ")
+def _normalize_text(text: str) -> str:
+    return " ".join(fold_text(text).split()).rstrip(".?! ")
 
 
-def _without_twins(node: Node, seen: set[tuple[object, ...]], notes: list[str]) -> Node | None:
+def _drop_duplicate_tasks(node: Node, seen: set[tuple[object, ...]], notes: list[str]) -> Node | None:
     """Drop each leaf whose task stands in the plan already, and inner nodes left without children (safety P17)."""
     if node.is_leaf:
-        task = (node.discovery, *_task(node))
+        task = (node.discovery, *_make_task_key(node))
         if task in seen:
             notes.append(f"{node.path} asks the same as an earlier task and is not run twice: {node.title}")
             return None
         seen.add(task)
         return node
-    kept = tuple(child for each in node.children if (child := _without_twins(each, seen, notes)) is not None)
+    kept = tuple(child for each in node.children if (child := _drop_duplicate_tasks(each, seen, notes)) is not None)
     return replace(node, children=kept) if kept else None
 
 
-def _most(tier: str, limits: _Bounds) -> int:
+def _max_sub_agents(tier: str, limits: _PlanLimits) -> int:
     """How many sub-agents a plan of this tier may have (S1, requirement 11)."""
     if limits.dynamic:
         return LIMITS.plan_max_leaves
     return min(LIMITS.sub_agents_max, limits.max_leaves, angle_range(tier)[1])
 
 
-def _tier(tier: str, root: Node, limits: _Bounds, notes: list[str]) -> str:
+def _fit_tier(tier: str, root: Node, limits: _PlanLimits, notes: list[str]) -> str:
     """The tier that fits the number of sub-agents, where the plan named a larger one than it filled."""
-    count = len(leaves(root))
-    if limits.dynamic or not _by_angle(leaves(root)) or tier not in TIERS or count >= angle_range(tier)[0]:
+    count = len(collect_leaves(root))
+    if limits.dynamic or not _uses_angles(collect_leaves(root)) or tier not in TIERS or count >= angle_range(tier)[0]:
         return tier
     fitting = next(name for name in TIERS if angle_range(name)[0] <= count <= angle_range(name)[1])
     notes.append(f"the tier was set from {tier} to {fitting}: the plan has {count} sub-agents")
     return fitting
 
 
-def _own_queries(root: Node, notes: list[str]) -> Node:
+def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
     """Take from a sub-agent by angle the queries that an earlier one has: no search is made twice (S1, simulation)."""
     asked: list[str] = []
 
-    def renewed(node: Node) -> Node:
+    def drop_repeats(node: Node) -> Node:
         if not node.is_leaf:
-            return replace(node, children=tuple(renewed(child) for child in node.children))
+            return replace(node, children=tuple(drop_repeats(child) for child in node.children))
         if not node.angle:
             return node
-        kept = fresh_queries(node.queries, asked)
+        kept = select_fresh_queries(node.queries, asked)
         twice = len(node.queries) - len(kept)
         if twice:
             notes.append(f"{node.path} asked what an earlier task asks: {twice} queries removed")
         if node.queries and not kept:
-            kept = fresh_queries((f"{node.angle.replace('-', ' ')} {node.title}", node.objective, node.angle), asked)
+            kept = select_fresh_queries(
+                (f"{node.angle.replace('-', ' ')} {node.title}", node.objective, node.angle), asked
+            )
         asked.extend(kept)
         return replace(node, queries=kept) if kept != node.queries else node
 
-    return renewed(root)
+    return drop_repeats(root)
 
 
-def _clamped(root: Node, most: int, notes: list[str]) -> Node:
+def _clamp_sub_agents(root: Node, most: int, notes: list[str]) -> Node:
     """Keep as many sub-agents as the tier allows, seven at most, each angle once (S1; safety P16)."""
-    if not _by_angle(leaves(root)):
+    if not _uses_angles(collect_leaves(root)):
         return root
     seen: set[str] = set()
     kept: set[str] = set()
-    for leaf in leaves(root):
+    for leaf in collect_leaves(root):
         if leaf.angle and leaf.angle in seen:
             notes.append(f"{leaf.path} repeats the angle {leaf.angle} and is not run: {leaf.title}")
         elif len(kept) >= most:
@@ -210,89 +216,91 @@ def _clamped(root: Node, most: int, notes: list[str]) -> Node:
         else:
             kept.add(leaf.path)
             seen.add(leaf.angle)
-    return _only(root, kept) or root
+    return _keep_leaves(root, kept) or root
 
 
-def _only(node: Node, kept: set[str]) -> Node | None:
+def _keep_leaves(node: Node, kept: set[str]) -> Node | None:
     if node.is_leaf:
         return node if node.path in kept else None
-    children = tuple(child for each in node.children if (child := _only(each, kept)) is not None)
+    children = tuple(child for each in node.children if (child := _keep_leaves(each, kept)) is not None)
     return replace(node, children=children) if children else None
 
 
-def _numbers(node: Node, limits: _Bounds, seconds: float | None, notes: list[str]) -> Node:
+def _clamp_numbers(node: Node, limits: _PlanLimits, seconds: float | None, notes: list[str]) -> Node:
     """Clamp the numbers of a node and of all below it; a child's budget never exceeds its parent's (P08, P09)."""
-    gates = tuple(_gate(gate, node.path, seconds, notes) for gate in node.gates)
+    gates = tuple(_clamp_gate(gate, node.path, seconds, notes) for gate in node.gates)
     rounds = node.max_rounds
     if rounds is not None:
         cap = MAX_ITERATIONS if limits.max_rounds is None else limits.max_rounds
-        rounds = _whole(rounds, cap, f"{node.path}: max_rounds", notes)
+        rounds = _clamp_integer(rounds, cap, f"{node.path}: max_rounds", notes)
     budgets = [seconds, *(gate.budget_seconds for gate in gates)]
     left = min((each for each in budgets if each is not None), default=None)
-    children = tuple(_numbers(child, limits, left, notes) for child in node.children)
+    children = tuple(_clamp_numbers(child, limits, left, notes) for child in node.children)
     return replace(node, gates=gates, max_rounds=rounds, children=children)
 
 
-def _gate(gate: Gate, path: str, seconds: float | None, notes: list[str]) -> Gate:
-    gate, note = with_criterion(gate)
+def _clamp_gate(gate: Gate, path: str, seconds: float | None, notes: list[str]) -> Gate:
+    gate, note = add_default_criterion(gate)
     if note:
         notes.append(f"{path}: {note}")
     budget = gate.budget_seconds
     if budget is not None:
         if isinstance(budget, bool) or not math.isfinite(budget) or budget < 0:
-            raise _bad(f"{path}: the budget of gate {gate.name}", budget, "0 seconds or more")
+            raise _number_error(f"{path}: the budget of gate {gate.name}", budget, "0 seconds or more")
         if seconds is not None and budget > seconds:
             notes.append(f"{path}: the budget of gate {gate.name} was lowered from {budget:g} to {seconds:g} s")
             budget = seconds
     sure = gate.criteria.minimum_confidence
     if not 0.0 <= sure <= 1.0:
-        raise _bad(f"{path}: the minimum confidence of gate {gate.name}", sure, "0 to 1")
-    iterations = _whole(gate.max_iterations, MAX_ITERATIONS, f"{path}: max_iterations of gate {gate.name}", notes)
+        raise _number_error(f"{path}: the minimum confidence of gate {gate.name}", sure, "0 to 1")
+    iterations = _clamp_integer(
+        gate.max_iterations, MAX_ITERATIONS, f"{path}: max_iterations of gate {gate.name}", notes
+    )
     return replace(gate, budget_seconds=budget, max_iterations=iterations)
 
 
-def _whole(value: int, cap: int, what: str, notes: list[str]) -> int:
+def _clamp_integer(value: int, cap: int, what: str, notes: list[str]) -> int:
     """Clamp to 1..cap with a note; what is no whole number at all is refused."""
     if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance] - JSON
-        raise _bad(what, value, f"a whole number from 1 to {cap}")
+        raise _number_error(what, value, f"a whole number from 1 to {cap}")
     found = max(1, min(cap, value))
     if found != value:
         notes.append(f"{what} was set from {value} to {found}")
     return found
 
 
-def _bad(what: str, value: object, allowed: str) -> Infeasible:
+def _number_error(what: str, value: object, allowed: str) -> Infeasible:
     return Infeasible("bad_number", f"{what} is {str(value)[:40]}; allowed: {allowed}.", next_step="Correct the plan.")
 
 
-def _placed(node: Node, path: str) -> Node:
+def _assign_paths(node: Node, path: str) -> Node:
     """Name the nodes after their place in the tree: no name that a model wrote becomes a path (safety P07)."""
-    children = tuple(_placed(child, f"{path}/{number}") for number, child in enumerate(node.children, 1))
+    children = tuple(_assign_paths(child, f"{path}/{number}") for number, child in enumerate(node.children, 1))
     return node if node.path == path and children == node.children else replace(node, path=path, children=children)
 
 
-def _own_ids(root: Node, notes: list[str]) -> Node:
+def _assign_unique_ids(root: Node, notes: list[str]) -> Node:
     """Give sub-questions that share an id but not a text ids of their own: an id is unique in a run."""
     texts: dict[str, str] = {}
 
-    def renamed(node: Node) -> Node:
-        questions = tuple(_unique(each, texts, notes) for each in node.sub_questions)
-        return replace(node, sub_questions=questions, children=tuple(renamed(child) for child in node.children))
+    def assign_ids(node: Node) -> Node:
+        questions = tuple(_make_id_unique(each, texts, notes) for each in node.sub_questions)
+        return replace(node, sub_questions=questions, children=tuple(assign_ids(child) for child in node.children))
 
-    return renamed(root)
+    return assign_ids(root)
 
 
-def _unique(asked: SubQuestion, texts: dict[str, str], notes: list[str]) -> SubQuestion:
+def _make_id_unique(asked: SubQuestion, texts: dict[str, str], notes: list[str]) -> SubQuestion:
     if texts.setdefault(asked.id, asked.text) == asked.text:
         return asked
-    number = next(n for n in _counting() if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
+    number = next(n for n in _count_suffixes() if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
     name = f"{asked.id}-{number}"
     texts[name] = asked.text
     notes.append(f"the sub-question {asked.id} stood twice with different texts; one is now {name}")
     return replace(asked, id=name)
 
 
-def _counting() -> Iterator[int]:
+def _count_suffixes() -> Iterator[int]:
     number = 2
     while True:
         yield number

@@ -16,10 +16,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen, doc
 from corrobora.domain.declaration import MAX_MINUTES, Minutes, OneOf, Text
 from corrobora.domain.limits import LIMITS, Allowance
 from corrobora.domain.plan import Split
-from corrobora.domain.thread import Advance, Course, Phase, StopRule
+from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
-from corrobora.policies.advance import ADVANCE
-from corrobora.policies.stop import RULES
+from corrobora.policies.plateau import ADVANCE_RULES
+from corrobora.policies.stop import STOP_RULES
 
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
 
@@ -51,7 +51,9 @@ class Profile:
         False
     )
     phases: tuple[Phase, ...] = field(default=(Phase("research"),))
-    advance: Annotated[str, OneOf.from_table(ADVANCE), doc("When a thread goes on to its next phase.")] = "each_round"
+    advance: Annotated[str, OneOf.from_table(ADVANCE_RULES), doc("When a thread goes on to its next phase.")] = (
+        "each_round"
+    )
     leaves_in_turn: Annotated[bool, doc("Leaves run one after the other instead of in parallel.")] = False
     queries_in_turn: Annotated[bool, doc("Queries of a round run one after the other instead of in parallel.")] = False
     pause_seconds: Annotated[float, Ge(0), Le(60), doc("Seconds between two queries that run in turn.")] = 0.0
@@ -60,7 +62,7 @@ class Profile:
     hits_per_query: Annotated[int, Ge(1), Le(100), doc("Results taken of one query.")] = 10
     whole_documents: Annotated[bool, doc("Results of a library are new documents, not passages.")] = False
     stop: Annotated[
-        tuple[Annotated[str, OneOf.from_table(RULES)], ...],
+        tuple[Annotated[str, OneOf.from_table(STOP_RULES)], ...],
         MinLen(1),
         doc("Stop rules; the first that applies is recorded."),
     ] = ("no_gaps", "reserve_reached", "all_exhausted", "max_rounds")
@@ -98,7 +100,7 @@ class Profile:
         """Time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit."""
         if self.reserve_minutes is not None:
             return 60.0 * self.reserve_minutes
-        return budget.reserve_seconds(self.minutes)
+        return budget.compute_reserve_seconds(self.minutes)
 
 
 def dump_profile(profile: Profile) -> dict[str, object]:
@@ -116,19 +118,19 @@ def _dump_value(value: object) -> object:
 
 def resolve_rules(profile: Profile) -> tuple[tuple[str, StopRule], ...]:
     """Return the stop rules with their names, in the profile's order; names were checked when it was loaded."""
-    return tuple((name, RULES[name]) for name in profile.stop)
+    return tuple((name, STOP_RULES[name]) for name in profile.stop)
 
 
-def resolve_advance(profile: Profile) -> Advance:
+def resolve_advance(profile: Profile) -> AdvanceRule:
     """Return how the profile takes phases."""
-    return ADVANCE[profile.advance]
+    return ADVANCE_RULES[profile.advance]
 
 
 def derive_allowance(
     profile: Profile, *, tokens: int | None = None, dollars: float | None = None, searches: int | None = None
 ) -> Allowance:
     """Return what a run of this profile may use: the profile's time and the user's other limits."""
-    return budget.allowance(
+    return budget.make_allowance(
         minutes=profile.minutes,
         reserve_minutes=profile.reserve_minutes,
         tokens=tokens,
@@ -137,10 +139,10 @@ def derive_allowance(
     )
 
 
-def derive_numbers(profile: Profile, *, models: bool) -> budget.Numbers:
+def derive_numbers(profile: Profile, *, models: bool) -> budget.EstimateInputs:
     """Return the numbers of a profile that an estimate needs."""
     review = profile.review
-    return budget.Numbers(
+    return budget.EstimateInputs(
         course=profile.course,
         reviews=sum((review.critique, review.revise, review.judge)),
         leaves_in_turn=profile.leaves_in_turn,

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from corrobora.domain.brief import Coverage, Standing
 from corrobora.domain.limits import Meter
+from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal, StopReason, StopRule, ThreadState
-from corrobora.policies import convergence
-from corrobora.policies.plateau import Level, stuck
+from corrobora.policies import coverage
+from corrobora.policies.plateau import PlateauLevel, signal_level
 
 
 def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature for all rules
@@ -21,10 +21,10 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
     Where a sub-question was given up, what is left is not nothing: then all that remains is exhausted (S2 TR-2).
     """
-    proposal = _proposal(thread)
+    proposal = _find_proposal(thread)
     if proposal is None or proposal.gaps:
         return None
-    given_up = any(each.standing is Standing.EXHAUSTED for each in thread.sub_questions)
+    given_up = any(each.standing is SubQuestionStatus.EXHAUSTED for each in thread.sub_questions)
     return StopReason.ALL_EXHAUSTED if given_up else StopReason.GAPS_EMPTY
 
 
@@ -37,7 +37,7 @@ def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
 def all_exhausted(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when every remaining gap belongs to a sub-question marked `#RETRY_EXHAUSTED` (S2 TR-2)."""
     gaps = thread.gaps
-    return StopReason.ALL_EXHAUSTED if gaps and all(_given_up(gap, thread) for gap in gaps) else None
+    return StopReason.ALL_EXHAUSTED if gaps and all(_is_given_up(gap, thread) for gap in gaps) else None
 
 
 def max_rounds(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
@@ -50,20 +50,20 @@ def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa:
 
     The wide search and at least one narrow one are a property of the loop, not of the model's mood.
     """
-    proposal = _proposal(thread)
+    proposal = _find_proposal(thread)
     least = sum(phase.min_rounds for phase in thread.course.phases)
     return StopReason.MODEL_DONE if proposal is not None and proposal.done and thread.number >= least else None
 
 
 def converged(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when the thread has converged on its criteria (S4, Phase 5, first term of the formula)."""
-    return StopReason.CRITERIA_MET if convergence.criteria_met(thread) else None
+    return StopReason.CRITERIA_MET if coverage.meets_criteria(thread) else None
 
 
 def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when all sub-questions are answered and all subjects covered, without a round of their own (S0)."""
     asked = bool(thread.sub_questions or thread.subjects)
-    answered = all(each.standing is Standing.ANSWERED for each in thread.sub_questions)
+    answered = all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
     covered = all(each.coverage is Coverage.COVERED for each in thread.subjects)
     quiet = not any(each.blocking for each in thread.contradictions)
     return StopReason.CRITERIA_MET if asked and answered and covered and quiet else None
@@ -71,15 +71,15 @@ def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noq
 
 def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop at plateau level 3: both signals in one round, or no escape left (S4, Phase 3)."""
-    return StopReason.PLATEAU if stuck(thread) is Level.STOP else None
+    return StopReason.PLATEAU if signal_level(thread) is PlateauLevel.STOP else None
 
 
 def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
     """Stop when tokens, money, calls or searches are used up (DESIGN 11)."""
-    return StopReason.LIMIT if meter.spent is not None else None
+    return StopReason.LIMIT if meter.exhausted_limit is not None else None
 
 
-RULES: Mapping[str, StopRule] = MappingProxyType(
+STOP_RULES: Mapping[str, StopRule] = MappingProxyType(
     {
         rule.__name__: rule
         for rule in (
@@ -97,7 +97,9 @@ RULES: Mapping[str, StopRule] = MappingProxyType(
 )
 
 
-def first(rules: Sequence[tuple[str, StopRule]], thread: ThreadState, meter: Meter) -> tuple[StopReason | None, str]:
+def find_first_stop(
+    rules: Sequence[tuple[str, StopRule]], thread: ThreadState, meter: Meter
+) -> tuple[StopReason | None, str]:
     """Return the reason and the name of the first rule that fires, or `(None, "")`. Order is meaning."""
     for name, rule in rules:
         reason = rule(thread, meter)
@@ -106,15 +108,15 @@ def first(rules: Sequence[tuple[str, StopRule]], thread: ThreadState, meter: Met
     return None, ""
 
 
-def _proposal(thread: ThreadState) -> Proposal | None:
+def _find_proposal(thread: ThreadState) -> Proposal | None:
     last = thread.last
     return last.decision.proposal if last is not None and last.decision is not None else None
 
 
-def _given_up(gap: Gap, thread: ThreadState) -> bool:
+def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
     """A gap is given up with its sub-question; one that names none, only with all of them."""
     standings = {each.id: each.standing for each in thread.sub_questions}
     if gap.target in standings:
-        return standings[gap.target] is Standing.EXHAUSTED
+        return standings[gap.target] is SubQuestionStatus.EXHAUSTED
     open_subject = any(each.name == gap.target for each in thread.subjects)
-    return not open_subject and bool(standings) and set(standings.values()) == {Standing.EXHAUSTED}
+    return not open_subject and bool(standings) and set(standings.values()) == {SubQuestionStatus.EXHAUSTED}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.domain.brief import Brief
+from corrobora.domain.plan import Brief
 from corrobora.ports import Role
 
 

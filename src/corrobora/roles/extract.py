@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import FollowUp, LinkedSource, Passage
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, Plan, Split
+from corrobora.domain.plan import Brief, Node, Plan, Split
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact
+from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Proposal
 from corrobora.ports import Role
 

@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 import jinja2
 
-from corrobora.domain.brief import Subject, SubQuestion
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, LinkedSource
-from corrobora.domain.plan import Node, leaves
+from corrobora.domain.plan import Node, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.quoting import Shown, ident, quote, rows
@@ -176,7 +175,7 @@ def _links(linked: Sequence[LinkedSource]) -> Shown:
 
 
 def _leaves(node: Node) -> Shown:
-    return rows((leaf.path, (leaf.title, leaf.objective)) for leaf in leaves(node))
+    return rows((leaf.path, (leaf.title, leaf.objective)) for leaf in collect_leaves(node))
 
 
 def _word(value: Enum) -> Shown:

@@ -5,7 +5,7 @@ Knows one thread's needs. Does not know the clock or the budget.
 
 from __future__ import annotations
 
-from corrobora.domain.thread import Intent, Needs
+from corrobora.domain.thread import Intent, ScopeInput
 from corrobora.ports import Role
 
-scope: Role[Needs, Intent] = Role("scope", Needs, Intent, "scope")
+scope: Role[ScopeInput, Intent] = Role("scope", ScopeInput, Intent, "scope")

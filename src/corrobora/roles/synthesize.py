@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role

@@ -4,13 +4,8 @@ Knows the contracts. Does not know any real provider. Ships with the package, fo
 scripted parts here, the provider in `corrobora.testing.server`, the suites in `corrobora.testing.conformance`.
 """
 
-from corrobora.testing.analyst import ScriptedAnalyst
-from corrobora.testing.clock import FakeClock
-from corrobora.testing.faults import Fault
-from corrobora.testing.journal import MemoryJournal
-from corrobora.testing.library import MemoryLibrary
-from corrobora.testing.search import ScriptedReader, ScriptedSearch
-from corrobora.testing.virtual import LoopTime, run_virtually
+from corrobora.testing.fakes import FakeClock, LoopTime, MemoryJournal, MemoryLibrary, run_virtually
+from corrobora.testing.scripted import Fault, ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
 __all__ = [
     "FakeClock",

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError, Stale
-from corrobora.domain.events import Event, EventType
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, InsightKind, Query, ReadOutcome, Source, SourceId
+from corrobora.domain.run import Event, EventType
 from corrobora.ports import Analyst, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
 from corrobora.testing.samples import SAMPLES
 
@@ -109,7 +109,7 @@ async def check_library(library: Library, *, space: str = "conformance") -> None
     ids = [passage.id for passage in passages]
     backwards = await library.passages(ids[::-1])
     assert [passage.id for passage in backwards] == ids[::-1], "passages() keeps the order asked for"
-    around = [passage.id for passage in await library.around(ids[0])]
+    around = [passage.id for passage in await library.neighbour_passages(ids[0])]
     assert ids[0] in around, "around() includes the passage itself"
     assert around == [each for each in ids if each in around], "around() returns reading order"
     try:
@@ -122,7 +122,9 @@ async def check_library(library: Library, *, space: str = "conformance") -> None
     hits = await library.hybrid_search("how far does the otter swim", limit=3)
     assert any(hit.source == source.id for hit in hits), "hybrid_search() finds what was stored"
     assert len(hits) <= 3, "hybrid_search() keeps the limit"  # noqa: PLR2004 - the limit above
-    fact = Fact.quoted(Document(source, text, tuple(passages)), passages[-1], "The otter swims 12 kilometres a night.")
+    fact = Fact.from_quote(
+        Document(source, text, tuple(passages)), passages[-1], "The otter swims 12 kilometres a night."
+    )
     assert fact is not None, "a literal quote of a passage makes a fact"
     assert await library.remember([fact], run="r_conformance") == 1, "a new fact counts"
     assert await library.remember([fact], run="r_conformance") == 0, "a known fact does not count again"
@@ -135,14 +137,16 @@ async def check_insights(store: FactStore, source: SourceId) -> None:
     """Note insights of a stored source twice and find them by their words; also for a `FactStore` of its own."""
     asked = Insight(InsightKind.FOLLOW_UP, "How far does a young otter swim?", source, "it is not said", 0.4)
     linked = Insight(InsightKind.LINKED, "https://example.org/herons", source, "a survey of herons", 0.7)
-    assert await store.note([asked, linked, asked], run="r_conformance") == 2, "new insights count once"  # noqa: PLR2004 - both
-    assert await store.note([asked], run="r_conformance") == 0, "a known insight does not count again"
-    (found,) = await store.noted("young otters", limit=5)
+    assert await store.remember_insights([asked, linked, asked], run="r_conformance") == 2, "new insights count once"  # noqa: PLR2004 - both
+    assert await store.remember_insights([asked], run="r_conformance") == 0, "a known insight does not count again"
+    (found,) = await store.recall_insights("young otters", limit=5)
     assert (found.kind, found.text, found.source) == (asked.kind, asked.text, source), (
         "noted() finds it with its source"
     )
-    assert [each.text for each in await store.noted("survey", limit=5)] == [linked.text], "by the words around it, too"
-    assert await store.noted("tax law", limit=5) == [], "what shares no word is not returned"
+    assert [each.text for each in await store.recall_insights("survey", limit=5)] == [linked.text], (
+        "by the words around it, too"
+    )
+    assert await store.recall_insights("tax law", limit=5) == [], "what shares no word is not returned"
 
 
 async def check_journal(attempt: Callable[[], Awaitable[Journal]]) -> None:
@@ -157,26 +161,26 @@ async def check_journal(attempt: Callable[[], Awaitable[Journal]]) -> None:
     await first.put(Entry("other", '"c"'))
     assert list(first.keys("root/")) == ["root/a", "root/b"], "keys() filters by prefix and sorts"
     first.begin("root/never-answered")
-    first.tell(Event(EventType.THOUGHT, "k1", "root", None, {"n": 1}))
-    first.tell(Event(EventType.THOUGHT, "k1", "root", None, {"n": 2}))
+    first.emit(Event(EventType.THOUGHT, "k1", "root", None, {"n": 1}))
+    first.emit(Event(EventType.THOUGHT, "k1", "root", None, {"n": 2}))
     await first.flush()
-    assert not list(first.uncertain()), "calls of the running attempt are not uncertain"
+    assert not list(first.uncertain_keys()), "calls of the running attempt are not uncertain"
 
     second = await attempt()
     assert second.run == first.run, "an attempt is at the same run"
     assert second.epoch > first.epoch, "a later attempt has a higher epoch"
     found = second.get("root/b")
     assert found is not None and found.out == '"one"', "answers outlive their attempt"  # noqa: PT018 - one promise
-    assert "root/never-answered" in list(second.uncertain()), "a call begun and never answered is uncertain"
+    assert "root/never-answered" in list(second.uncertain_keys()), "a call begun and never answered is uncertain"
     await second.put(Entry("root/never-answered", '"now"'))
-    assert not list(second.uncertain()), "an answer settles it"
-    await _refused(first)
+    assert not list(second.uncertain_keys()), "an answer settles it"
+    await _check_stale(first)
 
 
-async def _refused(stale: Journal) -> None:
+async def _check_stale(stale: Journal) -> None:
     try:
         await stale.put(Entry("root/late", '"late"'))
-        stale.tell(Event(EventType.THOUGHT, "k-late", "root", None, {}))
+        stale.emit(Event(EventType.THOUGHT, "k-late", "root", None, {}))
         await stale.flush()
     except Stale:
         return

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-Protocol = Literal["chat", "responses", "anthropic"]
-PATHS: Mapping[str, Protocol] = {
+WireProtocol = Literal["chat", "responses", "anthropic"]
+PROTOCOL_PATHS: Mapping[str, WireProtocol] = {
     "/v1/chat/completions": "chat",
     "/chat/completions": "chat",
     "/v1/responses": "responses",
@@ -22,10 +22,10 @@ _PIECE = 24  # characters in one event of a stream
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WireRequest:
     """One request for an answer, whatever its wire format."""
 
-    protocol: Protocol
+    protocol: WireProtocol
     model: str
     system: str
     user: str  # all user turns, in order
@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WireReply:
     """One answer. `ended` is stop, length or refusal; tokens None leave the usage out."""
 
     text: str
@@ -48,55 +48,59 @@ class Said:
     model: str = ""  # the id that the server claims; "" repeats the asked one
 
 
-def read(protocol: Protocol, body: Mapping[str, Any]) -> Asked:
+def read_request(protocol: WireProtocol, body: Mapping[str, Any]) -> WireRequest:
     """Read a request. Raises `KeyError` or `TypeError` for what is none."""
     match protocol:
         case "anthropic":
             turns = body["messages"]
-            system = _text(body.get("system", ""))
+            system = _content_text(body.get("system", ""))
             tools = [tool["name"] for tool in body.get("tools", [])]
             schema = "json" if body.get("output_config", {}).get("format") or body.get("output_format") else ""
             limit = body.get("max_tokens")
         case "chat":
             turns = body["messages"]
-            system = "\n\n".join(_text(turn["content"]) for turn in turns if turn["role"] in ("system", "developer"))
+            system = "\n\n".join(
+                _content_text(turn["content"]) for turn in turns if turn["role"] in ("system", "developer")
+            )
             tools = [tool["function"]["name"] for tool in body.get("tools", [])]
             schema = body.get("response_format", {}).get("json_schema", {}).get("name", "")
             limit = body.get("max_completion_tokens") or body.get("max_tokens")
         case "responses":
             given = body["input"]
             turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
-            early = [_text(turn["content"]) for turn in turns if turn.get("role") in ("system", "developer")]
+            early = [_content_text(turn["content"]) for turn in turns if turn.get("role") in ("system", "developer")]
             system = "\n\n".join(part for part in (body.get("instructions") or "", *early) if part)
             tools = [tool["name"] for tool in body.get("tools", []) if tool.get("name")]
             schema = body.get("text", {}).get("format", {}).get("name", "")
             limit = body.get("max_output_tokens")
     said = [turn for turn in turns if turn.get("role") == "assistant"]
-    user = "\n\n".join(_text(turn["content"]) for turn in turns if turn.get("role") == "user")
+    user = "\n\n".join(_content_text(turn["content"]) for turn in turns if turn.get("role") == "user")
     tool = tools[0] if tools else ""
-    return Asked(protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body)
+    return WireRequest(
+        protocol, body["model"], system, user, len(said), tool, schema, bool(body.get("stream")), limit, body
+    )
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = cast("list[dict[str, Any]]", content or [])
     return "\n\n".join(str(part.get("text", "")) for part in parts)
 
 
-def write(asked: Asked, said: Said, number: int) -> bytes:
+def write_answer(asked: WireRequest, said: WireReply, number: int) -> bytes:
     """Return the whole answer as the provider would send it."""
-    return json.dumps(_WHOLE[asked.protocol](asked, said, number)).encode()
+    return json.dumps(_ANSWER_WRITERS[asked.protocol](asked, said, number)).encode()
 
 
-def stream(asked: Asked, said: Said, number: int) -> Iterator[bytes]:
+def stream_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[bytes]:
     """Return the answer as the provider's server-sent events."""
-    for name, event in _EVENTS[asked.protocol](asked, said, number):
+    for name, event in _EVENT_WRITERS[asked.protocol](asked, said, number):
         data = event if isinstance(event, str) else json.dumps(event)
         yield (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
 
 
-def failure(protocol: Protocol, status: int, message: str) -> bytes:
+def write_error(protocol: WireProtocol, status: int, message: str) -> bytes:
     """Return an error as the provider would word it."""
     kind = {429: "rate_limit_error", 503: "overloaded_error", 401: "authentication_error", 400: "invalid_request_error"}
     error = {"type": kind.get(status, "api_error"), "message": message}
@@ -108,11 +112,11 @@ def failure(protocol: Protocol, status: int, message: str) -> bytes:
     return json.dumps(whole).encode()
 
 
-def _pieces(text: str) -> Sequence[str]:
+def _split_pieces(text: str) -> Sequence[str]:
     return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)] or [""]
 
 
-def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _chat_answer(asked: WireRequest, said: WireReply, number: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text, "refusal": None}
     ended = {"stop": "stop", "length": "length", "refusal": "stop"}[said.ended]
     if said.ended == "refusal":
@@ -133,12 +137,12 @@ def _chat(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     return whole
 
 
-def _chat_usage(said: Said) -> dict[str, int]:
+def _chat_usage(said: WireReply) -> dict[str, int]:
     sent, got = said.input_tokens or 0, said.output_tokens or 0
     return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
 
 
-def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+def _chat_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
     head = {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion.chunk",
@@ -146,12 +150,12 @@ def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, d
         "model": said.model or asked.model,
     }
 
-    def chunk(delta: dict[str, Any], ended: str | None = None) -> dict[str, Any]:
+    def make_chunk(delta: dict[str, Any], ended: str | None = None) -> dict[str, Any]:
         return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": ended, "logprobs": None}]}
 
-    yield "", chunk({"role": "assistant", "content": None if asked.tool else ""})
+    yield "", make_chunk({"role": "assistant", "content": None if asked.tool else ""})
     if said.ended == "refusal":
-        yield "", chunk({"refusal": said.text or "I cannot help with that."})
+        yield "", make_chunk({"refusal": said.text or "I cannot help with that."})
     elif asked.tool:
         call = {
             "index": 0,
@@ -159,22 +163,24 @@ def _chat_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, d
             "type": "function",
             "function": {"name": asked.tool, "arguments": ""},
         }
-        yield "", chunk({"tool_calls": [call]})
-        for piece in _pieces(said.text):
-            yield "", chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
+        yield "", make_chunk({"tool_calls": [call]})
+        for piece in _split_pieces(said.text):
+            yield "", make_chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
     else:
-        for piece in _pieces(said.text):
-            yield "", chunk({"content": piece})
+        for piece in _split_pieces(said.text):
+            yield "", make_chunk({"content": piece})
     yield (
         "",
-        chunk({}, {"stop": "tool_calls" if asked.tool else "stop", "length": "length", "refusal": "stop"}[said.ended]),
+        make_chunk(
+            {}, {"stop": "tool_calls" if asked.tool else "stop", "length": "length", "refusal": "stop"}[said.ended]
+        ),
     )
     if said.input_tokens is not None:
         yield "", head | {"choices": [], "usage": _chat_usage(said)}
     yield "", "[DONE]"
 
 
-def _items(asked: Asked, said: Said, number: int) -> list[dict[str, Any]]:
+def _output_items(asked: WireRequest, said: WireReply, number: int) -> list[dict[str, Any]]:
     status = "incomplete" if said.ended == "length" else "completed"
     if asked.tool and said.ended != "refusal":
         return [
@@ -193,7 +199,7 @@ def _items(asked: Asked, said: Said, number: int) -> list[dict[str, Any]]:
     return [{"type": "message", "id": f"msg_{number}", "role": "assistant", "status": status, "content": [part]}]
 
 
-def _responses(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _responses_answer(asked: WireRequest, said: WireReply, number: int) -> dict[str, Any]:
     sent, got = said.input_tokens or 0, said.output_tokens or 0
     whole: dict[str, Any] = {
         "id": f"resp_{number}",
@@ -203,7 +209,7 @@ def _responses(asked: Asked, said: Said, number: int) -> dict[str, Any]:
         "incomplete_details": {"reason": "max_output_tokens"} if said.ended == "length" else None,
         "error": None,
         "model": said.model or asked.model,
-        "output": _items(asked, said, number),
+        "output": _output_items(asked, said, number),
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
@@ -214,23 +220,23 @@ def _responses(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     return whole
 
 
-def _responses_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    whole = _responses(asked, said, number)
+def _responses_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    whole = _responses_answer(asked, said, number)
     started: dict[str, Any] = whole | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
     item = whole["output"][0]
     count = iter(range(1_000_000))
 
-    def event(kind: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    def make_event(kind: str, **more: Any) -> tuple[str, dict[str, Any]]:
         return kind, {"type": kind, "sequence_number": next(count), **more}
 
-    yield event("response.created", response=started)
+    yield make_event("response.created", response=started)
     if item["type"] == "function_call":
-        yield event(
+        yield make_event(
             "response.output_item.added", output_index=0, item=item | {"arguments": "", "status": "in_progress"}
         )
-        for piece in _pieces(said.text):
-            yield event("response.function_call_arguments.delta", output_index=0, item_id=item["id"], delta=piece)
-        yield event(
+        for piece in _split_pieces(said.text):
+            yield make_event("response.function_call_arguments.delta", output_index=0, item_id=item["id"], delta=piece)
+        yield make_event(
             "response.function_call_arguments.done",
             output_index=0,
             item_id=item["id"],
@@ -242,21 +248,23 @@ def _responses_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
         part = item["content"][0]
         kind = "refusal" if part["type"] == "refusal" else "output_text"
         field = "refusal" if kind == "refusal" else "text"
-        yield event("response.output_item.added", output_index=0, item=item | {"content": [], "status": "in_progress"})
-        yield event("response.content_part.added", **where, part=part | {field: ""})
-        for piece in _pieces(part[field]):
-            yield event(f"response.{kind}.delta", **where, delta=piece, logprobs=[])
-        yield event(f"response.{kind}.done", **where, **{field: part[field]}, logprobs=[])
-        yield event("response.content_part.done", **where, part=part)
-    yield event("response.output_item.done", output_index=0, item=item)
-    yield event("response.incomplete" if said.ended == "length" else "response.completed", response=whole)
+        yield make_event(
+            "response.output_item.added", output_index=0, item=item | {"content": [], "status": "in_progress"}
+        )
+        yield make_event("response.content_part.added", **where, part=part | {field: ""})
+        for piece in _split_pieces(part[field]):
+            yield make_event(f"response.{kind}.delta", **where, delta=piece, logprobs=[])
+        yield make_event(f"response.{kind}.done", **where, **{field: part[field]}, logprobs=[])
+        yield make_event("response.content_part.done", **where, part=part)
+    yield make_event("response.output_item.done", output_index=0, item=item)
+    yield make_event("response.incomplete" if said.ended == "length" else "response.completed", response=whole)
 
 
-def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
+def _anthropic_answer(asked: WireRequest, said: WireReply, number: int) -> dict[str, Any]:
     ended = {"stop": "tool_use" if asked.tool else "end_turn", "length": "max_tokens", "refusal": "refusal"}[said.ended]
     block: dict[str, Any] = {"type": "text", "text": said.text}
     if asked.tool and said.ended != "refusal":
-        block = {"type": "tool_use", "id": f"toolu_{number}", "name": asked.tool, "input": _object(said.text)}
+        block = {"type": "tool_use", "id": f"toolu_{number}", "name": asked.tool, "input": _parse_input(said.text)}
     whole: dict[str, Any] = {
         "id": f"msg_{number}",
         "type": "message",
@@ -271,7 +279,7 @@ def _anthropic(asked: Asked, said: Said, number: int) -> dict[str, Any]:
     return whole
 
 
-def _object(text: str) -> Any:
+def _parse_input(text: str) -> Any:
     """Anthropic sends a tool's input as JSON, never as text: what is not JSON becomes a string in its place."""
     try:
         return json.loads(text)
@@ -279,8 +287,8 @@ def _object(text: str) -> Any:
         return {"unreadable": text}
 
 
-def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
-    whole = _anthropic(asked, said, number)
+def _anthropic_events(asked: WireRequest, said: WireReply, number: int) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    whole = _anthropic_answer(asked, said, number)
     usage = whole.pop("usage", {"input_tokens": 0, "output_tokens": 0})
     head: dict[str, Any] = whole | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 0}}
     yield "message_start", {"type": "message_start", "message": head}
@@ -288,7 +296,7 @@ def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
         tool = block["type"] == "tool_use"
         empty = block | ({"input": {}} if tool else {"text": ""})
         yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}
-        for piece in _pieces(said.text):
+        for piece in _split_pieces(said.text):
             delta = (
                 {"type": "input_json_delta", "partial_json": piece} if tool else {"type": "text_delta", "text": piece}
             )
@@ -299,5 +307,5 @@ def _anthropic_events(asked: Asked, said: Said, number: int) -> Iterator[tuple[s
     yield "message_stop", {"type": "message_stop"}
 
 
-_WHOLE = {"chat": _chat, "responses": _responses, "anthropic": _anthropic}
-_EVENTS = {"chat": _chat_events, "responses": _responses_events, "anthropic": _anthropic_events}
+_ANSWER_WRITERS = {"chat": _chat_answer, "responses": _responses_answer, "anthropic": _anthropic_answer}
+_EVENT_WRITERS = {"chat": _chat_events, "responses": _responses_events, "anthropic": _anthropic_events}

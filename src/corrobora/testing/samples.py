@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from corrobora.domain.brief import Brief, Focus, Subject, SubQuestion
 from corrobora.domain.evidence import (
     Contradiction,
     Document,
@@ -19,9 +18,9 @@ from corrobora.domain.evidence import (
     Source,
     SourceId,
 )
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Focus, Node, Subject, SubQuestion
 from corrobora.domain.report import Critique, Draft
-from corrobora.domain.thread import Escape, Gap, Needs, Phase, Saturation
+from corrobora.domain.thread import Escape, Gap, Phase, Saturation, ScopeInput
 from corrobora.ports import Role
 from corrobora.roles.clarify import Asking, clarify
 from corrobora.roles.extract import Excerpt, extract
@@ -46,16 +45,16 @@ QUESTIONS = (
 SUBJECTS = (Subject("Pump", aliases=("P-1",)), Subject("Valve"))
 
 
-def fact(quote: str, *, answers: tuple[str, ...] = ("sq-1",)) -> Fact:
+def sample_fact(quote: str, *, answers: tuple[str, ...] = ("sq-1",)) -> Fact:
     """Return a fact of the imaginary manual."""
-    found = Fact.quoted(DOCUMENT, PASSAGES[0], quote, claim=f"It is said: {quote}", answers=answers)
+    found = Fact.from_quote(DOCUMENT, PASSAGES[0], quote, claim=f"It is said: {quote}", answers=answers)
     assert found is not None
     return found
 
 
 FACTS = (
-    fact("The pump moves 12.5 litres a minute."),
-    fact("Operators shall not exceed 4 bar.", answers=("sq-2",)),
+    sample_fact("The pump moves 12.5 litres a minute."),
+    sample_fact("Operators shall not exceed 4 bar.", answers=("sq-2",)),
 )
 CONFLICT = Contradiction("pressure", FACTS[0].id, FACTS[1].id, difference="4 -> 5 bar", scope="by edition")
 BRIEF = Brief(
@@ -97,7 +96,7 @@ _BEFORE_WRITING: tuple[tuple[Role[Any, Any], Any], ...] = (
     ),
     (
         scope,
-        Needs(
+        ScopeInput(
             path="root/1",
             question="How does the pump work?",
             objective="Find the flow",

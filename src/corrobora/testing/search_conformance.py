@@ -21,9 +21,9 @@ from email.utils import format_datetime
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.ports import SearchProvider
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
-GOOD: Mapping[str, object] = {
+GOOD_RESULT: Mapping[str, object] = {
     "url": "https://example.org/one",
     "title": "One",
     "snippet": "The first page.",
@@ -52,13 +52,13 @@ class SearchCase:
     ranked: bool = True
 
 
-Check = Callable[[SearchCase], Awaitable[None]]
+SearchCheck = Callable[[SearchCase], Awaitable[None]]
 
 
 async def finds_what_the_provider_found(case: SearchCase) -> None:
     """Each field arrives; the provider and the query are named; the call carries the key, not the address."""
     seen: list[Request] = []
-    (hit,) = await _ask(case, [GOOD], seen=seen)
+    (hit,) = await _search_rows(case, [GOOD_RESULT], seen=seen)
     assert (hit.url, hit.title, hit.snippet) == ("https://example.org/one", "One", "The first page.")
     assert hit.published == "2024-02-29"
     assert hit.score == (0.5 if case.ranked else 0.0)
@@ -71,21 +71,23 @@ async def finds_what_the_provider_found(case: SearchCase) -> None:
 
 async def s03_nothing_found_is_an_empty_list(case: SearchCase) -> None:
     """No result is an answer, not an error."""
-    assert not await _ask(case, [])
+    assert not await _search_rows(case, [])
 
 
 async def s04_at_most_limit_hits_in_the_order_given(case: SearchCase) -> None:
     """A thousand results when eight were asked for: the first eight."""
-    rows = [{**GOOD, "url": f"https://example.org/{n}"} for n in range(1_000)]
-    assert [hit.url for hit in await _ask(case, rows)] == [f"https://example.org/{n}" for n in range(8)]
+    rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}"} for n in range(1_000)]
+    assert [hit.url for hit in await _search_rows(case, rows)] == [f"https://example.org/{n}" for n in range(8)]
 
 
 async def s01_s02_another_shape_is_an_error_and_never_nothing(case: SearchCase) -> None:
     """HTML, null, a string, rows without addresses: `provider_bad_content`, which no retry can mend."""
     pages: list[bytes] = [b"<html>captcha</html>", b"[]", b"null", b'"x"', b"{}", b"[" * 100_000 + b"]" * 100_000]
-    pages += [_json(case.answer(rows)) for rows in (None, "none", 7, {"a": 1}, [1, 2], [{**GOOD, "url": None}])]
+    pages += [
+        _dump_json(case.answer(rows)) for rows in (None, "none", 7, {"a": 1}, [1, 2], [{**GOOD_RESULT, "url": None}])
+    ]
     for page in pages:
-        error = await _fails(case, Response(body=page))
+        error = await _expect_failure(case, Response(body=page))
         assert error.code in {"provider_bad_content", "provider_failed"}, page[:60]
         assert error.code == "provider_bad_content" or b"{}" in page, page[:60]
 
@@ -93,25 +95,25 @@ async def s01_s02_another_shape_is_an_error_and_never_nothing(case: SearchCase) 
 async def s05_s06_unusable_addresses_are_dropped(case: SearchCase) -> None:
     """Relative, over-long, with user data or of another scheme; the others come in their one spelling."""
     bad = ["/one", "ftp://a.example/", "https://me:pw@a.example/", "https://a.example/" + "x" * 50_000, "https://", 5]
-    rows: list[Mapping[str, object]] = [{**GOOD, "url": url} for url in bad]
-    rows += [{**GOOD, "url": "HTTPS://WWW.Example.ORG.:443/a?utm_source=x&id=1#part"}]
-    assert [hit.url for hit in await _ask(case, rows)] == ["https://www.example.org/a?id=1"]
+    rows: list[Mapping[str, object]] = [{**GOOD_RESULT, "url": url} for url in bad]
+    rows += [{**GOOD_RESULT, "url": "HTTPS://WWW.Example.ORG.:443/a?utm_source=x&id=1#part"}]
+    assert [hit.url for hit in await _search_rows(case, rows)] == ["https://www.example.org/a?id=1"]
 
 
 async def s07_one_page_is_one_hit(case: SearchCase) -> None:
     """The same page eight times, with and without TLS and www: once."""
     same = ["https://example.org/a", "http://example.org/a", "https://www.example.org/a", "https://example.org/a/"] * 2
-    hits = await _ask(case, [{**GOOD, "url": url} for url in same])
+    hits = await _search_rows(case, [{**GOOD_RESULT, "url": url} for url in same])
     assert [hit.url for hit in hits] == ["https://example.org/a"]
 
 
 async def s08_texts_can_be_stored(case: SearchCase) -> None:
     """Control characters, NUL, half characters and missing texts: nothing that a database refuses."""
     rows = [
-        {**GOOD, "title": "a\x00b\n\x1b[31mc\ud800", "snippet": "x\x00y\ud800"},
-        {**GOOD, "url": "https://example.org/two", "title": None, "snippet": None},
+        {**GOOD_RESULT, "title": "a\x00b\n\x1b[31mc\ud800", "snippet": "x\x00y\ud800"},
+        {**GOOD_RESULT, "url": "https://example.org/two", "title": None, "snippet": None},
     ]
-    for hit in await _ask(case, rows):
+    for hit in await _search_rows(case, rows):
         assert hit.title
         assert not set(hit.title + hit.snippet) & set("\x00\x1b")
         assert "\n" not in hit.title
@@ -122,24 +124,24 @@ async def s11_only_real_dates_are_kept(case: SearchCase) -> None:
     """Future, fillers, words, impossible days: ""."""
     future = (datetime.now(UTC) + timedelta(days=400)).date().isoformat()
     bad = [future, "0001-01-01", "1970-01-01", "yesterday", "2024-02-31", "", None, 20240101, "2024-13-01", "9" * 5_000]
-    rows = [{**GOOD, "url": f"https://example.org/{n}", "published": value} for n, value in enumerate(bad)]
+    rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}", "published": value} for n, value in enumerate(bad)]
     for start in range(0, len(rows), 5):
-        assert [hit.published for hit in await _ask(case, rows[start : start + 5])] == [""] * 5
-    (hit,) = await _ask(case, [{**GOOD, "published": "2024-02-29T23:10:00.000Z"}])
+        assert [hit.published for hit in await _search_rows(case, rows[start : start + 5])] == [""] * 5
+    (hit,) = await _search_rows(case, [{**GOOD_RESULT, "published": "2024-02-29T23:10:00.000Z"}])
     assert hit.published == "2024-02-29"
 
 
 async def s12_scores_are_finite_numbers(case: SearchCase) -> None:
     """NaN, infinity, text, true, nothing: 0, so that the order decides."""
     bad = [float("nan"), float("inf"), "high", True, None]
-    rows = [{**GOOD, "url": f"https://example.org/{n}", "score": value} for n, value in enumerate(bad)]
-    assert [hit.score for hit in await _ask(case, rows)] == [0.0] * 5
+    rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}", "score": value} for n, value in enumerate(bad)]
+    assert [hit.score for hit in await _search_rows(case, rows)] == [0.0] * 5
 
 
 async def s13_a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> None:
     """401 and 403: not retryable; the setting is named, the key is not, even if the provider repeats it (S20)."""
     for status in (401, 403):
-        error = await _fails(case, Response(status, body=_json({"error": f"bad key {case.key}"})))
+        error = await _expect_failure(case, Response(status, body=_dump_json({"error": f"bad key {case.key}"})))
         assert error.code == "provider_refused"
         assert not error.retryable
         assert "KEY" in error.next_step
@@ -148,7 +150,7 @@ async def s13_a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> 
 
 async def s14_a_used_up_quota_is_final(case: SearchCase) -> None:
     """402: not retryable, so that other providers take over."""
-    error = await _fails(case, Response(402))
+    error = await _expect_failure(case, Response(402))
     assert (error.code, error.retryable) == ("provider_quota", False)
 
 
@@ -156,11 +158,11 @@ async def s15_retry_after_is_honoured_within_bounds(case: SearchCase) -> None:
     """Seconds and dates, at most 60; nonsense is no wish at all."""
     soon = format_datetime(datetime.now(UTC) + timedelta(hours=3), usegmt=True)
     for value, expected in (("7", 7.0), ("0", 0.0), ("1000000000", 60.0), (soon, 60.0)):
-        error = await _fails(case, Response(429, headers={"retry-after": value}))
+        error = await _expect_failure(case, Response(429, headers={"retry-after": value}))
         assert error.retryable
         assert error.retry_after_seconds == expected, value
     for value in ("-5", "soon", "", "1e9", "Mon, 01 Jan 1990 00:00:00 GMT", "²"):
-        error = await _fails(case, Response(429, headers={"retry-after": value.encode().decode("latin-1")}))
+        error = await _expect_failure(case, Response(429, headers={"retry-after": value.encode().decode("latin-1")}))
         assert error.retryable
         assert error.retry_after_seconds is None, value
 
@@ -169,13 +171,13 @@ async def s16_a_broken_server_may_be_tried_again(case: SearchCase) -> None:
     """500 to 504: retryable. 400 and 404: not."""
     again = dict.fromkeys((408, 500, 502, 503, 504), True)
     for status, retryable in {**again, 400: False, 404: False}.items():
-        error = await _fails(case, Response(status))
+        error = await _expect_failure(case, Response(status))
         assert (error.code, error.retryable, error.status) == ("provider_failed", retryable, status)
 
 
 async def s17_a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
     """A connection that breaks, JSON that ends early, gzip that ends early: retryable, never "nothing found"."""
-    whole = _json(case.answer([GOOD]))
+    whole = _dump_json(case.answer([GOOD_RESULT]))
     packed = {"content-encoding": "gzip"}
     for reply in (
         Response(body=whole, cut_after=len(whole) // 2),
@@ -183,17 +185,17 @@ async def s17_a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
         Response(body=b""),
         Response(body=gzip.compress(whole)[:-12], headers=packed),
     ):
-        error = await _fails(case, reply)
+        error = await _expect_failure(case, reply)
         assert (error.code, error.retryable) == ("provider_failed", True)
-    async with HttpServer(_always(Response())) as gone:
+    async with HttpServer(_reply_always(Response())) as gone:
         url = gone.url
-    error = await _error(case.make(url, _PATIENCE))
+    error = await _expect_error(case.make(url, _PATIENCE))
     assert (error.code, error.retryable) == ("provider_failed", True)
 
 
 async def s10_an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
     """30 MB, plain or unpacked from 30 KB: `provider_bad_content` before anything is parsed."""
-    large = _json(case.answer([{**GOOD, "snippet": "x" * 30_000_000}]))
+    large = _dump_json(case.answer([{**GOOD_RESULT, "snippet": "x" * 30_000_000}]))
     packed = {"content-encoding": "gzip"}
     for reply in (
         Response(body=large),
@@ -201,29 +203,29 @@ async def s10_an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
         Response(body=gzip.compress(gzip.compress(b"{}")), headers={"content-encoding": "gzip, gzip"}),
         Response(body=b"{}", headers={"content-encoding": "br"}),
     ):
-        assert (await _fails(case, reply)).code == "provider_bad_content"
+        assert (await _expect_failure(case, reply)).code == "provider_bad_content"
 
 
 async def s18_without_a_valid_certificate_there_is_no_answer(case: SearchCase) -> None:
     """An https address that does not speak TLS: refused, and not worth a retry."""
 
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(talk, "127.0.0.1") as server:
-        error = await _error(case.make(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", _PATIENCE))
+    async with await asyncio.start_server(answer_plainly, "127.0.0.1") as server:
+        error = await _expect_error(case.make(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", _PATIENCE))
     assert (error.code, error.retryable) == ("provider_tls", False)
 
 
 async def s21_redirects_are_not_followed(case: SearchCase) -> None:
     """The key must not travel to another host."""
     seen: list[Request] = []
-    async with HttpServer(_always(Response(body=_json(case.answer([GOOD]))), seen)) as other:
+    async with HttpServer(_reply_always(Response(body=_dump_json(case.answer([GOOD_RESULT]))), seen)) as other:
         for status in (301, 302, 307, 308):
-            error = await _fails(case, Response(status, headers={"location": f"{other.url}/search"}))
+            error = await _expect_failure(case, Response(status, headers={"location": f"{other.url}/search"}))
             assert not error.retryable
     assert not seen
 
@@ -231,30 +233,30 @@ async def s21_redirects_are_not_followed(case: SearchCase) -> None:
 async def a_silent_or_slow_server_costs_only_the_time_limit(case: SearchCase) -> None:
     """No answer, or one byte after the other: an error that may be tried again."""
 
-    async def hang(_: Request) -> Response:
+    async def hang_forever(_: Request) -> Response:
         await asyncio.sleep(600)
         return Response()
 
-    async def drip(_: Request) -> Response:
-        return Response(parts=_dripping())
+    async def drip_bytes(_: Request) -> Response:
+        return Response(parts=_drip_body())
 
-    for respond in (hang, drip):
+    for respond in (hang_forever, drip_bytes):
         async with HttpServer(respond) as server:
-            error = await _error(case.make(server.url, 0.3))
+            error = await _expect_error(case.make(server.url, 0.3))
             assert (error.code, error.retryable) == ("provider_failed", True)
 
 
-async def _dripping() -> AsyncIterator[bytes]:
+async def _drip_body() -> AsyncIterator[bytes]:
     while True:
         yield b" "
         await asyncio.sleep(0.05)
 
 
-def _json(value: object) -> bytes:
+def _dump_json(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _always(reply: Response, seen: list[Request] | None = None) -> Callable[[Request], Awaitable[Response]]:
+def _reply_always(reply: Response, seen: list[Request] | None = None) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         if seen is not None:
             seen.append(request)
@@ -263,14 +265,14 @@ def _always(reply: Response, seen: list[Request] | None = None) -> Callable[[Req
     return respond
 
 
-async def _ask(case: SearchCase, rows: object, *, seen: list[Request] | None = None) -> Sequence[Hit]:
-    async with HttpServer(_always(Response(body=_json(case.answer(rows))), seen)) as server:
+async def _search_rows(case: SearchCase, rows: object, *, seen: list[Request] | None = None) -> Sequence[Hit]:
+    async with HttpServer(_reply_always(Response(body=_dump_json(case.answer(rows))), seen)) as server:
         return await case.make(server.url, _PATIENCE).search(_QUERY, limit=8)
 
 
-async def _fails(case: SearchCase, reply: Response) -> ProviderError:
-    async with HttpServer(_always(reply)) as server:
-        error = await _error(case.make(server.url, _PATIENCE))
+async def _expect_failure(case: SearchCase, reply: Response) -> ProviderError:
+    async with HttpServer(_reply_always(reply)) as server:
+        error = await _expect_error(case.make(server.url, _PATIENCE))
     shown = f"{error!r} {error} {error.next_step}"
     cause: BaseException | None = error
     while cause is not None:
@@ -280,7 +282,7 @@ async def _fails(case: SearchCase, reply: Response) -> ProviderError:
     return error
 
 
-async def _error(provider: SearchProvider) -> ProviderError:
+async def _expect_error(provider: SearchProvider) -> ProviderError:
     try:
         found = await provider.search(_QUERY, limit=8)
     except ProviderError as error:
@@ -288,7 +290,7 @@ async def _error(provider: SearchProvider) -> ProviderError:
     raise AssertionError(f"the failure was taken for an answer: {found}")
 
 
-SEARCH_CHECKS: Sequence[Check] = (
+SEARCH_CHECKS: Sequence[SearchCheck] = (
     finds_what_the_provider_found,
     s03_nothing_found_is_an_empty_list,
     s04_at_most_limit_hits_in_the_order_given,

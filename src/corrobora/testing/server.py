@@ -14,12 +14,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
-from corrobora.testing.faults import KINDS, Fault, Faults
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.obedient import obey
-from corrobora.testing.protocols import PATHS, Asked, Said, failure, read, stream, write
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.protocols import (
+    PROTOCOL_PATHS,
+    WireReply,
+    WireRequest,
+    read_request,
+    stream_events,
+    write_answer,
+    write_error,
+)
+from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
+from corrobora.testing.scripted_model import answer_prompt
 
-Answers = Callable[[Asked], str | Said]
+Answers = Callable[[WireRequest], str | WireReply]
 MODELS = ("scripted-large", "scripted-small")
 _BYTES_PER_TOKEN = 4
 _PACED_EVENTS = 40
@@ -32,13 +40,13 @@ class Latency:
     seconds: float = 0.0
     per_token_seconds: float = 0.0
 
-    def of(self, tokens: int) -> float:
+    def for_tokens(self, tokens: int) -> float:
         """Seconds for an answer of so many tokens."""
         return self.seconds + self.per_token_seconds * tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallRecord:
     """One request as the server saw it; `at` counts seconds from the first one."""
 
     at: float
@@ -48,9 +56,9 @@ class Call:
     fault: str = ""
 
 
-def obedient(asked: Asked) -> str:
+def answer_from_prompt(asked: WireRequest) -> str:
     """Answer with words of the prompt itself."""
-    return obey(asked.system, asked.user)
+    return answer_prompt(asked.system, asked.user)
 
 
 @dataclass(slots=True)
@@ -64,23 +72,23 @@ class ModelServer:
             target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
     """
 
-    answers: Answers = obedient
+    answers: Answers = answer_from_prompt
     faults: Sequence[Fault] = ()
     latency: Latency = Latency()
     seed: int = 0
     port: int = 0
-    calls: list[Call] = field(default_factory=list[Call])
-    asked: list[Asked] = field(default_factory=list[Asked])
+    calls: list[CallRecord] = field(default_factory=list[CallRecord])
+    asked: list[WireRequest] = field(default_factory=list[WireRequest])
     keep: bool = True  # remember `calls` and `asked`; False for long measurements
     in_flight: int = 0
-    _struck: Faults = field(default_factory=Faults)
+    _struck: FaultInjector = field(default_factory=FaultInjector)
     _http: HttpServer | None = None
     _first: float | None = None
     _number: int = 0
 
     async def __aenter__(self) -> Self:
-        self._struck = Faults(self.faults, self.seed)
-        self._http = await HttpServer(self._respond, port=self.port).__aenter__()
+        self._struck = FaultInjector(self.faults, self.seed)
+        self._http = await HttpServer(self._handle_request, port=self.port).__aenter__()
         self.port = self._http.port
         return self
 
@@ -103,101 +111,105 @@ class ModelServer:
         """The most calls that were in flight at once."""
         return max((call.in_flight for call in self.calls), default=0)
 
-    async def _respond(self, request: Request) -> Response:
+    async def _handle_request(self, request: Request) -> Response:
         path = request.path.partition("?")[0]
         if request.method == "GET" and path.endswith("/models"):
             rows = [
                 {"id": name, "object": "model", "created": 1_700_000_000, "owned_by": "corrobora"} for name in MODELS
             ]
             return Response(body=json.dumps({"object": "list", "data": rows}).encode())
-        protocol = PATHS.get(path)
+        protocol = PROTOCOL_PATHS.get(path)
         if request.method != "POST" or protocol is None:
-            return Response(404, failure("chat", 404, f"no such path: {path[:100]}"))
+            return Response(404, write_error("chat", 404, f"no such path: {path[:100]}"))
         try:
-            asked = read(protocol, json.loads(request.body))
+            asked = read_request(protocol, json.loads(request.body))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return Response(400, failure(protocol, 400, f"not a request of this protocol: {error!r}"))
+            return Response(400, write_error(protocol, 400, f"not a request of this protocol: {error!r}"))
         self.in_flight += 1
         try:
-            return await self._answer(asked, request.body)
+            return await self._answer_request(asked, request.body)
         finally:
             self.in_flight -= 1
 
-    async def _answer(self, asked: Asked, body: bytes) -> Response:
+    async def _answer_request(self, asked: WireRequest, body: bytes) -> Response:
         now = asyncio.get_running_loop().time()
         self._first = now if self._first is None else self._first
-        call = self._struck.number(body)
-        refused = self._refusal(asked, call, now - self._first)
+        call = self._struck.identify_call(body)
+        refused = self._find_refusal(asked, call, now - self._first)
         if refused is not None:
             return refused
-        said = self._said(asked, call)
-        slow = self._struck.strikes("slow", call)
-        await asyncio.sleep(self.latency.of(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
-        self._note(asked, now - self._first, 200, "slow" if slow else "")
+        said = self._build_reply(asked, call)
+        slow = self._struck.find_fault("slow", call)
+        await asyncio.sleep(self.latency.for_tokens(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
+        self._record_call(asked, now - self._first, 200, "slow" if slow else "")
         self._number += 1
-        cut = self._struck.strikes("cut-connection", call)
+        cut = self._struck.find_fault("cut-connection", call)
         if asked.stream:
-            events = list(stream(asked, said, self._number))
+            events = list(stream_events(asked, said, self._number))
             half = sum(map(len, events)) // 2 if cut else None
-            return Response(parts=_each(events), content_type="text/event-stream; charset=utf-8", cut_after=half)
-        whole = write(asked, said, self._number)
+            return Response(
+                parts=_stream_parts(events), content_type="text/event-stream; charset=utf-8", cut_after=half
+            )
+        whole = write_answer(asked, said, self._number)
         return Response(body=whole, cut_after=len(whole) // 2 if cut else None)
 
-    def _refusal(self, asked: Asked, call: str, at: float) -> Response | None:
+    def _find_refusal(self, asked: WireRequest, call: str, at: float) -> Response | None:
         """Return an error if a fault asks for one."""
         limit = next((fault for fault in self.faults if fault.kind == "limit"), None)
         outage = next((fault for fault in self.faults if fault.kind == "outage"), None)
         if outage is not None and outage.start <= at < outage.start + outage.seconds:
-            return self._error(asked, at, 503, "outage", {})
+            return self._error_response(asked, at, 503, "outage", {})
         if limit is not None and self.in_flight > limit.k:
-            return self._error(asked, at, 429, "limit", {"retry-after": f"{limit.retry_after:g}"})
-        busy = self._struck.strikes("429", call)
+            return self._error_response(asked, at, 429, "limit", {"retry-after": f"{limit.retry_after:g}"})
+        busy = self._struck.find_fault("429", call)
         if busy is not None:
-            return self._error(asked, at, 429, "429", {"retry-after": f"{busy.retry_after:g}"})
-        if self._struck.strikes("500", call) is not None:
-            return self._error(asked, at, 500, "500", {})
+            return self._error_response(asked, at, 429, "429", {"retry-after": f"{busy.retry_after:g}"})
+        if self._struck.find_fault("500", call) is not None:
+            return self._error_response(asked, at, 500, "500", {})
         return None
 
-    def _error(self, asked: Asked, at: float, status: int, fault: str, headers: dict[str, str]) -> Response:
-        self._note(asked, at, status, fault)
-        return Response(status, failure(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
+    def _error_response(
+        self, asked: WireRequest, at: float, status: int, fault: str, headers: dict[str, str]
+    ) -> Response:
+        self._record_call(asked, at, status, fault)
+        return Response(status, write_error(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
 
-    def _said(self, asked: Asked, call: str) -> Said:
+    def _build_reply(self, asked: WireRequest, call: str) -> WireReply:
         given = self.answers(asked)
-        said = given if isinstance(given, Said) else Said(given)
+        said = given if isinstance(given, WireReply) else WireReply(given)
         sent = (len(asked.system) + len(asked.user)) // _BYTES_PER_TOKEN
         text, ended = said.text, said.ended
-        if self._struck.strikes("wrong-citations", call):
-            text = self._struck.forge(text, call)
-        if self._struck.strikes("bad-json", call):
+        if self._struck.find_fault("wrong-citations", call):
+            text = self._struck.forge_answer(text, call)
+        if self._struck.find_fault("bad-json", call):
             text = text[: len(text) // 2].rstrip() + '", "unfinished": [[ "'
-        elif self._struck.strikes("cut-answer", call):
+        elif self._struck.find_fault("cut-answer", call):
             text, ended = text[: len(text) // 2], "length"
-        elif self._struck.strikes("empty", call):
+        elif self._struck.find_fault("empty", call):
             text = ""
-        elif self._struck.strikes("refusal", call):
+        elif self._struck.find_fault("refusal", call):
             text, ended = "I cannot help with that.", "refusal"
         tokens: tuple[int | None, int | None] = (sent, max(1, len(text) // _BYTES_PER_TOKEN))
-        if self._struck.strikes("usage", call):
+        if self._struck.find_fault("usage", call):
             tokens = (0, 0)
         if said.input_tokens != 0:
             tokens = (said.input_tokens, said.output_tokens)
-        return Said(text, ended, *tokens, said.model)
+        return WireReply(text, ended, *tokens, said.model)
 
-    def _note(self, asked: Asked, at: float, status: int, fault: str) -> None:
+    def _record_call(self, asked: WireRequest, at: float, status: int, fault: str) -> None:
         if self.keep:
             role = asked.system.partition("# Role: ")[2].partition("\n")[0]
-            self.calls.append(Call(at, role, status, self.in_flight, fault))
+            self.calls.append(CallRecord(at, role, status, self.in_flight, fault))
             self.asked.append(asked)
 
 
-async def _each(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
+async def _stream_parts(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
     for part in parts:
         yield part
 
 
-def _parser() -> argparse.ArgumentParser:
-    kinds = "\n".join(f"  {kind}: {what}" for kind, what in KINDS.items())
+def _build_parser() -> argparse.ArgumentParser:
+    kinds = "\n".join(f"  {kind}: {what}" for kind, what in FAULT_KINDS.items())
     parser = argparse.ArgumentParser(
         prog="python -m corrobora.testing.server",
         description="A scripted model provider on 127.0.0.1: OpenAI chat and responses, Anthropic messages.",
@@ -212,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _serve(options: argparse.Namespace, faults: Sequence[Fault]) -> None:
+async def _serve_forever(options: argparse.Namespace, faults: Sequence[Fault]) -> None:
     latency = Latency(cast("float", options.latency), cast("float", options.per_token))
     async with ModelServer(
         faults=faults, latency=latency, seed=cast("int", options.seed), port=cast("int", options.port), keep=False
@@ -223,14 +235,14 @@ async def _serve(options: argparse.Namespace, faults: Sequence[Fault]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until interrupted. Returns the exit code."""
-    parser = _parser()
+    parser = _build_parser()
     options = parser.parse_args(arguments)
     try:
         faults = [Fault.parse(text) for text in cast("list[str]", options.fault)]
     except ValueError as error:
         parser.error(str(error))
     try:
-        asyncio.run(_serve(options, faults))
+        asyncio.run(_serve_forever(options, faults))
     except KeyboardInterrupt:
         return 0
     return 0

@@ -23,9 +23,16 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from corrobora.policies.words import stems
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.web_faults import API_FAULTS, PAGE_FAULTS, api_answer, page_answer
+from corrobora.testing.http_server import (
+    API_FAULTS,
+    PAGE_FAULTS,
+    HttpServer,
+    Request,
+    Response,
+    api_answer,
+    page_answer,
+)
+from corrobora.text.tokens import stem_text
 
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,400})", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(script|style)\b.{0,200000}?</\1>", re.IGNORECASE | re.DOTALL)
@@ -116,7 +123,7 @@ class LoopbackWeb:
             message = f"unknown faults: {', '.join(sorted(unknown))}"
             raise ValueError(message)
         self._ranking = _Ranking(self.pages)
-        self._server = await HttpServer(self._respond, port=self.port).__aenter__()
+        self._server = await HttpServer(self._handle_request, port=self.port).__aenter__()
         self.port = self._server.port
         return self
 
@@ -124,33 +131,33 @@ class LoopbackWeb:
         assert self._server is not None
         await self._server.__aexit__()
 
-    async def _respond(self, request: Request) -> Response:
+    async def _handle_request(self, request: Request) -> Response:
         self.requests.append(request)
         path = urlsplit(request.path).path
         if request.method == "POST" and path in {"/search", "/v2/search", "/v2/scrape"}:
-            return await self._api(path, request)
+            return await self._serve_api(path, request)
         if path in self.redirects:
             return Response(302, headers={"location": self.redirects[path]})
-        fault = self._fault(path)
+        fault = self._find_fault(path)
         if fault:
             return await page_answer(fault, request)
         if path == "/robots.txt":
             return Response(404) if self.robots is None else Response(200, self.robots.encode(), "text/plain")
-        return self._page(unquote(path))
+        return self._serve_page(unquote(path))
 
-    def _fault(self, path: str) -> str:
+    def _find_fault(self, path: str) -> str:
         for place, fault in self.faults.items():
             if path == place or (place.endswith("*") and path.startswith(place[:-1])):
                 return fault
         return ""
 
-    def _page(self, path: str) -> Response:
+    def _serve_page(self, path: str) -> Response:
         for page in self.pages:
             if path in {page.path, page.path.removesuffix("index.html")}:
                 return Response(200, page.body, page.content_type)
         return Response(404, b"<html><title>Not found</title><p>There is no such page.</html>", "text/html")
 
-    async def _api(self, path: str, request: Request) -> Response:
+    async def _serve_api(self, path: str, request: Request) -> Response:
         number = len(self.searches)
         asked = json.loads(request.body or b"{}")
         self.searches.append(str(asked.get("query", asked.get("url", ""))))
@@ -160,45 +167,45 @@ class LoopbackWeb:
         given = request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key", "")
         if self.key and given != self.key:
             return Response(401, b'{"error": "unknown key"}')
-        return Response(body=json.dumps(self._answer(path, request, asked)).encode())
+        return Response(body=json.dumps(self._search_answer(path, request, asked)).encode())
 
-    def _answer(self, path: str, request: Request, asked: Mapping[str, object]) -> object:
+    def _search_answer(self, path: str, request: Request, asked: Mapping[str, object]) -> object:
         if path == "/v2/scrape":
-            return self._scraped(str(asked.get("url", "")))
+            return self._scrape_answer(str(asked.get("url", "")))
         limit = asked.get("max_results") or asked.get("numResults") or asked.get("limit") or 5
         query = re.sub(r"\bsite:\S+", "", str(asked.get("query", "")))
         assert self._ranking is not None
-        ranked = self._ranking.rank(query, int(str(limit)))
+        ranked = self._ranking.rank_pages(query, int(str(limit)))
         extra = [(WebPage(url, b"", "", title=url), 1.0) for url in self.extra_results]
-        found = [(page, score, self._at(page)) for page, score in [*extra, *ranked]]
+        found = [(page, score, self._page_url(page)) for page, score in [*extra, *ranked]]
         if path == "/v2/search":
-            return {"success": True, "data": {"web": [_firecrawl(*each) for each in found]}}
+            return {"success": True, "data": {"web": [_firecrawl_row(*each) for each in found]}}
         if "x-api-key" in request.headers:
-            return {"requestId": "loopback", "results": [_exa(*each) for each in found]}
-        return {"query": query, "results": [_tavily(*each) for each in found], "response_time": 0.01}
+            return {"requestId": "loopback", "results": [_exa_row(*each) for each in found]}
+        return {"query": query, "results": [_tavily_row(*each) for each in found], "response_time": 0.01}
 
-    def _at(self, page: WebPage) -> str:
+    def _page_url(self, page: WebPage) -> str:
         if "://" in page.path:
             return page.path
         return f"http://{self.hosts[zlib.crc32(page.path.encode()) % len(self.hosts)]}:{self.port}{page.path}"
 
-    def _scraped(self, url: str) -> object:
-        page = next((page for page in self.pages if self._at(page) == url), None)
+    def _scrape_answer(self, url: str) -> object:
+        page = next((page for page in self.pages if self._page_url(page) == url), None)
         about = {"title": page.title if page else "", "sourceURL": url, "statusCode": 200 if page else 404}
         return {"success": True, "data": {"markdown": page.text if page else "", "metadata": about}}
 
 
-def _tavily(page: WebPage, score: float, url: str) -> object:
+def _tavily_row(page: WebPage, score: float, url: str) -> object:
     row = {"url": url, "title": page.title, "content": page.text[:_SNIPPET], "score": score, "raw_content": None}
     return {**row, "published_date": page.published} if page.published else row
 
 
-def _exa(page: WebPage, score: float, url: str) -> object:
+def _exa_row(page: WebPage, score: float, url: str) -> object:
     row = {"id": url, "url": url, "title": page.title, "score": score, "author": None}
     return {**row, "text": page.text[:_SNIPPET], "publishedDate": page.published or None}
 
 
-def _firecrawl(page: WebPage, score: float, url: str) -> object:
+def _firecrawl_row(page: WebPage, score: float, url: str) -> object:
     del score
     return {"url": url, "title": page.title, "description": page.text[:_SNIPPET]}
 
@@ -208,18 +215,18 @@ class _Ranking:
 
     def __init__(self, pages: Sequence[WebPage]) -> None:
         self._pages = pages
-        self._words = [Counter(stems(f"{page.title} {page.title} {page.text}")) for page in pages]
+        self._words = [Counter(stem_text(f"{page.title} {page.title} {page.text}")) for page in pages]
         self._spread = Counter(word for words in self._words for word in words)
         self._mean = max(1.0, sum(words.total() for words in self._words) / max(1, len(pages)))
 
-    def rank(self, query: str, limit: int) -> list[tuple[WebPage, float]]:
-        wanted = set(stems(query))
-        scored = [(self._score(words, wanted), at) for at, words in enumerate(self._words)]
+    def rank_pages(self, query: str, limit: int) -> list[tuple[WebPage, float]]:
+        wanted = set(stem_text(query))
+        scored = [(self._score_page(words, wanted), at) for at, words in enumerate(self._words)]
         best = sorted(((score, at) for score, at in scored if score > 0), key=lambda each: (-each[0], each[1]))[:limit]
         top = best[0][0] if best else 1.0
         return [(self._pages[at], round(score / top, 6)) for score, at in best]
 
-    def _score(self, words: Counter[str], wanted: set[str]) -> float:
+    def _score_page(self, words: Counter[str], wanted: set[str]) -> float:
         n = len(self._pages)
         length = 0.25 + 0.75 * words.total() / self._mean
         return sum(
@@ -231,7 +238,7 @@ class _Ranking:
         )
 
 
-async def _serve(web: LoopbackWeb) -> None:
+async def _serve_forever(web: LoopbackWeb) -> None:
     async with web:
         print(f"Pages and search at {web.url} ({len(web.pages)} pages). Stop with Ctrl+C.", file=sys.stderr)  # noqa: T201
         await asyncio.Event().wait()
@@ -248,7 +255,7 @@ def main(arguments: Sequence[str]) -> int:
     faults = dict(text.split("=", 1) for text in given.fault)
     robots = given.robots.read_text() if given.robots else None
     try:
-        asyncio.run(_serve(LoopbackWeb.of_folder(given.folder, port=given.port, faults=faults, robots=robots)))
+        asyncio.run(_serve_forever(LoopbackWeb.of_folder(given.folder, port=given.port, faults=faults, robots=robots)))
     except KeyboardInterrupt:
         return 130
     return 0

@@ -11,7 +11,7 @@ from corrobora.domain import errors
 from corrobora.domain.errors import CorroboraError, LimitReached, NoEvidence, ProviderError, ReadError, Stale
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import Usage
-from corrobora.faces.cli.failure import Exit
+from corrobora.faces.cli.exit_codes import Exit
 
 DRAWN = {
     name: (int(code), int(status))
@@ -44,7 +44,7 @@ def test_the_message_ends_with_the_next_step_and_nothing_was_paid() -> None:
 
 @pytest.mark.parametrize("status", [None, 408, 409, 425, 429, 500, 502, 503, 529])
 def test_broken_connections_limits_and_server_errors_may_be_tried_again(status: int | None) -> None:
-    error = ProviderError.failed("exa", status=status, retry_after=3.0)
+    error = ProviderError.request_failed("exa", status=status, retry_after=3.0)
     assert error.retryable
     assert (error.code, error.provider, error.status, error.retry_after_seconds) == (
         "provider_failed",
@@ -56,17 +56,17 @@ def test_broken_connections_limits_and_server_errors_may_be_tried_again(status: 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422])
 def test_what_the_provider_will_never_take_is_not_tried_again(status: int) -> None:
-    assert not ProviderError.failed("exa", status=status).retryable
+    assert not ProviderError.request_failed("exa", status=status).retryable
 
 
 def test_an_empty_purse_is_a_quota_and_not_tried_again() -> None:
-    error = ProviderError.failed("exa", status=402)
+    error = ProviderError.request_failed("exa", status=402)
     assert error.code == "provider_quota"
     assert not error.retryable
 
 
 def test_a_refused_key_names_the_setting_and_is_not_tried_again() -> None:
-    error = ProviderError.refused("tavily", setting="TAVILY_API_KEY", status=401)
+    error = ProviderError.key_refused("tavily", setting="TAVILY_API_KEY", status=401)
     assert str(error) == "tavily refused the key. Check the setting TAVILY_API_KEY."
     assert (error.code, error.retryable, error.status) == ("provider_refused", False, 401)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.domain.events import Event, EventType
+from corrobora.domain.run import Event, EventType
 
 
 def test_s3_its_four_events_have_their_names() -> None:

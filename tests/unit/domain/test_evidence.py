@@ -19,7 +19,7 @@ from corrobora.domain.evidence import (
     Source,
     SourceId,
     fact_id,
-    locate,
+    locate_quote,
 )
 
 TEXT = "Above.\n\nThe lakes hold perch\n    and pike. They freeze at 10² metres.\n\nThe lakes hold perch and pike."
@@ -39,7 +39,7 @@ def document(text: str = TEXT, *, start: int = 0, end: int | None = None) -> tup
 def test_a_literal_quote_is_found_as_it_stands(before: str, quote: str, after: str) -> None:
     assume(quote.strip())
     text = before + quote + after
-    found = locate(quote, text)
+    found = locate_quote(quote, text)
     assert found is not None
     assert text[found[0] : found[1]] == quote.strip()
 
@@ -49,7 +49,7 @@ def test_white_space_of_every_kind_and_length_is_one(words: list[str], data: st.
     assume(all(word.split() == [word] for word in words))
     gaps = [data.draw(SPACES) for _ in words]
     text = "…" + "".join(gap + word for gap, word in zip(gaps, words, strict=True)) + " …"
-    found = locate(" ".join(words), text)
+    found = locate_quote(" ".join(words), text)
     assert found is not None
     assert text[found[0] : found[1]].split() == words
 
@@ -59,7 +59,7 @@ def test_white_space_of_every_kind_and_length_is_one(words: list[str], data: st.
 @example("ﬁsh", "a fish")
 @example("Å", "the A\u030a")
 def test_what_is_found_has_the_same_words_and_never_more(quote: str, text: str) -> None:
-    found = locate(quote, text)
+    found = locate_quote(quote, text)
     if found is not None:
         start, end = found
         assert 0 <= start < end <= len(text)
@@ -88,7 +88,7 @@ def typed(text: str) -> str:
 def test_m20_quotation_marks_dashes_and_unseen_characters_may_differ_and_the_stored_words_are_quoted(
     quote: str, text: str, stands: str
 ) -> None:
-    found = locate(quote, text)
+    found = locate_quote(quote, text)
     assert found is not None
     assert text[found[0] : found[1]] == stands
 
@@ -112,23 +112,27 @@ def test_m20_quotation_marks_dashes_and_unseen_characters_may_differ_and_the_sto
     ],
 )
 def test_neither_case_nor_compatibility_forms_are_folded(quote: str, text: str) -> None:
-    assert locate(quote, text) is None
+    assert locate_quote(quote, text) is None
 
 
 def test_the_first_word_alone_is_no_match_but_a_later_place_is() -> None:
     quote = "The lakes hold perch and pike."
     again = TEXT.rindex("The lakes")
-    assert locate(quote, TEXT) == (again, again + len(quote)), "a place that is the same letter by letter comes first"
-    assert locate(quote.replace(" and", "\tand"), TEXT.replace("perch\n", "eels\n")) == (
+    assert locate_quote(quote, TEXT) == (again, again + len(quote)), (
+        "a place that is the same letter by letter comes first"
+    )
+    assert locate_quote(quote.replace(" and", "\tand"), TEXT.replace("perch\n", "eels\n")) == (
         again - 1,
         again - 1 + len(quote),
     )
-    assert locate("The lakes hold eels", TEXT) is None
+    assert locate_quote("The lakes hold eels", TEXT) is None
 
 
 def test_a_fact_has_the_quote_as_it_stands_and_where() -> None:
     whole, passage = document()
-    fact = Fact.quoted(whole, passage, "hold perch and pike. They freeze at 10² metres.", answers=("sq-1",), score=2.0)
+    fact = Fact.from_quote(
+        whole, passage, "hold perch and pike. They freeze at 10² metres.", answers=("sq-1",), score=2.0
+    )
     assert fact is not None
     assert fact.quote == TEXT[fact.start : fact.end] == "hold perch\n    and pike. They freeze at 10² metres."
     assert fact.claim == "hold perch and pike. They freeze at 10² metres."
@@ -146,14 +150,14 @@ def test_a_fact_has_the_quote_as_it_stands_and_where() -> None:
 def test_the_passage_that_was_read_is_searched_before_the_rest_of_the_document() -> None:
     second = TEXT.rindex("The lakes")
     whole, passage = document(start=second)
-    fact = Fact.quoted(whole, passage, "The lakes hold perch and pike.")
+    fact = Fact.from_quote(whole, passage, "The lakes hold perch and pike.")
     assert fact is not None
     assert fact.start == second
 
 
 def test_a_quote_outside_its_passage_is_still_literal_in_the_document() -> None:
     whole, passage = document(end=6)
-    fact = Fact.quoted(whole, passage, "They freeze")
+    fact = Fact.from_quote(whole, passage, "They freeze")
     assert fact is not None
     assert TEXT[fact.start : fact.end] == "They freeze"
 
@@ -162,12 +166,12 @@ def test_a_quote_outside_its_passage_is_still_literal_in_the_document() -> None:
     "quote", ["", " \n", "The lakes hold perch and eels.", "They freeze at 102 metres.", "THEY FREEZE"]
 )
 def test_a_quote_that_does_not_stand_in_the_source_makes_no_fact(quote: str) -> None:
-    assert Fact.quoted(*document(), quote, claim="Something true") is None
+    assert Fact.from_quote(*document(), quote, claim="Something true") is None
 
 
 @pytest.mark.parametrize(("given_", "kept"), [(-1.0, 0.0), (0.3, 0.3), (7.0, 1.0)])
 def test_confidence_stays_between_0_and_1(given_: float, kept: float) -> None:
-    fact = Fact.quoted(*document(), "They freeze", confidence=given_)
+    fact = Fact.from_quote(*document(), "They freeze", confidence=given_)
     assert fact is not None
     assert fact.confidence == kept
 
@@ -190,7 +194,7 @@ def test_s4_only_an_open_contradiction_above_medium_blocks(severity: Severity, r
 
 
 def test_evidence_cannot_be_changed_afterwards() -> None:
-    fact = Fact.quoted(*document(), "They freeze")
+    fact = Fact.from_quote(*document(), "They freeze")
     assert fact is not None
     with pytest.raises(FrozenInstanceError):
         fact.quote = "They melt"  # type: ignore[misc]

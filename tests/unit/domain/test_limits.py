@@ -57,14 +57,14 @@ def test_without_a_limit_time_never_ends(elapsed: float) -> None:
 def test_the_first_exhausted_limit_is_named(
     allowance: Allowance, usage: Usage, searches: int, name: str | None
 ) -> None:
-    assert Meter(allowance, 5.0, usage, searches).spent == name
+    assert Meter(allowance, 5.0, usage, searches).exhausted_limit == name
 
 
 @given(USAGES, st.integers(1, 10**9))
 def test_more_usage_never_frees_a_limit(usage: Usage, tokens: int) -> None:
     allowance = Allowance(tokens=tokens)
-    if Meter(allowance, usage=usage).spent:
-        assert Meter(allowance, usage=usage + Usage(1)).spent == "tokens"
+    if Meter(allowance, usage=usage).exhausted_limit:
+        assert Meter(allowance, usage=usage + Usage(1)).exhausted_limit == "tokens"
 
 
 def test_the_default_reserve_is_a_minute_and_a_half() -> None:

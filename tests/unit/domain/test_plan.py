@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.plan import Node, Plan, executor_depth, leaves, walk
+from corrobora.domain.plan import Node, Plan, collect_leaves, executor_depth, walk_nodes
 
 
 def node(path: str, *children: Node) -> Node:
@@ -31,12 +31,12 @@ TREE = node("root", node("root/1", node("root/1/1"), node("root/1/2")), node("ro
 
 
 def test_a_walk_goes_down_first_and_from_left_to_right() -> None:
-    assert [each.path for each in walk(TREE)] == ["root", "root/1", "root/1/1", "root/1/2", "root/2"]
-    assert [each.path for each in leaves(TREE)] == ["root/1/1", "root/1/2", "root/2"]
+    assert [each.path for each in walk_nodes(TREE)] == ["root", "root/1", "root/1/1", "root/1/2", "root/2"]
+    assert [each.path for each in collect_leaves(TREE)] == ["root/1/1", "root/1/2", "root/2"]
 
 
 def test_one_leaf_is_its_own_leaf() -> None:
-    assert leaves(node("root")) == (node("root"),)
+    assert collect_leaves(node("root")) == (node("root"),)
     assert node("root").is_leaf
 
 
@@ -58,9 +58,9 @@ def test_a_single_leaf_has_no_executor() -> None:
 
 @given(TREES)
 def test_every_node_is_walked_once_and_leaves_have_no_children(tree: Node) -> None:
-    seen = list(walk(tree))
+    seen = list(walk_nodes(tree))
     assert len(seen) == 1 + sum(len(each.children) for each in seen)
-    assert tuple(each for each in seen if not each.children) == leaves(tree)
+    assert tuple(each for each in seen if not each.children) == collect_leaves(tree)
 
 
 @given(TREES)

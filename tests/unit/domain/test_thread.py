@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief, Coverage, Standing, Subject, SubQuestion
 from corrobora.domain.evidence import (
     Fact,
     FactId,
@@ -22,8 +21,9 @@ from corrobora.domain.evidence import (
     fact_id,
 )
 from corrobora.domain.limits import Allowance, Meter
-from corrobora.domain.plan import Node, TaskSpec
+from corrobora.domain.plan import Brief, Coverage, Node, Subject, SubQuestion, SubQuestionStatus, TaskSpec
 from corrobora.domain.thread import (
+    Assessment,
     Course,
     Escape,
     Gap,
@@ -31,10 +31,9 @@ from corrobora.domain.thread import (
     Phase,
     Proposal,
     Round,
-    Standings,
     StopReason,
     ThreadState,
-    Turn,
+    Transition,
 )
 
 COURSE = Course((Phase("orient"), Phase("deepen"), Phase("validate")), max_rounds=3)
@@ -56,8 +55,8 @@ def done(number: int = 1, *readings: Reading, queries: tuple[str, ...] = ("a que
     return Round(number, "orient", Intent("goal", tuple(map(Query, queries))), readings=readings)
 
 
-def standings(state: ThreadState, *facts: Fact) -> Standings:
-    return Standings(facts, state.sub_questions, state.subjects, state.contradictions)
+def standings(state: ThreadState, *facts: Fact) -> Assessment:
+    return Assessment(facts, state.sub_questions, state.subjects, state.contradictions)
 
 
 def opened() -> ThreadState:
@@ -69,7 +68,7 @@ def after(*rounds: Round) -> ThreadState:
     state = opened()
     for one in rounds:
         found = {each.id: each for each in (*state.facts, *(f for r in one.readings for f in r.facts))}
-        state = state.absorb(one, standings(state, *found.values()))
+        state = state.add_round(one, standings(state, *found.values()))
     return state
 
 
@@ -103,7 +102,7 @@ def test_absorb_adds_one_round_and_counts_what_was_new() -> None:
 
 def test_absorb_leaves_the_earlier_state_alone_and_uses_up_the_escape() -> None:
     before = replace(opened(), escape=Escape.LATERAL)
-    state = before.absorb(done(), standings(before))
+    state = before.add_round(done(), standings(before))
     assert (before.number, before.escape) == (0, Escape.LATERAL)
     assert (state.number, state.escape) == (1, None)
 
@@ -111,22 +110,22 @@ def test_absorb_leaves_the_earlier_state_alone_and_uses_up_the_escape() -> None:
 def test_absorb_keeps_what_the_subjects_were_before_the_round() -> None:
     state = replace(opened(), subjects=(Subject("Lakes"),))
     covered = replace(standings(state), subjects=(Subject("Lakes", coverage=Coverage.COVERED),))
-    state = state.absorb(done(), covered)
+    state = state.add_round(done(), covered)
     assert state.rounds[0].prior == (("Lakes", "UNCOVERED"),)
     assert state.subjects[0].coverage is Coverage.COVERED
 
 
 def test_absorb_takes_what_policies_made_of_the_sub_questions() -> None:
     state = opened()
-    answered = (SubQuestion("sq-1", "Which?", Standing.ANSWERED),)
-    assert state.absorb(done(), replace(standings(state), sub_questions=answered)).sub_questions == answered
+    answered = (SubQuestion("sq-1", "Which?", SubQuestionStatus.ANSWERED),)
+    assert state.add_round(done(), replace(standings(state), sub_questions=answered)).sub_questions == answered
 
 
 @pytest.mark.parametrize(("seconds", "remaining"), [(None, None), (100.0, 60.0), (30.0, 0.0)])
 def test_s2_fr3_a_proposal_is_recorded_with_the_meter_and_decides_nothing(
     seconds: float | None, remaining: float | None
 ) -> None:
-    state = after(done()).propose(PROPOSAL, Meter(Allowance(seconds), 40.0))
+    state = after(done()).record_proposal(PROPOSAL, Meter(Allowance(seconds), 40.0))
     assert state.open, "the analyst said done: it proposes, it does not decide"
     decision = state.rounds[-1].decision
     assert decision is not None
@@ -137,8 +136,8 @@ def test_s2_fr3_a_proposal_is_recorded_with_the_meter_and_decides_nothing(
 
 @pytest.mark.parametrize("stop", [None, *StopReason])
 def test_code_decides_and_the_rule_is_recorded(stop: StopReason | None) -> None:
-    proposed = after(done()).propose(PROPOSAL, Meter(Allowance()))
-    state = proposed.decide(stop, "rule")
+    proposed = after(done()).record_proposal(PROPOSAL, Meter(Allowance()))
+    state = proposed.record_decision(stop, "rule")
     assert state.open == (stop is None)
     assert state.stop == stop
     decision = state.rounds[-1].decision
@@ -149,13 +148,13 @@ def test_code_decides_and_the_rule_is_recorded(stop: StopReason | None) -> None:
 
 def test_a_decision_without_a_proposal_is_a_bug() -> None:
     with pytest.raises(ValueError, match="propose"):
-        after(done()).decide(None, "rule")
+        after(done()).record_decision(None, "rule")
 
 
 def test_a_turn_takes_the_next_phase_and_remembers_since_when() -> None:
-    state = after(done()).turn(Turn(1, note="saturated"))
+    state = after(done()).apply_transition(Transition(1, note="saturated"))
     assert (state.phase.name, state.phase_since, state.notes) == ("deepen", 1, ("saturated",))
-    stays = state.turn(Turn(1))
+    stays = state.apply_transition(Transition(1))
     assert (stays.phase_since, stays.notes) == (1, ("saturated",))
 
 
@@ -164,17 +163,21 @@ def test_the_last_phase_repeats() -> None:
 
 
 def test_s4_escapes_are_remembered_in_order_and_an_exhausted_ladder_stops() -> None:
-    state = after(done()).turn(Turn(0, Escape.REFORMULATE, 1)).turn(Turn(0, Escape.SHIFT_SOURCES, 2))
+    state = (
+        after(done())
+        .apply_transition(Transition(0, Escape.REFORMULATE, 1))
+        .apply_transition(Transition(0, Escape.SHIFT_SOURCES, 2))
+    )
     assert (state.escape, state.plateau_level) == (Escape.SHIFT_SOURCES, 2)
     assert state.escapes_used == (Escape.REFORMULATE, Escape.SHIFT_SOURCES)
-    over = state.turn(Turn(0, None, 3, StopReason.PLATEAU))
+    over = state.apply_transition(Transition(0, None, 3, StopReason.PLATEAU))
     assert (over.open, over.stop, over.escapes_used) == (False, StopReason.PLATEAU, state.escapes_used)
 
 
 @given(st.sampled_from(StopReason), st.integers(0, 2), st.sampled_from([None, *Escape]), st.integers(0, 3))
 def test_nothing_opens_a_closed_thread(stop: StopReason, phase: int, escape: Escape | None, level: int) -> None:
     closed = replace(after(done()), stop=stop, plateau_level=1)
-    state = closed.turn(Turn(phase, escape, level, None, "later"))
+    state = closed.apply_transition(Transition(phase, escape, level, None, "later"))
     assert state == replace(closed, plateau_level=max(1, level))
 
 

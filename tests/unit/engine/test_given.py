@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.engine.given import _TABLES, read_thread
+from corrobora.engine.planning import _TABLES, parse_thread_file
 
 GOOD = """
 round_budget = 4
@@ -30,7 +30,7 @@ until = 1900
 
 
 def test_s4_thread_and_brief_are_taken_as_given() -> None:
-    given = read_thread(GOOD)
+    given = parse_thread_file(GOOD)
     assert given.round_budget == 4
     assert given.artifact_dir == "out"
     assert given.source_strategy == ("SURVEY", "EXTRACT")
@@ -60,14 +60,14 @@ def test_s4_thread_and_brief_are_taken_as_given() -> None:
 )
 def test_what_is_wrong_is_named(change: tuple[str, str], named: str) -> None:
     with pytest.raises(UserError, match=named) as caught:
-        read_thread(GOOD.replace(*change))
+        parse_thread_file(GOOD.replace(*change))
     assert caught.value.code in ("thread_field", "thread_syntax")
     assert caught.value.exit_code == 2
 
 
 def test_s4_the_thread_of_the_guide_can_be_read_field_by_field() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "guides" / "threads.md").read_text(encoding="utf-8")
-    given = read_thread(page.partition("```toml\n")[2].partition("```")[0])
+    given = parse_thread_file(page.partition("```toml\n")[2].partition("```")[0])
     assert (given.name, given.round_budget, given.artifact_dir) == ("Memorized secrets", 6, "reports")
     assert [part.id for part in given.brief.sub_questions] == ["SQ-1", "SQ-length"]
     assert (given.brief.focus.since, given.brief.focus.until, given.brief.focus.domains) == (

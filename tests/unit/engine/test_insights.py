@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.domain.brief import Brief, SubQuestion
 from corrobora.domain.evidence import Passage, PassageId, SourceId
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.thread import Course, Phase, ThreadState
-from corrobora.engine.insights import filled, rubric, triggered
+from corrobora.engine.inputs import build_rubric, fill_prompt, has_insight_trigger
 from corrobora.roles.extract import Extraction, Quote
 
 SURE = (Quote("C1", "a quote that is long enough", "claim", 0.9),)
@@ -32,11 +31,11 @@ def passage(text: str = "plain", heading: str = "") -> Passage:
 def test_s0_optional_insights_count_under_four_triggers_only(
     extraction: Extraction, where: Passage, *, intense: bool, expected: bool
 ) -> None:
-    assert triggered(extraction, [where], discovery_intense=intense) is expected
+    assert has_insight_trigger(extraction, [where], discovery_intense=intense) is expected
 
 
 def test_s0_what_code_finds_disputed_is_a_trigger_as_well() -> None:
-    assert triggered(Extraction(SURE), [passage()], discovery_intense=False, disputed=True)
+    assert has_insight_trigger(Extraction(SURE), [passage()], discovery_intense=False, disputed=True)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_s0_what_code_finds_disputed_is_a_trigger_as_well() -> None:
 )
 def test_s0_a_source_that_contradicts_itself_is_a_trigger(one: str, other: str, *, expected: bool) -> None:
     quotes = tuple(Quote("C1", text, text, 0.9) for text in (one, other))
-    assert triggered(Extraction(quotes), [passage()], discovery_intense=False) is expected
+    assert has_insight_trigger(Extraction(quotes), [passage()], discovery_intense=False) is expected
 
 
 def thread() -> ThreadState:
@@ -58,13 +57,13 @@ def thread() -> ThreadState:
 
 
 def test_s4_blanks_of_reading_prompts_are_filled() -> None:
-    text = filled("Find ${TOPIC}; records matching ${CRITERIA}; verify ${SPECIFIC_CLAIM}", thread())
+    text = fill_prompt("Find ${TOPIC}; records matching ${CRITERIA}; verify ${SPECIFIC_CLAIM}", thread())
     assert text == "Find Tide mills; records matching When was it built?; Who owned it?; verify Tide mills"
-    assert filled("", thread()) == ""
+    assert fill_prompt("", thread()) == ""
 
 
 def test_s0_a_rubric_names_scope_questions_and_target_confidence() -> None:
-    text = rubric(thread())
+    text = build_rubric(thread())
     assert "Tide mills" in text
     assert "When was it built?" in text
     assert "0.7" in text
@@ -72,5 +71,5 @@ def test_s0_a_rubric_names_scope_questions_and_target_confidence() -> None:
 
 
 def test_s0_a_rubric_names_the_sections_of_the_source_to_consider() -> None:
-    text = rubric(thread(), [passage(heading="2 Mills > 2.1 Wheels"), passage(heading="2 Mills > 2.2 Owners")])
+    text = build_rubric(thread(), [passage(heading="2 Mills > 2.1 Wheels"), passage(heading="2 Mills > 2.2 Owners")])
     assert "Sections to consider: 2.1 Wheels; 2.2 Owners" in text

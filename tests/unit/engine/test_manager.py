@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import pytest
 from tests.profiles.research import QUESTION, Mixed, desk
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.errors import Infeasible
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query
+from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import Request, Stage
-from corrobora.engine.manager import accepted
+from corrobora.domain.run import EventType, Request, Stage
+from corrobora.engine.research import require_feasible
 from corrobora.roles.clarify import Scoping
 
 BROAD = Scoping(feasible=False, queries=(), reasons=("It spans all of history.",), narrower=("Cranes in 2019?",))
@@ -41,9 +40,9 @@ async def test_s0_an_infeasible_question_is_refused_before_it_is_planned() -> No
 
 def test_s0_a_feasible_scoping_without_a_query_is_refused_too() -> None:
     good = Scoping(feasible=True, queries=(Brief(QUESTION),))
-    assert accepted(good) is good
+    assert require_feasible(good) is good
     with pytest.raises(Infeasible):
-        accepted(Scoping(feasible=True, queries=()))
+        require_feasible(Scoping(feasible=True, queries=()))
 
 
 async def test_s0_two_queries_have_two_planners_and_one_report() -> None:
@@ -77,7 +76,7 @@ async def test_c19_an_interrupt_before_anything_was_found_ends_without_a_writer(
 
         async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
             del query, limit
-            made.session.budget.finish()
+            made.session.budget.finish_research()
             return ()
 
     analyst = Mixed()

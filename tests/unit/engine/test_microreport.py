@@ -9,12 +9,12 @@ import pytest
 from tests.profiles.research import Desk, desk
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
-from corrobora.domain.brief import Standing, SubQuestion
 from corrobora.domain.errors import RoleError
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Contradiction, Grade
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Course, Escape, Phase, ThreadState
-from corrobora.engine.microreport import tell_round
+from corrobora.engine.pursue import report_round
 
 ONE = fact("It holds 40 boats.", answers=("sq-1",), grade=Grade.PLAUSIBLE)
 TWO = fact("It holds 35 boats.", source="S2")
@@ -22,7 +22,9 @@ ROUND = one_round(1, "a.md", facts=(ONE, TWO), targets=("sq-1",), new=2, decisio
 
 
 def state(**fields: Any) -> ThreadState:
-    made = thread(ROUND, sub_questions=(SubQuestion("sq-1", "How many?", Standing.ANSWERED),), facts=(ONE, TWO))
+    made = thread(
+        ROUND, sub_questions=(SubQuestion("sq-1", "How many?", SubQuestionStatus.ANSWERED),), facts=(ONE, TWO)
+    )
     return replace(made, course=Course((Phase("SURVEY"),)), **fields)
 
 
@@ -32,7 +34,7 @@ def told(made: Desk, kind: EventType) -> list[Any]:
 
 async def test_s4_each_round_has_a_file_and_an_event_that_names_it() -> None:
     made = await desk("triplet", artifacts=("micro_reports",))
-    await tell_round(state(), made.session)
+    await report_round(state(), made.session)
     [data] = told(made, EventType.ROUND_FINISHED)
     assert list(made.files) == [data["micro_report"]]
     assert (data["new_facts"], data["gaps"]) == (2, ["a map"])
@@ -41,19 +43,19 @@ async def test_s4_each_round_has_a_file_and_an_event_that_names_it() -> None:
 
 async def test_s3_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file() -> None:
     made = await desk("rounds", artifacts=("rounds",))
-    await tell_round(state(), made.session)
+    await report_round(state(), made.session)
     assert list(made.files) == ["rounds.json", "research_state.json"]
     silent = await desk("rounds", artifacts=())
-    await tell_round(state(), silent.session)
+    await report_round(state(), silent.session)
     assert silent.files == {}
 
 
 async def test_conflicts_escapes_and_exhausted_questions_are_told() -> None:
-    given_up = SubQuestion("sq-2", "Who?", Standing.EXHAUSTED, attempts=3)
+    given_up = SubQuestion("sq-2", "Who?", SubQuestionStatus.EXHAUSTED, attempts=3)
     conflict = Contradiction("boats", ONE.id, TWO.id, difference="40 -> 35")
     made = await desk("timed", artifacts=())
     answered = state().sub_questions
-    await tell_round(
+    await report_round(
         state(sub_questions=(*answered, given_up), contradictions=(conflict,), escape=Escape.LATERAL), made.session
     )
     assert told(made, EventType.EXHAUSTED) == [{"question": "Who?", "tag": "#RETRY_EXHAUSTED", "attempts": 3}]
@@ -66,12 +68,12 @@ async def test_a_round_that_breaks_an_invariant_is_not_told_as_finished() -> Non
     made = await desk("timed", artifacts=())
     stray = fact("The moon is made of old rope.", source="S9")
     with pytest.raises(RoleError) as failed:
-        await tell_round(state(facts=(ONE, TWO, stray)), made.session)
+        await report_round(state(facts=(ONE, TWO, stray)), made.session)
     assert failed.value.code == "self_check"
     assert told(made, EventType.ROUND_FINISHED) == []
 
 
 async def test_a_round_without_a_decision_is_not_told() -> None:
     made = await desk("timed")
-    await tell_round(thread(replace(ROUND, decision=None)), made.session)
+    await report_round(thread(replace(ROUND, decision=None)), made.session)
     assert made.journal.events == []

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError
+from corrobora.domain.plan import Brief, SubQuestion
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import StopReason
-from corrobora.engine.codec import decode, encode
-from corrobora.engine.rescue import rescue
+from corrobora.engine.research import rescue_report
+from corrobora.engine.session.journal import decode, encode
 from corrobora.ports import Entry
 from corrobora.roles.extract import Extraction
-from corrobora.roles.extractive import ExtractiveAnalyst
 from corrobora.testing import MemoryJournal
 
 
@@ -33,7 +33,7 @@ async def journaled() -> Desk:
 
 async def test_the_report_is_written_from_what_was_journaled_without_the_first_analyst() -> None:
     made = await journaled()
-    report = await rescue(made.session, StopReason.TIME_RESERVE)
+    report = await rescue_report(made.session, StopReason.TIME_RESERVE)
     assert "every 12 months" in report.markdown
     assert report.citations
     assert report.findings.stop is StopReason.TIME_RESERVE
@@ -44,7 +44,7 @@ async def test_the_report_is_written_from_what_was_journaled_without_the_first_a
 async def test_a_question_without_a_fact_is_a_gap() -> None:
     made = await journaled()
     made.session.questions = (*made.session.questions, SubQuestion("sq-99", "Who painted the cranes?"))
-    report = await rescue(made.session, StopReason.TIME_RESERVE)
+    report = await rescue_report(made.session, StopReason.TIME_RESERVE)
     assert "Who painted the cranes?" in [gap.text for gap in report.findings.gaps]
     assert report.outcome is not Outcome.COMPLETE
 
@@ -55,7 +55,7 @@ async def test_a_quote_that_does_not_stand_in_its_snapshot_is_dropped() -> None:
         told = decode(Extraction, entry.out, key=key)
         false = tuple(replace(each, quote="Cranes must be inspected every 3 days.") for each in told.quotes)
         made.journal.entries[key] = Entry(key, encode(Extraction, replace(told, quotes=false)), entry.meta)
-    report = await rescue(made.session, StopReason.TIME_RESERVE)
+    report = await rescue_report(made.session, StopReason.TIME_RESERVE)
     assert report.findings.facts == ()
     assert "3 days" not in report.markdown
 
@@ -63,6 +63,6 @@ async def test_a_quote_that_does_not_stand_in_its_snapshot_is_dropped() -> None:
 async def test_an_empty_journal_gives_an_honest_report() -> None:
     made = await desk("timed")
     made.session.brief = Brief(QUESTION)
-    report = await rescue(made.session, StopReason.TIME_RESERVE)
+    report = await rescue_report(made.session, StopReason.TIME_RESERVE)
     assert report.citations == ()
     assert report.outcome is not Outcome.COMPLETE

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import decided, fact, one_round, reading, thread
 
-from corrobora.domain.brief import Standing, Subject, SubQuestion
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Grade, ReadOutcome
+from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Course, Phase, StopReason, ThreadState
-from corrobora.engine.selfcheck import self_checked
+from corrobora.engine.pursue import check_invariants
 
 FACT = fact(answers=("sq-1",), grade=Grade.PLAUSIBLE)
-ANSWERED = SubQuestion("sq-1", "When?", Standing.ANSWERED)
+ANSWERED = SubQuestion("sq-1", "When?", SubQuestionStatus.ANSWERED)
 ROUND = one_round(1, "a.md", facts=(FACT,), targets=("sq-1",), subjects=("Ardal",), decision=decided())
 COURSE = Course((Phase("SURVEY"),), reads_per_round=1)
 
@@ -26,14 +26,14 @@ def sound() -> ThreadState:
 
 def broken(state: ThreadState, *, reported: bool = True) -> str:
     with pytest.raises(RoleError) as failed:
-        self_checked(state, (), reported=reported)
+        check_invariants(state, (), reported=reported)
     assert failed.value.code == "self_check"
     assert "root/round/1" in failed.value.message
     return failed.value.message
 
 
 def test_s4_a_sound_round_passes() -> None:
-    assert self_checked(sound(), (), reported=True) == sound()
+    assert check_invariants(sound(), (), reported=True) == sound()
 
 
 def test_s4_a_round_without_its_report_or_its_decision_is_refused() -> None:
@@ -60,10 +60,10 @@ def test_s4_subjects_reads_and_drift_are_counted() -> None:
     checking = replace(sound(), course=replace(COURSE, drift=True))
     assert "drift detection" in broken(checking)
     looked = tuple(replace(each, drift_checked=True) for each in ROUND.readings)
-    assert self_checked(replace(checking, rounds=(replace(ROUND, readings=looked),)), (), reported=True)
+    assert check_invariants(replace(checking, rounds=(replace(ROUND, readings=looked),)), (), reported=True)
 
 
 def test_a_result_that_could_not_be_read_needs_no_drift_check() -> None:
     lost = replace(ROUND, readings=(reading("a.md", ReadOutcome.NOT_FOUND),))
     state = replace(sound(), rounds=(lost,), facts=(), sub_questions=(), course=replace(COURSE, drift=True))
-    assert self_checked(replace(state, stop=StopReason.GAPS_EMPTY), (), reported=True).stop is StopReason.GAPS_EMPTY
+    assert check_invariants(replace(state, stop=StopReason.GAPS_EMPTY), (), reported=True).stop is StopReason.GAPS_EMPTY

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from tests.profiles.research import QUESTION, Desk, Mixed, desk
 
-from corrobora.domain.brief import Brief, SubQuestion
-from corrobora.domain.events import EventType
 from corrobora.domain.evidence import Hit, Query, Reading, ReadOutcome
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Brief, Node, SubQuestion
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Intent, Proposal, StopReason, ThreadState
-from corrobora.engine.gathered import Gathered, Searched
-from corrobora.engine.thread import absorbed, pursue
+from corrobora.engine.pursue import absorb_round, pursue
+from corrobora.engine.session.journal import RoundBuffer, SearchResults
 from corrobora.testing import FakeClock
 
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
@@ -24,7 +23,7 @@ MORE = Proposal("more", (Gap("more", "sq-1"),))
 async def made(lines: dict[str, Any] | None = None, **fields: Any) -> tuple[Desk, Mixed, ThreadState]:
     analyst = Mixed(lines or {})
     run = await desk("timed", analysts=(analyst,), **fields)
-    run.session.begin(Brief(QUESTION))
+    run.session.begin_run(Brief(QUESTION))
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     return run, analyst, ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
 
@@ -61,14 +60,14 @@ async def test_every_round_tells_its_beginning_and_its_end_once() -> None:
 async def test_a_thread_that_is_pursued_again_over_its_journal_asks_nothing() -> None:
     run, _, thread = await made({"reflect": MORE}, max_rounds=2)
     first = await pursue(thread, run.session)
-    again, silent, begun = await made(max_rounds=2, journal=run.journal.again(), library=run.library)
+    again, silent, begun = await made(max_rounds=2, journal=run.journal.next_attempt(), library=run.library)
     assert await pursue(begun, again.session) == first
     assert silent.played == []
 
 
 async def test_a_person_who_asked_to_finish_ends_the_thread_before_its_next_round() -> None:
     run, analyst, thread = await made({"reflect": MORE})
-    run.session.budget.finish()
+    run.session.budget.finish_research()
     found = await pursue(thread, run.session)
     assert (found.rounds, found.stop, found.summary) == ((), StopReason.CANCELLED, "")
     assert analyst.played == []
@@ -82,11 +81,11 @@ def read(url: str, passage: str | None = None) -> Reading:
 async def test_readings_stand_in_the_order_of_the_hits_however_they_arrive(arrived: tuple[str, ...]) -> None:
     _, _, thread = await made()
     hits = tuple(Hit(url, url) for url in ("a", "b", "c"))
-    gathered = Gathered()
+    gathered = RoundBuffer()
     gathered.intent = Intent("x", (Query("x"),), ("sq-1",))
-    gathered.searched = Searched(hits)
+    gathered.searched = SearchResults(hits)
     gathered.readings = [read(url) for url in arrived]
-    (done,) = absorbed(thread, gathered).rounds
+    (done,) = absorb_round(thread, gathered).rounds
     assert [reading.hit.url for reading in done.readings] == ["a", "b", "c"]
     assert done.attempts[0].target == "sq-1"
 
@@ -101,7 +100,7 @@ async def test_after_a_round_that_left_only_the_reserve_there_is_no_other() -> N
             return await super().play(role, given)
 
     run = await desk("timed", analysts=(Slow({"reflect": MORE}),), clock=clock)
-    run.session.begin(Brief(QUESTION))
+    run.session.begin_run(Brief(QUESTION))
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     thread = ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
     found = await pursue(thread, run.session)

@@ -5,15 +5,23 @@ from __future__ import annotations
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.config import load_profile
-from corrobora.domain.brief import Standing, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Grade
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
-from corrobora.engine.views import best, gathered, merged_contradictions, needs, open_gaps, shortened, summing, writing
+from corrobora.engine.inputs import (
+    list_open_gaps,
+    merge_findings,
+    merge_part_contradictions,
+    report_input,
+    scope_input,
+    select_best_facts,
+    shorten_material,
+    summary_input,
+)
 
-OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", Standing.ANSWERED, finding="In 1874.")
-GIVEN_UP = SubQuestion("sq-3", "Why?", Standing.EXHAUSTED)
+OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")
+GIVEN_UP = SubQuestion("sq-3", "Why?", SubQuestionStatus.EXHAUSTED)
 NODE = Node("root", "Ardal", "Describe Ardal")
 
 
@@ -21,13 +29,13 @@ def test_answering_facts_come_first_then_the_better_grades() -> None:
     plain = fact("It rains often in the harbour of Ardal.", grade=Grade.VERIFIED)
     weak = fact("The harbour may be old, some say.", answers=("sq-1",))
     strong = fact("The harbour was opened in 1874.", answers=("sq-1",), grade=Grade.VERIFIED)
-    assert best((plain, weak, strong), 2) == (strong, weak)
-    assert best((strong, weak, plain), 3) == best((plain, weak, strong), 3)
+    assert select_best_facts((plain, weak, strong), 2) == (strong, weak)
+    assert select_best_facts((strong, weak, plain), 3) == select_best_facts((plain, weak, strong), 3)
 
 
 def test_s4_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
-    seen = needs(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)))
+    seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)))
     assert seen.open_questions == (OPEN,)
     assert [gap.text for gap in seen.gaps] == ["who it was"]
     assert (seen.known, seen.past_queries, seen.round) == (("In 1874.",), ("ardal harbour",), 2)
@@ -36,25 +44,30 @@ def test_s4_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
 
 def test_a_thread_reports_every_unanswered_question_once_as_a_gap() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("a map")))
-    gaps = open_gaps(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP)))
+    gaps = list_open_gaps(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP)))
     assert [gap.text for gap in gaps] == ["Who?", "Why?", "a map"]
-    assert summing(thread(last, sub_questions=(OPEN,))).purpose == "summary"
+    assert summary_input(thread(last, sub_questions=(OPEN,))).purpose == "summary"
 
 
 def test_s0_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> None:
     first, second = fact("The harbour was opened in 1874."), fact("The mill has two wheels.", source="S2")
-    before = gathered(NODE, (Findings("root/1", "a", facts=(first,), sub_questions=(DONE,)),), Draft("a", "x"), None)
+    before = merge_findings(
+        NODE, (Findings("root/1", "a", facts=(first,), sub_questions=(DONE,)),), Draft("a", "x"), None
+    )
     again = Findings("root/1~2", "a", facts=(second,), sub_questions=(SubQuestion("sq-2", "When?"), OPEN))
-    after = gathered(NODE, (again,), Draft("a", "y"), before)
+    after = merge_findings(NODE, (again,), Draft("a", "y"), before)
     assert {each.id for each in after.facts} == {first.id, second.id}
-    assert {q.id: q.standing for q in after.sub_questions} == {"sq-2": Standing.ANSWERED, "sq-1": Standing.OPEN}
+    assert {q.id: q.standing for q in after.sub_questions} == {
+        "sq-2": SubQuestionStatus.ANSWERED,
+        "sq-1": SubQuestionStatus.OPEN,
+    }
     assert [child.path for child in after.children] == ["root/1", "root/1~2"]
 
 
 def test_s1_a_node_has_failed_only_if_all_of_its_parts_have() -> None:
     lost, fine = Findings("root/1", "a", failed="refused"), Findings("root/2", "b")
-    assert gathered(NODE, (lost, fine), Draft("a", ""), None).failed == ""
-    assert gathered(NODE, (lost, lost), Draft("a", ""), None).failed != ""
+    assert merge_findings(NODE, (lost, fine), Draft("a", ""), None).failed == ""
+    assert merge_findings(NODE, (lost, lost), Draft("a", ""), None).failed != ""
 
 
 def test_a_pair_of_facts_contradicts_once_whichever_side_is_named_first() -> None:
@@ -63,15 +76,15 @@ def test_a_pair_of_facts_contradicts_once_whichever_side_is_named_first() -> Non
         Findings("1", "a", contradictions=(Contradiction("boats", a, b),)),
         Findings("2", "b", contradictions=(Contradiction("boats", b, a),)),
     )
-    assert len(merged_contradictions(parts)) == 1
+    assert len(merge_part_contradictions(parts)) == 1
 
 
 def test_a_failed_part_is_named_as_uncovered_and_a_short_report_is_shorter() -> None:
     found = Findings("root", "t", children=(Findings("root/1", "Lost", failed="x"), Findings("root/2", "Kept")))
-    material = writing(found, "What of Ardal?", load_profile("angles"))
+    material = report_input(found, "What of Ardal?", load_profile("angles"))
     assert (material.uncovered, [part.title for part in material.parts]) == (("Lost",), ["Kept"])
-    assert shortened(material).words_max <= 700
-    assert shortened(material).words_min == 0
+    assert shorten_material(material).words_max <= 700
+    assert shorten_material(material).words_min == 0
 
 
 def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another() -> None:
@@ -79,14 +92,14 @@ def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another()
         fact(f"The harbour of Ardal has pier {n}.", source="S1", answers=("sq-1",), confidence=0.9) for n in range(20)
     ]
     other = fact("The harbour was opened in 1874.", source="S2", answers=("sq-2",), confidence=0.1)
-    shown = best((*many, other), 5)
+    shown = select_best_facts((*many, other), 5)
     assert other in shown
     assert len(shown) == 5
-    assert best((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
+    assert select_best_facts((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
 
 
 def test_a_name_that_may_lead_on_is_searched_for_and_no_gap_of_the_report() -> None:
     last = one_round(1, "a", decision=decided(Gap("A name that was met may lead on: Ray Holt"), Gap("a map")))
     stood = thread(last, sub_questions=(DONE,))
-    assert [gap.text for gap in open_gaps(stood)] == ["a map"]
-    assert "A name that was met may lead on: Ray Holt" in [gap.text for gap in needs(stood).gaps]
+    assert [gap.text for gap in list_open_gaps(stood)] == ["a map"]
+    assert "A name that was met may lead on: Ray Holt" in [gap.text for gap in scope_input(stood).gaps]

@@ -16,7 +16,7 @@ import pytest
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
 from corrobora.config import Settings, load_settings
-from corrobora.domain.events import EventType
+from corrobora.domain.run import EventType
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.question import check_question
+from corrobora.faces.question import parse_question
 
 REFUSED = {
     "Q01": ("", "question_empty"),
@@ -27,28 +27,28 @@ REFUSED = {
 def test_refused_with_its_code(case: str) -> None:
     text, code = REFUSED[case]
     with pytest.raises(UserError) as caught:
-        check_question(text)
+        parse_question(text)
     assert caught.value.code == code
 
 
 @pytest.mark.parametrize("text", ["abc", "x" * 20_000, "なぜ空は青い", "ทำไมท้องฟ้าเป็นสีฟ้า", "[S1:C1] and [1] are what?"])
 def test_q04_q17_q21_accepted_as_it_is(text: str) -> None:
-    assert check_question(f"  {text}\n").text == text
+    assert parse_question(f"  {text}\n").text == text
 
 
 def test_q10_q11_escape_sequences_and_direction_marks_are_kept_in_the_record() -> None:
-    assert check_question("\x1b[31mwhy red\u202e?").text == "\x1b[31mwhy red\u202e?"
+    assert parse_question("\x1b[31mwhy red\u202e?").text == "\x1b[31mwhy red\u202e?"
 
 
 def test_q12_tag_characters_are_removed_and_counted() -> None:
-    found = check_question("why\U000e0041\U000e0042 blue?")
+    found = parse_question("why\U000e0041\U000e0042 blue?")
     assert (found.text, found.invisible) == ("why blue?", 2)
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
 def test_any_text_is_taken_or_refused_in_one_line(text: str) -> None:
     try:
-        found = check_question(text)
+        found = parse_question(text)
     except UserError as error:
         assert len(str(error).splitlines()) == 1  # noqa: PT017 - either way out is right
     else:

@@ -10,7 +10,7 @@ from tests.unit.policies.threads import S4_PHASES, any_thread, one_round, readin
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.thread import Escape, Phase, StopReason
-from corrobora.policies.advance import ADVANCE, each_round, on_saturation, stay, way_out
+from corrobora.policies.plateau import ADVANCE_RULES, choose_escape, each_round, on_saturation, stay
 
 SURVEY, EXTRACT, DIVERSIFY, VERIFY = range(4)
 
@@ -77,7 +77,7 @@ def test_s4_escape_2_advances_the_phase_regardless_of_saturation() -> None:
 
 
 def test_s4_both_signals_stop_the_thread() -> None:
-    for advance in ADVANCE.values():
+    for advance in ADVANCE_RULES.values():
         turn = advance(s4(one_round(urls="a"), one_round(urls="a", new=0)))
         assert (turn.stop, turn.escape, turn.plateau_level) == (StopReason.PLATEAU, None, 3)
 
@@ -109,17 +109,17 @@ def test_s4_error_table_no_results_reformulates_once_then_advances() -> None:
 
 def test_s4_three_drifts_in_a_row_reformulate_at_once() -> None:
     state = s4(one_round(urls="a", new=3), one_round(drifted="x y z", new=0))
-    assert way_out(state)[0] is Escape.REFORMULATE
-    assert way_out(s4(one_round(urls="a", new=3), one_round(drifted="x y", new=0)))[0] is None
+    assert choose_escape(state)[0] is Escape.REFORMULATE
+    assert choose_escape(s4(one_round(urls="a", new=3), one_round(drifted="x y", new=0)))[0] is None
 
 
 def test_a_failed_search_is_not_an_empty_one() -> None:
-    assert way_out(s4(one_round(new=0, failures=("down",))))[0] is None
+    assert choose_escape(s4(one_round(new=0, failures=("down",))))[0] is None
 
 
 def test_a_cut_round_and_one_that_found_only_known_pages_are_not_empty() -> None:
-    assert way_out(s4(one_round(new=0, cut=True)))[0] is None
-    assert way_out(s4(one_round(new=2, found_again="a")))[0] is None
+    assert choose_escape(s4(one_round(new=0, cut=True)))[0] is None
+    assert choose_escape(s4(one_round(new=2, found_again="a")))[0] is None
 
 
 def test_s2_stay_takes_escapes_but_no_phase() -> None:
@@ -150,12 +150,12 @@ def test_s2_stay_keeps_the_phase() -> None:
 def test_given_sources_count_as_results() -> None:
     only_read = replace(one_round(urls="a", new=1), hits=())
     assert on_saturation(s4(only_read)).phase == EXTRACT
-    assert way_out(s4(replace(only_read, readings=(reading("a", ReadOutcome.READ),))))[0] is None
+    assert choose_escape(s4(replace(only_read, readings=(reading("a", ReadOutcome.READ),))))[0] is None
 
 
 @given(any_thread())
 def test_phases_never_go_back_or_skip_and_turns_are_consistent(state) -> None:
-    for advance in ADVANCE.values():
+    for advance in ADVANCE_RULES.values():
         turn = advance(state)
         assert state.phase_index <= turn.phase <= min(state.phase_index + 1, len(state.course.phases) - 1)
         assert turn.stop in (None, StopReason.PLATEAU)

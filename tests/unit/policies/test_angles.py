@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.policies.angles import CANONICAL, SLUGS, angle_range, fitted
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range, clamp_sub_agents
 
 
 def test_s1_5_the_seven_canonical_angles() -> None:
-    assert [angle.title for angle in CANONICAL] == [
+    assert [angle.title for angle in CANONICAL_ANGLES] == [
         "Latest developments and announcements",
         "Technical methods and implementation details",
         "Limitations, risks, and failure modes",
@@ -24,8 +24,8 @@ def test_s1_5_the_seven_canonical_angles() -> None:
 
 
 def test_slugs_are_file_names_and_every_angle_has_guidance_from_wide_to_narrow() -> None:
-    assert len(set(SLUGS)) == 7
-    for angle in CANONICAL:
+    assert len(set(ANGLE_SLUGS)) == 7
+    for angle in CANONICAL_ANGLES:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", angle.slug)
         assert "Begin with" in angle.guidance
         assert "narrow" in angle.guidance
@@ -41,5 +41,5 @@ def test_s1_11_scaling_rules(tier: str, found: tuple[int, int]) -> None:
 @given(st.integers(-5, 50), st.sampled_from(["simple", "moderate", "complex", "unknown"]))
 def test_a_fitted_number_lies_in_its_range_and_dynamic_lifts_only_the_top(count: int, tier: str) -> None:
     least, most = angle_range(tier)
-    assert least <= fitted(count, tier) <= most
-    assert fitted(count, tier, dynamic=True) == max(least, count)
+    assert least <= clamp_sub_agents(count, tier) <= most
+    assert clamp_sub_agents(count, tier, dynamic=True) == max(least, count)

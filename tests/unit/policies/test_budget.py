@@ -16,38 +16,38 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, Plan
 from corrobora.domain.thread import Course, Phase
 from corrobora.policies.budget import (
-    SHEDDING,
-    Numbers,
+    SHED_THRESHOLDS,
+    EstimateInputs,
     Price,
-    affordable,
-    allowance,
-    estimate,
-    phase_spent,
-    reserve_seconds,
+    compute_reserve_seconds,
+    estimate_run,
+    find_spent_limit,
+    find_spent_phase_limit,
+    is_affordable,
+    make_allowance,
     round_deadline,
     round_seconds,
-    shed,
-    spent,
+    select_shed_work,
     used_share,
 )
 
 
 @pytest.mark.parametrize(("minutes", "reserve"), [(5, 1.5), (10, 1.5), (None, 1.5), (0.5, 0.15), (4, 1.2), (2, 0.6)])
 def test_s2_fr1_reserve_is_the_smaller_of_a_minute_and_a_half_and_30_percent(minutes, reserve: float) -> None:
-    assert reserve_seconds(minutes) == pytest.approx(60 * reserve)
+    assert compute_reserve_seconds(minutes) == pytest.approx(60 * reserve)
 
 
 @given(st.floats(0.001, 10_000))
 def test_s2_fr1_the_reserve_always_leaves_at_least_70_percent_for_research(minutes: float) -> None:
-    assert 0 < reserve_seconds(minutes) <= min(90.0, 0.3 * 60 * minutes) + 1e-9
+    assert 0 < compute_reserve_seconds(minutes) <= min(90.0, 0.3 * 60 * minutes) + 1e-9
 
 
 def test_s2_fr1_rows_of_the_flag_table() -> None:
-    five, ten, free = allowance(minutes=5), allowance(minutes=10), allowance(minutes=None)
+    five, ten, free = make_allowance(minutes=5), make_allowance(minutes=10), make_allowance(minutes=None)
     assert (five.seconds, five.reserve_seconds) == (300, 90)  # 3.5 minutes of research
     assert (ten.seconds, ten.reserve_seconds) == (600, 90)  # 8.5 minutes of research
     assert (free.seconds, free.reserve_seconds) == (None, 90)
-    assert allowance(minutes=5, reserve_minutes=0).reserve_seconds == 0
+    assert make_allowance(minutes=5, reserve_minutes=0).reserve_seconds == 0
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_s2_fr1_rows_of_the_flag_table() -> None:
 )
 def test_c04_wrong_limits_are_refused_with_what_is_allowed(wrong) -> None:
     with pytest.raises(UserError, match="allowed") as caught:
-        allowance(**wrong)
+        make_allowance(**wrong)
     assert caught.value.code == "bad_limit"
 
 
 def test_c10_a_budget_of_nothing_is_legal_and_already_spent() -> None:
-    limits = allowance(minutes=None, dollars=0)
+    limits = make_allowance(minutes=None, dollars=0)
     assert limits.dollars == 0
-    assert spent(meter(seconds=None, dollars=0)) == "dollars"
+    assert find_spent_limit(meter(seconds=None, dollars=0)) == "dollars"
 
 
 @pytest.mark.parametrize(
@@ -96,30 +96,30 @@ def test_s3_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes,
 
 
 def test_s0_a_gate_is_spent_by_its_own_budget_too() -> None:
-    assert spent(meter(100)) is None
-    assert spent(meter(210)) == "time"
-    assert spent(meter(seconds=None, searches=3, searched=3)) == "searches"
+    assert find_spent_limit(meter(100)) is None
+    assert find_spent_limit(meter(210)) == "time"
+    assert find_spent_limit(meter(seconds=None, searches=3, searched=3)) == "searches"
     slow = Gate("slow", budget_seconds=50)
-    assert phase_spent(slow, meter(50), meter(100)) == "phase_time"
-    assert phase_spent(slow, meter(51), meter(100)) is None
-    assert phase_spent(slow, meter(200), meter(210)) == "time"
+    assert find_spent_phase_limit(slow, meter(50), meter(100)) == "phase_time"
+    assert find_spent_phase_limit(slow, meter(51), meter(100)) is None
+    assert find_spent_phase_limit(slow, meter(200), meter(210)) == "time"
 
 
 def test_s0_the_tokens_of_a_phase_count_from_where_it_begins() -> None:
     began = replace(meter(10), usage=Usage(input_tokens=900, output_tokens=100))
     now = replace(meter(20), usage=Usage(input_tokens=1_300, output_tokens=150))
-    assert phase_spent(Gate("dear", budget_tokens=450), began, now) == "phase_tokens"
-    assert phase_spent(Gate("dear", budget_tokens=451), began, now) is None
+    assert find_spent_phase_limit(Gate("dear", budget_tokens=450), began, now) == "phase_tokens"
+    assert find_spent_phase_limit(Gate("dear", budget_tokens=451), began, now) is None
 
 
 def test_design_11_work_is_shed_in_the_declared_order_and_never_the_report() -> None:
-    assert list(SHEDDING) == ["fewer_verifiers", "fewer_leaves", "shorter_report"]
-    assert [shed(meter(t, seconds=100)) for t in (79, 80, 90, 95, 1000)] == [
+    assert list(SHED_THRESHOLDS) == ["fewer_verifiers", "fewer_leaves", "shorter_report"]
+    assert [select_shed_work(meter(t, seconds=100)) for t in (79, 80, 90, 95, 1000)] == [
         (),
         ("fewer_verifiers",),
         ("fewer_verifiers", "fewer_leaves"),
-        tuple(SHEDDING),
-        tuple(SHEDDING),
+        tuple(SHED_THRESHOLDS),
+        tuple(SHED_THRESHOLDS),
     ]
 
 
@@ -128,25 +128,25 @@ def test_shedding_only_grows_with_use(elapsed: float, tokens: int, more: int) ->
     less = meter(elapsed, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens))
     used = meter(elapsed + more, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens + more))
     assert 0.0 <= used_share(less) <= used_share(used) <= 1.0
-    assert shed(used)[: len(shed(less))] == shed(less)
-    assert shed(less) == tuple(SHEDDING)[: len(shed(less))]
+    assert select_shed_work(used)[: len(select_shed_work(less))] == select_shed_work(less)
+    assert select_shed_work(less) == tuple(SHED_THRESHOLDS)[: len(select_shed_work(less))]
 
 
 def test_without_limits_nothing_is_shed() -> None:
-    assert shed(meter(1e9, seconds=None)) == ()
+    assert select_shed_work(meter(1e9, seconds=None)) == ()
 
 
 def test_design_11_a_call_is_afforded_by_its_maximum() -> None:
     now = meter(tokens=100, dollars=1.0, calls=2, usage=Usage(40, 20, dollars=0.5, calls=1))
-    assert affordable(Usage(30, 10, dollars=0.5, calls=1), now)
-    assert not affordable(Usage(30, 11, dollars=0.5, calls=1), now)
-    assert not affordable(Usage(30, 10, dollars=0.6, calls=1), now)
-    assert not affordable(Usage(30, 10, dollars=0.5, calls=2), now)
+    assert is_affordable(Usage(30, 10, dollars=0.5, calls=1), now)
+    assert not is_affordable(Usage(30, 11, dollars=0.5, calls=1), now)
+    assert not is_affordable(Usage(30, 10, dollars=0.6, calls=1), now)
+    assert not is_affordable(Usage(30, 10, dollars=0.5, calls=2), now)
 
 
 def test_c16_an_unknown_price_does_not_fit_a_budget_of_money() -> None:
-    assert not affordable(Usage(1, 1, priced=False), meter(dollars=10.0))
-    assert affordable(Usage(1, 1, priced=False), meter())
+    assert not is_affordable(Usage(1, 1, priced=False), meter(dollars=10.0))
+    assert is_affordable(Usage(1, 1, priced=False), meter())
 
 
 def tree(n_leaves: int, iterations: int = 1) -> Plan:
@@ -154,13 +154,13 @@ def tree(n_leaves: int, iterations: int = 1) -> Plan:
     return Plan(Node("root", "All", "Find all", children, gates=(Gate(max_iterations=iterations),)))
 
 
-def numbers(**more) -> Numbers:
+def numbers(**more) -> EstimateInputs:
     course = Course((Phase("p", min_queries=1, max_queries=3),), max_rounds=3, reads_per_round=5)
-    return Numbers(course, **more)
+    return EstimateInputs(course, **more)
 
 
 def test_an_estimate_is_a_range_that_ends_at_the_caps() -> None:
-    found = estimate(tree(4), numbers(), Price(3.0, 15.0))
+    found = estimate_run(tree(4), numbers(), Price(3.0, 15.0))
     assert (found.low.rounds, found.high.rounds) == (4, 12)
     assert (found.low.searches, found.high.searches) == (4, 36)
     assert (found.low.reads, found.high.reads) == (4, 60)
@@ -170,22 +170,22 @@ def test_an_estimate_is_a_range_that_ends_at_the_caps() -> None:
 
 
 def test_an_estimate_knows_gates_reviews_and_the_time_limit() -> None:
-    plain = estimate(tree(2), numbers(), None).high
-    assert estimate(tree(2, iterations=3), numbers(), None).high.rounds == 3 * plain.rounds
-    assert estimate(tree(2), numbers(reviews=3), None).high.calls == plain.calls + 3
-    assert estimate(tree(2), numbers(minutes=1), None).high.seconds == 60
-    assert estimate(tree(2), numbers(leaves_in_turn=True), None).high.seconds == 2 * plain.seconds
+    plain = estimate_run(tree(2), numbers(), None).high
+    assert estimate_run(tree(2, iterations=3), numbers(), None).high.rounds == 3 * plain.rounds
+    assert estimate_run(tree(2), numbers(reviews=3), None).high.calls == plain.calls + 3
+    assert estimate_run(tree(2), numbers(minutes=1), None).high.seconds == 60
+    assert estimate_run(tree(2), numbers(leaves_in_turn=True), None).high.seconds == 2 * plain.seconds
     assert plain.dollars is None
 
 
 def test_the_extractive_analyst_costs_no_tokens() -> None:
-    found = estimate(tree(2), numbers(models=False), Price(1, 1)).high
+    found = estimate_run(tree(2), numbers(models=False), Price(1, 1)).high
     assert (found.calls, found.input_tokens, found.dollars) == (0, 0, 0.0)
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_the_low_end_is_never_over_the_high_end(n_leaves: int, iterations: int, reviews: int) -> None:
-    found = estimate(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
+    found = estimate_run(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
     for name in ("rounds", "searches", "reads", "calls", "input_tokens", "output_tokens", "dollars", "seconds"):
         assert 0 <= getattr(found.low, name) <= getattr(found.high, name)
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from tests.unit.policies.threads import any_thread, asked, one_round, subject, thread
 
-from corrobora.domain.brief import Standing
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.convergence import answered, converged, criteria_met, reason
-from corrobora.policies.plateau import Level, plateau_level
+from corrobora.policies.coverage import has_converged, is_answered, meets_criteria, name_completion_reason
+from corrobora.policies.plateau import PlateauLevel, plateau_level
 
-DONE = asked(1, Standing.ANSWERED, Grade.PLAUSIBLE)
+DONE = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
 SEEN = subject(rounds=1)
 
 
@@ -23,26 +23,26 @@ def conflict(severity: Severity, *, resolved: bool = False) -> Contradiction:
 
 
 def test_s4_phase5_all_terms_true_converge() -> None:
-    assert criteria_met(thread(sub_questions=(DONE,), subjects=(SEEN,)))
-    assert converged(thread(sub_questions=(DONE,), subjects=(SEEN,)))
+    assert meets_criteria(thread(sub_questions=(DONE,), subjects=(SEEN,)))
+    assert has_converged(thread(sub_questions=(DONE,), subjects=(SEEN,)))
 
 
-@pytest.mark.parametrize("standing", [Standing.OPEN, Standing.PARTIAL, Standing.EXHAUSTED])
-def test_s4_phase5_every_sub_question_must_be_answered(standing: Standing) -> None:
+@pytest.mark.parametrize("standing", [SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL, SubQuestionStatus.EXHAUSTED])
+def test_s4_phase5_every_sub_question_must_be_answered(standing: SubQuestionStatus) -> None:
     other = asked(2, standing, Grade.VERIFIED)
-    assert not criteria_met(thread(sub_questions=(DONE, other)))
+    assert not meets_criteria(thread(sub_questions=(DONE, other)))
 
 
 @pytest.mark.parametrize(
     ("grade", "good"), [(Grade.VERIFIED, True), (Grade.PLAUSIBLE, True), (Grade.UNVERIFIED, False), (None, False)]
 )
 def test_s4_forbidden_unverified_never_answers(grade: Grade | None, good: bool) -> None:
-    assert answered(asked(1, Standing.ANSWERED, grade)) is good
-    assert criteria_met(thread(sub_questions=(asked(1, Standing.ANSWERED, grade),))) is good
+    assert is_answered(asked(1, SubQuestionStatus.ANSWERED, grade)) is good
+    assert meets_criteria(thread(sub_questions=(asked(1, SubQuestionStatus.ANSWERED, grade),))) is good
 
 
 def test_s4_phase5_every_subject_needs_a_search_round() -> None:
-    assert not criteria_met(thread(sub_questions=(DONE,), subjects=(SEEN, subject("Bergen", rounds=0))))
+    assert not meets_criteria(thread(sub_questions=(DONE,), subjects=(SEEN, subject("Bergen", rounds=0))))
 
 
 @pytest.mark.parametrize(
@@ -56,32 +56,32 @@ def test_s4_phase5_every_subject_needs_a_search_round() -> None:
 )
 def test_s4_phase5_an_open_contradiction_above_medium_blocks(severity: Severity, resolved: bool, blocks: bool) -> None:
     state = replace(thread(sub_questions=(DONE,)), contradictions=(conflict(severity, resolved=resolved),))
-    assert criteria_met(state) is not blocks
+    assert meets_criteria(state) is not blocks
 
 
 def test_s4_phase5_budget_exhausted_converges() -> None:
-    assert converged(thread(one_round(urls="a"), max_rounds=1, sub_questions=(asked(1),)))
-    assert not converged(thread(one_round(urls="a"), max_rounds=2, sub_questions=(asked(1),)))
+    assert has_converged(thread(one_round(urls="a"), max_rounds=1, sub_questions=(asked(1),)))
+    assert not has_converged(thread(one_round(urls="a"), max_rounds=2, sub_questions=(asked(1),)))
 
 
 def test_s4_phase5_plateau_level_3_converges() -> None:
-    assert converged(thread(one_round(urls="a"), one_round(urls="a", new=0)))
-    assert converged(replace(thread(), plateau_level=3))
+    assert has_converged(thread(one_round(urls="a"), one_round(urls="a", new=0)))
+    assert has_converged(replace(thread(), plateau_level=3))
 
 
 def test_a_thread_that_was_asked_nothing_meets_nothing() -> None:
-    assert not criteria_met(thread())
-    assert criteria_met(thread(subjects=(SEEN,)))
-    assert criteria_met(thread(sub_questions=(DONE,)))
+    assert not meets_criteria(thread())
+    assert meets_criteria(thread(subjects=(SEEN,)))
+    assert meets_criteria(thread(sub_questions=(DONE,)))
 
 
 def test_s4_phase6_words_of_the_completion_report() -> None:
-    assert reason(StopReason.CRITERIA_MET) == "CRITERIA_MET"
-    assert reason(StopReason.ITERATION_CAP) == "BUDGET_EXHAUSTED"
-    assert reason(StopReason.PLATEAU) == "PLATEAU_STOPPED"
-    assert reason(StopReason.TIME_RESERVE) == "TIME_RESERVE"
+    assert name_completion_reason(StopReason.CRITERIA_MET) == "CRITERIA_MET"
+    assert name_completion_reason(StopReason.ITERATION_CAP) == "BUDGET_EXHAUSTED"
+    assert name_completion_reason(StopReason.PLATEAU) == "PLATEAU_STOPPED"
+    assert name_completion_reason(StopReason.TIME_RESERVE) == "TIME_RESERVE"
 
 
 @given(any_thread())
 def test_the_formula_is_the_disjunction_of_its_terms(state) -> None:
-    assert converged(state) == (criteria_met(state) or plateau_level(state) is Level.STOP)
+    assert has_converged(state) == (meets_criteria(state) or plateau_level(state) is PlateauLevel.STOP)

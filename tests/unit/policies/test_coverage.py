@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact, one_round, subject, thread
 
-from corrobora.domain.brief import Coverage, Standing, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
+from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
 from corrobora.policies.coverage import (
-    forced_subject,
-    heed,
-    merged_contradictions,
-    merged_facts,
-    reconsidered,
-    standings,
+    accept_nearest_facts,
+    assess_thread,
+    choose_forced_subject,
+    merge_contradictions,
+    merge_facts,
+    merge_proposed_contradictions,
 )
 
 WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
@@ -28,29 +28,32 @@ WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
 @pytest.mark.parametrize(("done", "budget", "forced"), [(5, 10, False), (6, 10, True), (1, 3, False), (2, 3, True)])
 def test_s4_subject_coverage_is_enforced_past_half_the_budget(done: int, budget: int, forced: bool) -> None:
     state = thread(*[one_round()] * done, subjects=(subject("Bergen", 1), subject("Ardal", 0)), max_rounds=budget)
-    assert forced_subject(state) == (subject("Ardal", 0) if forced else None)
+    assert choose_forced_subject(state) == (subject("Ardal", 0) if forced else None)
 
 
 @pytest.mark.parametrize(("done", "budget", "waiting"), [(0, 3, 3), (0, 2, 3), (4, 7, 3), (6, 7, 1)])
 def test_s4_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, budget: int, waiting: int) -> None:
     subjects = tuple(subject(f"Ardal {n}", 0) for n in range(waiting))
     state = thread(*[one_round()] * done, max_rounds=budget, subjects=subjects)
-    assert forced_subject(state) == subjects[0]
+    assert choose_forced_subject(state) == subjects[0]
     roomy = thread(*[one_round()] * done, max_rounds=2 * (done + waiting) + 2, subjects=subjects)
-    assert forced_subject(roomy) is None
+    assert choose_forced_subject(roomy) is None
 
 
 def test_s4_a_subject_is_forced_as_soon_as_no_question_is_open() -> None:
     waiting = subject("Ardal", 0)
-    closed = (replace(asked(1), standing=Standing.ANSWERED), replace(asked(2), standing=Standing.EXHAUSTED))
+    closed = (
+        replace(asked(1), standing=SubQuestionStatus.ANSWERED),
+        replace(asked(2), standing=SubQuestionStatus.EXHAUSTED),
+    )
     state = thread(one_round(), max_rounds=9, subjects=(waiting,), sub_questions=closed)
-    assert forced_subject(state) == waiting
-    assert forced_subject(replace(state, sub_questions=(*closed, asked(3)))) is None
-    assert forced_subject(replace(state, rounds=())) is None, "the first round is the analyst's"
+    assert choose_forced_subject(state) == waiting
+    assert choose_forced_subject(replace(state, sub_questions=(*closed, asked(3)))) is None
+    assert choose_forced_subject(replace(state, rounds=())) is None, "the first round is the analyst's"
 
 
 def test_s4_no_subject_is_forced_once_each_had_a_round() -> None:
-    assert forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
+    assert choose_forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
 
 
 def after(facts=(), question=None, **more):
@@ -58,19 +61,19 @@ def after(facts=(), question=None, **more):
     if "subjects_aimed" in round_options:
         round_options["subjects"] = round_options.pop("subjects_aimed")
     state = thread(sub_questions=(question or asked(1),), **more)
-    return standings(state, one_round(**{"urls": "a", **round_options}, facts=facts))
+    return assess_thread(state, one_round(**{"urls": "a", **round_options}, facts=facts))
 
 
 @pytest.mark.parametrize(
     ("found", "standing", "grade"),
     [
-        (fact(answers=("sq-1",)), Standing.ANSWERED, Grade.PLAUSIBLE),
-        (fact(answers=("sq-1",), primary=True), Standing.ANSWERED, Grade.VERIFIED),
-        (fact(answers=("sq-1",), **WEB), Standing.PARTIAL, Grade.UNVERIFIED),
-        (fact(answers=("sq-2",)), Standing.OPEN, None),
+        (fact(answers=("sq-1",)), SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE),
+        (fact(answers=("sq-1",), primary=True), SubQuestionStatus.ANSWERED, Grade.VERIFIED),
+        (fact(answers=("sq-1",), **WEB), SubQuestionStatus.PARTIAL, Grade.UNVERIFIED),
+        (fact(answers=("sq-2",)), SubQuestionStatus.OPEN, None),
     ],
 )
-def test_s4_only_plausible_or_better_answers(found, standing: Standing, grade: Grade | None) -> None:
+def test_s4_only_plausible_or_better_answers(found, standing: SubQuestionStatus, grade: Grade | None) -> None:
     (question,) = after([found]).sub_questions
     assert (question.standing, question.grade) == (standing, grade)
     if grade is not None:
@@ -90,10 +93,10 @@ def test_s4_a_single_unverified_source_answers_once_another_confirms_it() -> Non
     other = fact(
         "In 1874 the Ardal harbour opened for its first steamers.", source="S2", kind="web", url="https://example.org/y"
     )
-    (question,) = standings(
+    (question,) = assess_thread(
         thread(sub_questions=(asked(1),), facts=(one,)), one_round(urls="a", facts=[other])
     ).sub_questions
-    assert (question.standing, question.grade) == (Standing.ANSWERED, Grade.VERIFIED)
+    assert (question.standing, question.grade) == (SubQuestionStatus.ANSWERED, Grade.VERIFIED)
 
 
 def test_s2_fr4_three_failed_attempts_exhaust_a_sub_question() -> None:
@@ -102,7 +105,7 @@ def test_s2_fr4_three_failed_attempts_exhaust_a_sub_question() -> None:
     for _ in range(3):
         (question,) = after(question=question, targets=("sq-1",)).sub_questions
         seen.append((question.attempts, question.standing))
-    assert seen == [(1, Standing.OPEN), (2, Standing.OPEN), (3, Standing.EXHAUSTED)]
+    assert seen == [(1, SubQuestionStatus.OPEN), (2, SubQuestionStatus.OPEN), (3, SubQuestionStatus.EXHAUSTED)]
 
 
 def test_s2_fr4_only_what_was_targeted_and_got_nothing_is_a_failed_attempt() -> None:
@@ -114,19 +117,21 @@ def test_s2_fr4_only_what_was_targeted_and_got_nothing_is_a_failed_attempt() -> 
 
 
 def test_a_question_that_is_answered_gathers_no_failed_attempts() -> None:
-    done = replace(asked(1, Standing.ANSWERED, Grade.PLAUSIBLE), finding="It did", evidence=(FactId("F1"),))
+    done = replace(asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE), finding="It did", evidence=(FactId("F1"),))
     assert after(question=done, targets=("sq-1",)).sub_questions[0] == done
 
 
 def test_attempts_is_the_number_of_the_course() -> None:
-    assert after(question=asked(1), targets=("sq-1",), attempts=1).sub_questions[0].standing is Standing.EXHAUSTED
+    assert (
+        after(question=asked(1), targets=("sq-1",), attempts=1).sub_questions[0].standing is SubQuestionStatus.EXHAUSTED
+    )
     kept = after(question=asked(1), targets=("sq-1",), attempts=1, exhaust=False).sub_questions[0]
-    assert (kept.standing, kept.attempts) == (Standing.OPEN, 1)  # S1, S3, S4: still a gap
+    assert (kept.standing, kept.attempts) == (SubQuestionStatus.OPEN, 1)  # S1, S3, S4: still a gap
 
 
 def test_facts_that_come_late_answer_an_exhausted_sub_question() -> None:
-    gone = asked(1, Standing.EXHAUSTED, attempts=3)
-    assert after([fact(answers=("sq-1",))], gone).sub_questions[0].standing is Standing.ANSWERED
+    gone = asked(1, SubQuestionStatus.EXHAUSTED, attempts=3)
+    assert after([fact(answers=("sq-1",))], gone).sub_questions[0].standing is SubQuestionStatus.ANSWERED
 
 
 def test_s4_subject_rounds_count_when_targeted() -> None:
@@ -167,7 +172,7 @@ def test_all_words_of_a_name_must_stand_there() -> None:
 
 def test_a_fact_found_again_gains_what_it_speaks_to() -> None:
     one, again = fact(answers=("sq-1",), confidence=0.4), fact(answers=("sq-2",), confidence=0.6)
-    (joined,) = merged_facts([one], [again])
+    (joined,) = merge_facts([one], [again])
     assert (joined.answers, joined.confidence) == (("sq-1", "sq-2"), 0.6)
 
 
@@ -175,21 +180,20 @@ def test_s4_contradictions_are_kept_once_for_each_pair_and_never_dropped() -> No
     a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
     one = Contradiction("opening", a.id, b.id)
     turned = Contradiction("opened when", b.id, a.id)
-    assert merged_contradictions((one,), (turned,), (a, b)) == (one,)
-    solved = merged_contradictions((one,), (replace(turned, resolved=True, scope="two harbours"),), (a, b))
+    assert merge_contradictions((one,), (turned,), (a, b)) == (one,)
+    solved = merge_contradictions((one,), (replace(turned, resolved=True, scope="two harbours"),), (a, b))
     assert solved == (replace(one, resolved=True, scope="two harbours"),)
-    assert merged_contradictions(solved, (one,), (a, b)) == solved
-    assert merged_contradictions((one,), (), ()) == (one,)
+    assert merge_contradictions(solved, (one,), (a, b)) == solved
+    assert merge_contradictions((one,), (), ()) == (one,)
     scoped = replace(one, scope="in summer")
-    (kept,) = merged_contradictions((scoped,), (replace(one, resolved=True),), (a, b))
+    (kept,) = merge_contradictions((scoped,), (replace(one, resolved=True),), (a, b))
     assert (kept.resolved, kept.scope) == (True, "in summer")
 
 
 def test_contradictions_of_unknown_facts_are_not_data() -> None:
     a = fact()
     assert (
-        merged_contradictions((), (Contradiction("x", a.id, FactId("Fzzz")), Contradiction("x", a.id, a.id)), (a,))
-        == ()
+        merge_contradictions((), (Contradiction("x", a.id, FactId("Fzzz")), Contradiction("x", a.id, a.id)), (a,)) == ()
     )
 
 
@@ -197,9 +201,9 @@ def test_contradictions_enter_with_a_round_or_with_a_proposal() -> None:
     a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
     conflict = Contradiction("opening", a.id, b.id)
     state = thread(facts=(a, b))
-    assert standings(state, one_round(), contradictions=(conflict,)).contradictions == (conflict,)
-    assert heed(state, Proposal("", contradictions=(conflict,))).contradictions == (conflict,)
-    assert heed(state, Proposal("", answered=("sq-1",))) == state
+    assert assess_thread(state, one_round(), contradictions=(conflict,)).contradictions == (conflict,)
+    assert merge_proposed_contradictions(state, Proposal("", contradictions=(conflict,))).contradictions == (conflict,)
+    assert merge_proposed_contradictions(state, Proposal("", answered=("sq-1",))) == state
 
 
 FACTS = st.lists(
@@ -216,25 +220,25 @@ FACTS = st.lists(
 
 @given(FACTS, FACTS, st.sets(st.sampled_from(["sq-1", "sq-2"])), st.booleans())
 def test_nothing_found_is_lost_and_standings_are_repeatable(known, found, targets, cut: bool) -> None:
-    state = thread(sub_questions=(asked(1), asked(2)), subjects=(subject("Ardal"),), facts=merged_facts((), known))
+    state = thread(sub_questions=(asked(1), asked(2)), subjects=(subject("Ardal"),), facts=merge_facts((), known))
     done = one_round(urls="a", facts=found, targets=tuple(targets), cut=cut)
-    result = standings(state, done)
+    result = assess_thread(state, done)
     assert {each.id for each in result.facts} == {each.id for each in (*known, *found)}
-    assert result == standings(state, done)
+    assert result == assess_thread(state, done)
     assert [each.id for each in result.sub_questions] == ["sq-1", "sq-2"]
     for each in result.sub_questions:
-        assert (each.standing is Standing.ANSWERED) == (each.grade in (Grade.PLAUSIBLE, Grade.VERIFIED))
+        assert (each.standing is SubQuestionStatus.ANSWERED) == (each.grade in (Grade.PLAUSIBLE, Grade.VERIFIED))
         assert set(each.evidence) <= {f.id for f in result.facts}
 
 
 @given(FACTS, FACTS)
 def test_an_answered_question_stays_answered(known, found) -> None:
     state = thread(sub_questions=(asked(1),))
-    first = standings(state, one_round(urls="a", facts=known))
+    first = assess_thread(state, one_round(urls="a", facts=known))
     later = replace(state, facts=first.facts, sub_questions=first.sub_questions)
-    second = standings(later, one_round(urls="b", facts=found, targets=("sq-1",)))
-    if first.sub_questions[0].standing is Standing.ANSWERED:
-        assert second.sub_questions[0].standing is Standing.ANSWERED
+    second = assess_thread(later, one_round(urls="b", facts=found, targets=("sq-1",)))
+    if first.sub_questions[0].standing is SubQuestionStatus.ANSWERED:
+        assert second.sub_questions[0].standing is SubQuestionStatus.ANSWERED
 
 
 def told(question: str, *facts: Fact):
@@ -248,9 +252,9 @@ def test_where_nothing_answers_the_statement_nearest_to_the_question_does() -> N
     question = "Does the Courier article on Oskar Brandt say that gulls nested on harbour roofs after the fire?"
     near = fact("Gulls nested on the old roofs after the fire was out.", grade=Grade.PLAUSIBLE)
     far = fact("The brigade was late that evening.", source="S2", grade=Grade.PLAUSIBLE)
-    found = reconsidered(told(question, near, far))
+    found = accept_nearest_facts(told(question, near, far))
     assert [one.answers for one in found.facts] == [("sq-1",), ()]
-    assert [part.standing for part in found.sub_questions] == [Standing.ANSWERED, Standing.OPEN]
+    assert [part.standing for part in found.sub_questions] == [SubQuestionStatus.ANSWERED, SubQuestionStatus.OPEN]
     assert [part.attempts for part in found.sub_questions] == [0, 0]
 
 
@@ -259,4 +263,4 @@ def test_nothing_is_reconsidered_where_a_statement_answers_or_none_is_near() -> 
     near = fact("Gulls nested on the old roofs after the fire was out.", grade=Grade.PLAUSIBLE)
     answering = fact("Oskar Brandt wrote it.", source="S2", answers=("sq-2",), grade=Grade.PLAUSIBLE)
     for state in (told(question, near, answering), told(question, answering), told(question, fact("A bill."))):
-        assert reconsidered(state) == state
+        assert accept_nearest_facts(state) == state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies.currency import asks_for_now, is_dated, temporal
+from corrobora.policies.queries import asks_about_present, choose_time_words, has_time_words
 
 
 @pytest.mark.parametrize(
@@ -18,15 +18,15 @@ from corrobora.policies.currency import asks_for_now, is_dated, temporal
     ],
 )
 def test_s4_a_question_that_asks_for_now_needs_latest(question: str) -> None:
-    assert asks_for_now(question)
-    assert temporal(question, None, None) == "latest"
+    assert asks_about_present(question)
+    assert choose_time_words(question, None, None) == "latest"
 
 
 @pytest.mark.parametrize(
     "question", ["How tall is the lighthouse?", "What was the current rate in 1999?", "Do they know the answer?"]
 )
 def test_s4_time_that_does_not_matter_or_is_named_adds_nothing(question: str) -> None:
-    assert temporal(question, None, None) == ""
+    assert choose_time_words(question, None, None) == ""
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ def test_s4_time_that_does_not_matter_or_is_named_adds_nothing(question: str) ->
     [(1902, 1902, "1902"), (1902, 1905, "1902 to 1905"), (1902, None, "since 1902"), (None, 1905, "until 1905")],
 )
 def test_s4_a_given_period_comes_before_latest(since: int | None, until: int | None, words: str) -> None:
-    assert temporal("Who currently runs the ferry?", since, until) == words
+    assert choose_time_words("Who currently runs the ferry?", since, until) == words
 
 
 def test_s4_a_query_with_a_year_or_a_word_of_recency_is_dated() -> None:
-    assert is_dated("ferry owners 2025")
-    assert is_dated("current ferry owners")
-    assert not is_dated("ferry owners")
+    assert has_time_words("ferry owners 2025")
+    assert has_time_words("current ferry owners")
+    assert not has_time_words("ferry owners")

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.policies.threads import fact, hit, one_round, thread
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import Fact, KnownConflict, Reading, ReadOutcome, SourceId
+from corrobora.domain.plan import Brief
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.disambiguation import Candidacy, candidates, standing_terms
+from corrobora.policies.drift import CandidateStatus, assess_candidates, select_remaining_terms
 
 
 def read(
@@ -29,7 +29,7 @@ def read(
 
 
 def status(state: ThreadState) -> dict[str, str]:
-    return {each.name: str(each.status) for each in candidates(state)}
+    return {each.name: str(each.status) for each in assess_candidates(state)}
 
 
 def test_s4_a_candidate_that_facts_name_is_supported_and_one_that_none_names_is_open() -> None:
@@ -48,8 +48,8 @@ def test_s4_a_candidate_that_facts_name_is_supported_and_one_that_none_names_is_
     ],
 )
 def test_s4_a_candidate_that_a_source_denies_is_eliminated_with_its_words(quote: str) -> None:
-    found = {each.name: each for each in candidates(read(fact(quote)))}
-    assert found["Newby"].status is Candidacy.ELIMINATED
+    found = {each.name: each for each in assess_candidates(read(fact(quote)))}
+    assert found["Newby"].status is CandidateStatus.ELIMINATED
     assert "newby" in found["Newby"].why
 
 
@@ -62,8 +62,8 @@ def test_s4_a_candidate_whose_source_differs_from_a_known_fact_is_eliminated() -
     conflict = KnownConflict("The tower was built in 1902.", other.id, "1902 -> 1931")
     state = read(fact("The tower of Oldby is 31 metres tall."), other, against=(conflict,))
     assert status(state) == {"Oldby": "SUPPORTED", "Newby": "ELIMINATED"}
-    assert "built in 1902" in candidates(state)[1].why
-    assert standing_terms(state) == ("Oldby",), "no later query asks for it"
+    assert "built in 1902" in assess_candidates(state)[1].why
+    assert select_remaining_terms(state) == ("Oldby",), "no later query asks for it"
 
 
 def test_s4_a_contradiction_about_the_candidate_itself_does_not_eliminate_it() -> None:
@@ -75,7 +75,7 @@ def test_s4_a_contradiction_about_the_candidate_itself_does_not_eliminate_it() -
 def test_s4_a_candidate_of_which_every_result_lies_outside_is_eliminated() -> None:
     state = read(fact("The tower of Oldby is 31 metres tall."), drifted=(("b", "Newby in Weil"),))
     assert status(state)["Newby"] == "ELIMINATED"
-    assert "speaks of Weil" in candidates(state)[1].why
+    assert "speaks of Weil" in assess_candidates(state)[1].why
 
 
 def test_s4_where_sources_disagree_nothing_is_concluded() -> None:
@@ -86,5 +86,5 @@ def test_s4_where_sources_disagree_nothing_is_concluded() -> None:
 def test_s4_terms_are_never_all_taken_away() -> None:
     state = read(fact("It is unrelated to Newby."), fact("It is unrelated to Oldby."))
     assert set(status(state).values()) == {"ELIMINATED"}
-    assert standing_terms(state) == ("Oldby", "Newby")
-    assert standing_terms(replace(state, rounds=())) == ("Oldby", "Newby")
+    assert select_remaining_terms(state) == ("Oldby", "Newby")
+    assert select_remaining_terms(replace(state, rounds=())) == ("Oldby", "Newby")

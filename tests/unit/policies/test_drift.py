@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import one_round, thread
 
-from corrobora.domain.brief import Brief, Focus, Subject
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.policies.drift import Drift, drift, drift_streak, mentions, must_reformulate
-from corrobora.policies.words import fold, stems
+from corrobora.domain.plan import Brief, Focus, Subject
+from corrobora.policies.drift import Drift, count_drift_streak, detect_drift, is_named_in_text, must_reformulate
+from corrobora.text.tokens import fold_text, stem_text
 
 NORWAY = Brief("How are ferries licensed?", focus=Focus(places=("Norway",)))
 RECENT = Brief("How are ferries licensed?", focus=Focus(since=2020, until=2024))
@@ -32,7 +32,7 @@ def axis(found: Drift | None) -> str | None:
     ],
 )
 def test_s4_phase4_geographic_relevance(text: str, off: str | None) -> None:
-    assert axis(drift("Licences", text, NORWAY, (), ())) == off
+    assert axis(detect_drift("Licences", text, NORWAY, (), ())) == off
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_s4_phase4_geographic_relevance(text: str, off: str | None) -> None:
     ],
 )
 def test_s4_phase4_temporal_relevance(text: str, off: str | None) -> None:
-    assert axis(drift("Rules", text, RECENT, (), ())) == off
+    assert axis(detect_drift("Rules", text, RECENT, (), ())) == off
 
 
 def test_one_year_in_the_title_is_enough_and_one_in_passing_is_not() -> None:
-    assert axis(drift("Annual report 1987", "Ferries sailed.", RECENT, (), ())) == "time"
-    assert drift("Report", "Ferries sailed since 1987.", RECENT, (), ()) is None
+    assert axis(detect_drift("Annual report 1987", "Ferries sailed.", RECENT, (), ())) == "time"
+    assert detect_drift("Report", "Ferries sailed since 1987.", RECENT, (), ()) is None
 
 
 def test_half_open_periods_restrict_one_side() -> None:
     since = Brief("q", focus=Focus(since=2020))
-    assert axis(drift("t", "In 1999 and 2000 it held.", since, (), ())) == "time"
-    assert drift("t", "In 2050 and 2051 it will hold.", since, (), ()) is None
+    assert axis(detect_drift("t", "In 1999 and 2000 it held.", since, (), ())) == "time"
+    assert detect_drift("t", "In 2050 and 2051 it will hold.", since, (), ()) is None
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_half_open_periods_restrict_one_side() -> None:
     ],
 )
 def test_s4_phase4_subject_relevance(text: str, off: str | None) -> None:
-    assert axis(drift("Page", text, Brief("q"), FERRY, ("vessel dues",))) == off
+    assert axis(detect_drift("Page", text, Brief("q"), FERRY, ("vessel dues",))) == off
 
 
 def test_numbers_and_ids_among_the_terms_put_nothing_on_subject() -> None:
-    assert axis(drift("Page", "Rule 1 of 1: repair bicycles.", Brief("q"), FERRY, ("sq-1", "1"))) == "subject"
+    assert axis(detect_drift("Page", "Rule 1 of 1: repair bicycles.", Brief("q"), FERRY, ("sq-1", "1"))) == "subject"
 
 
 @pytest.mark.parametrize(
@@ -89,54 +89,56 @@ def test_numbers_and_ids_among_the_terms_put_nothing_on_subject() -> None:
     ],
 )
 def test_s4_phase4_domain_relevance(text: str, off: str | None) -> None:
-    assert axis(drift("Page", text, SHIPPING, (), ())) == off
+    assert axis(detect_drift("Page", text, SHIPPING, (), ())) == off
 
 
 def test_domains_restrict_a_question_of_stop_words_too() -> None:
-    assert axis(drift("Page", "Chickens lay eggs.", Brief("What is it?", focus=SHIPPING.focus), (), ())) == "domain"
+    assert (
+        axis(detect_drift("Page", "Chickens lay eggs.", Brief("What is it?", focus=SHIPPING.focus), (), ())) == "domain"
+    )
 
 
 def test_less_than_half_of_the_questions_words_is_another_domain() -> None:
     long = Brief("Which coastal ferries need licences?", focus=SHIPPING.focus)
-    assert axis(drift("Page", "Coastal chickens lay eggs.", long, (), ())) == "domain"
-    assert drift("Page", "Coastal ferries sail.", long, (), ()) is None
+    assert axis(detect_drift("Page", "Coastal chickens lay eggs.", long, (), ())) == "domain"
+    assert detect_drift("Page", "Coastal ferries sail.", long, (), ()) is None
 
 
 def test_a_number_is_no_term() -> None:
-    assert axis(drift("Page", "In 2024 bicycles are repaired.", Brief("q"), FERRY, ("2024",))) == "subject"
+    assert axis(detect_drift("Page", "In 2024 bicycles are repaired.", Brief("q"), FERRY, ("2024",))) == "subject"
 
 
 def test_reasons_say_what_was_seen_and_what_was_wanted() -> None:
-    early = drift("Report", "From 1987 to 1989.", Brief("q", focus=Focus(since=2020)), (), ())
+    early = detect_drift("Report", "From 1987 to 1989.", Brief("q", focus=Focus(since=2020)), (), ())
     assert early == Drift("time", "covers 1987 to 1989, over 5 years from 2020 to ...")
-    far = drift("t", "In Chile and at Lima.", NORWAY, (), ())
+    far = detect_drift("t", "In Chile and at Lima.", NORWAY, (), ())
     assert far == Drift("place", "speaks of Chile, Lima, not of Norway")
 
 
 @given(st.text(max_size=200), st.text(max_size=500))
 def test_a_brief_that_restricts_nothing_drifts_nothing(title: str, text: str) -> None:
-    assert drift(title, text, Brief("What is asked?"), (), ()) is None
+    assert detect_drift(title, text, Brief("What is asked?"), (), ()) is None
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=20), max_size=3))
 def test_any_text_gets_one_axis_with_a_reason_or_none(text: str, terms: list[str]) -> None:
     brief = Brief("q", focus=Focus(("Norway",), 2020, 2024, ("shipping",)))
-    found = drift("", text, brief, FERRY, terms)
+    found = detect_drift("", text, brief, FERRY, terms)
     assert found is None or (found.axis in ("place", "time", "subject", "domain") and found.reason)
 
 
 @given(st.text(max_size=300))
 def test_a_text_that_names_the_subject_never_drifts_off_subject(text: str) -> None:
-    assert axis(drift("", f"{text} Ardal ferry {text}", Brief("q"), FERRY, ())) is None
+    assert axis(detect_drift("", f"{text} Ardal ferry {text}", Brief("q"), FERRY, ())) is None
 
 
 def test_names_are_found_literally_or_by_half_of_their_words() -> None:
     text = "Ada, countess of Lovelace"
-    assert mentions("Ada Lovelace", fold(text), frozenset(stems(text)))
-    assert mentions("Lovelace", fold(text), frozenset(stems(text)))
-    assert not mentions("Grace Hopper", fold(text), frozenset(stems(text)))
-    assert not mentions("Ada King Byron", fold(text), frozenset(stems(text)))
-    assert not mentions("The Who", fold(text), frozenset(stems(text)))
+    assert is_named_in_text("Ada Lovelace", fold_text(text), frozenset(stem_text(text)))
+    assert is_named_in_text("Lovelace", fold_text(text), frozenset(stem_text(text)))
+    assert not is_named_in_text("Grace Hopper", fold_text(text), frozenset(stem_text(text)))
+    assert not is_named_in_text("Ada King Byron", fold_text(text), frozenset(stem_text(text)))
+    assert not is_named_in_text("The Who", fold_text(text), frozenset(stem_text(text)))
 
 
 def test_s4_phase4_three_drifts_in_a_row_force_a_reformulation() -> None:
@@ -154,7 +156,7 @@ def test_a_streak_ends_when_nothing_more_is_fetched() -> None:
 @given(st.lists(st.sampled_from(list(ReadOutcome)), max_size=12))
 def test_only_fetched_results_break_or_make_a_streak(outcomes: list[ReadOutcome]) -> None:
     fetched = [o for o in outcomes if o in (ReadOutcome.READ, ReadOutcome.EMPTY, ReadOutcome.DRIFTED)]
-    streak = drift_streak(outcomes)
-    assert streak == drift_streak(fetched)
+    streak = count_drift_streak(outcomes)
+    assert streak == count_drift_streak(fetched)
     assert fetched[len(fetched) - streak :] == [ReadOutcome.DRIFTED] * streak
     assert streak == len(fetched) or fetched[-streak - 1] is not ReadOutcome.DRIFTED

@@ -9,13 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact
 
-from corrobora.domain.brief import Coverage, Standing, Subject
 from corrobora.domain.evidence import Contradiction, FactId, Grade
-from corrobora.domain.plan import Criteria, Gate
+from corrobora.domain.plan import Coverage, Criteria, Gate, Subject, SubQuestionStatus
 from corrobora.domain.report import Findings
-from corrobora.policies.gates import delta, improved, progress, unmet, with_criterion
+from corrobora.policies.gates import (
+    add_default_criterion,
+    describe_delta,
+    find_unmet_criteria,
+    has_improved,
+    measure_progress,
+)
 
-ANSWERED = asked(1, Standing.ANSWERED, Grade.PLAUSIBLE)
+ANSWERED = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
 
 
 def gate(**criteria) -> Gate:
@@ -28,63 +33,74 @@ def findings(*facts, questions=(ANSWERED,), **more) -> Findings:
 
 def test_s0_corroboration_count() -> None:
     one, two = fact(answers=("sq-1",)), fact("Steamers came in 1874.", source="S2", answers=("sq-1",))
-    assert unmet(gate(corroboration=2), findings(one)) == ("sq-1 has 1 of 2 independent sources: Question 1?",)
-    assert unmet(gate(corroboration=2), findings(one, two)) == ()
+    assert find_unmet_criteria(gate(corroboration=2), findings(one)) == (
+        "sq-1 has 1 of 2 independent sources: Question 1?",
+    )
+    assert find_unmet_criteria(gate(corroboration=2), findings(one, two)) == ()
 
 
 def test_s0_copies_do_not_corroborate() -> None:
     one, copy = fact(answers=("sq-1",)), fact("Again.", source="S2", origin="origin of S1", answers=("sq-1",))
-    assert len(unmet(gate(corroboration=2), findings(one, copy))) == 1
+    assert len(find_unmet_criteria(gate(corroboration=2), findings(one, copy))) == 1
 
 
 def test_without_sub_questions_the_sources_are_counted_at_all() -> None:
-    assert unmet(gate(corroboration=1), findings(questions=())) == ("0 of 1 independent sources were found",)
-    assert unmet(gate(corroboration=1), findings(fact(), questions=())) == ()
+    assert find_unmet_criteria(gate(corroboration=1), findings(questions=())) == (
+        "0 of 1 independent sources were found",
+    )
+    assert find_unmet_criteria(gate(corroboration=1), findings(fact(), questions=())) == ()
 
 
 def test_s2_an_exhausted_sub_question_holds_no_gate_open() -> None:
-    assert unmet(gate(corroboration=1), findings(questions=(asked(1, Standing.EXHAUSTED),))) == ()
+    assert (
+        find_unmet_criteria(gate(corroboration=1), findings(questions=(asked(1, SubQuestionStatus.EXHAUSTED),))) == ()
+    )
 
 
 def test_s0_minimum_confidence() -> None:
     weak = fact(answers=("sq-1",), confidence=0.6)
-    missing = unmet(gate(minimum_confidence=0.8), findings(weak))
+    missing = find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak))
     assert missing == ("sq-1 is answered with confidence 0.60, needed is 0.80: Question 1?",)
     more = fact("Steamers came in 1874.", source="S2", answers=("sq-1",), confidence=0.6)
-    assert unmet(gate(minimum_confidence=0.8), findings(weak, more)) == ()
+    assert find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak, more)) == ()
 
 
 def test_s0_coverage_of_themes() -> None:
     wanted = gate(themes=("Ardal harbour", "fish prices"))
-    assert unmet(wanted, findings(fact())) == ("theme not covered: fish prices",)
+    assert find_unmet_criteria(wanted, findings(fact())) == ("theme not covered: fish prices",)
     covered = findings(fact(), subjects=(Subject("fish price", coverage=Coverage.COVERED),))
-    assert unmet(wanted, covered) == ()
+    assert find_unmet_criteria(wanted, covered) == ()
     for other in (Subject("fish price"), Subject("salt", coverage=Coverage.COVERED)):
-        assert unmet(wanted, findings(fact(), subjects=(other,))) == ("theme not covered: fish prices",)
+        assert find_unmet_criteria(wanted, findings(fact(), subjects=(other,))) == ("theme not covered: fish prices",)
 
 
 def test_evidence_is_what_a_fact_says_it_answers_or_what_the_question_lists() -> None:
     found = fact()
     listed = replace(ANSWERED, evidence=(found.id,))
-    assert unmet(gate(corroboration=1), findings(found, questions=(listed,))) == ()
-    assert len(unmet(gate(corroboration=1), findings(found))) == 1
+    assert find_unmet_criteria(gate(corroboration=1), findings(found, questions=(listed,))) == ()
+    assert len(find_unmet_criteria(gate(corroboration=1), findings(found))) == 1
 
 
 def test_s0_contradiction_resolution() -> None:
     conflict = Contradiction("when it opened", FactId("F1"), FactId("F2"))
-    assert unmet(gate(contradictions_resolved=True), findings(contradictions=(conflict,))) == (
+    assert find_unmet_criteria(gate(contradictions_resolved=True), findings(contradictions=(conflict,))) == (
         "contradiction is open: when it opened",
     )
-    assert unmet(gate(contradictions_resolved=True), findings(contradictions=(replace(conflict, resolved=True),))) == ()
-    assert unmet(gate(), findings(contradictions=(conflict,))) == ()
+    assert (
+        find_unmet_criteria(
+            gate(contradictions_resolved=True), findings(contradictions=(replace(conflict, resolved=True),))
+        )
+        == ()
+    )
+    assert find_unmet_criteria(gate(), findings(contradictions=(conflict,))) == ()
 
 
 def test_p20_a_gate_without_a_criterion_gets_the_default_and_a_note() -> None:
     empty = gate()
-    repaired, note = with_criterion(empty)
+    repaired, note = add_default_criterion(empty)
     assert repaired.criteria == Criteria()
     assert "no success criterion" in note
-    assert with_criterion(repaired) == (repaired, "")
+    assert add_default_criterion(repaired) == (repaired, "")
 
 
 @pytest.mark.parametrize(
@@ -92,43 +108,43 @@ def test_p20_a_gate_without_a_criterion_gets_the_default_and_a_note() -> None:
     [{"corroboration": 1}, {"themes": ("x",)}, {"contradictions_resolved": True}, {"minimum_confidence": 0.1}],
 )
 def test_a_gate_with_any_criterion_is_left_as_it_is(criterion) -> None:
-    assert with_criterion(gate(**criterion)) == (gate(**criterion), "")
+    assert add_default_criterion(gate(**criterion)) == (gate(**criterion), "")
 
 
 def test_s0_improvement_is_monotonic() -> None:
     wanted = gate(corroboration=2)
     one = findings(fact(answers=("sq-1",)))
     two = findings(fact(answers=("sq-1",)), fact("Steamers came.", source="S2", answers=("sq-1",)))
-    assert improved(wanted, one, two)
-    assert not improved(wanted, two, one)
-    assert not improved(wanted, one, one)
+    assert has_improved(wanted, one, two)
+    assert not has_improved(wanted, two, one)
+    assert not has_improved(wanted, one, one)
 
 
 def test_without_sub_questions_progress_is_what_the_facts_give() -> None:
     nothing, something = findings(questions=()), findings(fact(confidence=0.5), questions=())
-    assert (progress(gate(), nothing).covered, progress(gate(), nothing).confidence) == (0.0, 0.0)
-    assert progress(gate(), something).confidence == 0.5
-    assert improved(gate(), nothing, something)
+    assert (measure_progress(gate(), nothing).covered, measure_progress(gate(), nothing).confidence) == (0.0, 0.0)
+    assert measure_progress(gate(), something).confidence == 0.5
+    assert has_improved(gate(), nothing, something)
 
 
 def test_a_resolved_contradiction_is_progress() -> None:
     conflict = Contradiction("when it opened", FactId("F1"), FactId("F2"))
     before, after = findings(contradictions=(conflict,)), findings(contradictions=(replace(conflict, resolved=True),))
-    assert improved(gate(), before, after)
-    assert not improved(gate(), after, before)
+    assert has_improved(gate(), before, after)
+    assert not has_improved(gate(), after, before)
 
 
 def test_an_iteration_that_finds_a_contradiction_is_never_left_out() -> None:
     first, second = fact(answers=("sq-1",)), fact("It opened in 1875.", source="S2", answers=("sq-2",))
     before = findings(first)
     after = replace(findings(first, second), contradictions=(Contradiction("when", first.id, second.id),))
-    assert improved(gate(), before, after)
-    assert not improved(gate(), after, after), "only a new one counts"
+    assert has_improved(gate(), before, after)
+    assert not has_improved(gate(), after, after), "only a new one counts"
 
 
 def test_s0_the_delta_log_says_what_changed() -> None:
     wanted = gate(corroboration=1)
-    said = delta(wanted, findings(), findings(fact(answers=("sq-1",))))
+    said = describe_delta(wanted, findings(), findings(fact(answers=("sq-1",))))
     assert said.startswith("1 new facts; criteria not met 1 -> 0; coverage 0.00 -> 1.00; confidence 0.00 -> 0.50")
 
 
@@ -147,6 +163,6 @@ FACTS = st.lists(
 def test_more_facts_never_open_a_gate_again(facts, more, corroboration: int, sure: float) -> None:
     wanted = gate(corroboration=corroboration, minimum_confidence=sure, themes=("Ardal",))
     fewer, larger = findings(*facts), findings(*facts, *more)
-    assert len(unmet(wanted, larger)) <= len(unmet(wanted, fewer))
-    assert not improved(wanted, larger, fewer)
-    assert progress(wanted, larger).unmet == len(unmet(wanted, larger))
+    assert len(find_unmet_criteria(wanted, larger)) <= len(find_unmet_criteria(wanted, fewer))
+    assert not has_improved(wanted, larger, fewer)
+    assert measure_progress(wanted, larger).unmet == len(find_unmet_criteria(wanted, larger))

@@ -11,15 +11,15 @@ from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Grade
 from corrobora.policies.grading import (
-    best_first,
     best_grade,
-    confidence,
+    combine_confidence,
     corroborates,
-    grade,
-    graded,
+    count_witnesses,
+    grade_fact,
+    grade_facts,
+    identify_witness,
     is_official,
-    witness,
-    witnesses,
+    sort_by_grade,
 )
 
 QUOTE = "The harbour of Ardal was opened to steamers in 1874."
@@ -31,23 +31,23 @@ def web(quote: str, host: str, source: str, **more):
 
 
 def test_s4_verified_by_a_primary_source() -> None:
-    assert grade(fact(primary=True), ()) is Grade.VERIFIED
-    assert grade(web(QUOTE, "ports.gov", "S1"), ()) is Grade.VERIFIED
+    assert grade_fact(fact(primary=True), ()) is Grade.VERIFIED
+    assert grade_fact(web(QUOTE, "ports.gov", "S1"), ()) is Grade.VERIFIED
 
 
 def test_s4_plausible_for_a_document_that_the_user_gave() -> None:
-    assert grade(fact(), ()) is Grade.PLAUSIBLE
+    assert grade_fact(fact(), ()) is Grade.PLAUSIBLE
 
 
 def test_s4_unverified_for_one_web_page_of_unknown_standing() -> None:
     one = web(QUOTE, "example.com", "S1")
-    assert grade(one, (one,)) is Grade.UNVERIFIED
+    assert grade_fact(one, (one,)) is Grade.UNVERIFIED
 
 
 def test_s4_verified_by_independent_agreement() -> None:
     one, other = web(QUOTE, "example.com", "S1"), web(AGREES, "example.org", "S2")
-    assert grade(one, (one, other)) is Grade.VERIFIED
-    assert witnesses(one, (one, other)) == 2
+    assert grade_fact(one, (one, other)) is Grade.VERIFIED
+    assert count_witnesses(one, (one, other)) == 2
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_s4_verified_by_independent_agreement() -> None:
 def test_what_is_no_independent_agreement(why: str, other) -> None:
     one = web(QUOTE, "example.com", "S1")
     assert not corroborates(other, one), why
-    assert grade(one, (one, other)) is Grade.UNVERIFIED
+    assert grade_fact(one, (one, other)) is Grade.UNVERIFIED
 
 
 def test_design_10_4_copied_sentences_are_one_witness() -> None:
@@ -116,17 +116,17 @@ def test_official_addresses(url: str, official: bool) -> None:
 def test_confidence_adds_over_witnesses_and_not_over_copies() -> None:
     one, other = fact(confidence=0.5, source="S1"), fact(confidence=0.5, source="S2")
     copy = fact(confidence=0.4, source="S3", origin="origin of S1")
-    assert confidence([one]) == 0.5
-    assert confidence([one, other]) == 0.75
-    assert confidence([one, copy]) == 0.5
-    assert confidence([]) == 0.0
+    assert combine_confidence([one]) == 0.5
+    assert combine_confidence([one, other]) == 0.75
+    assert combine_confidence([one, copy]) == 0.5
+    assert combine_confidence([]) == 0.0
 
 
 def test_the_best_come_first() -> None:
     weak = fact("a", grade=Grade.UNVERIFIED, confidence=0.9)
     sure = fact("b", grade=Grade.VERIFIED, confidence=0.1)
     surer = fact("c", grade=Grade.VERIFIED, confidence=0.2)
-    assert best_first([weak, sure, surer]) == (surer, sure, weak)
+    assert sort_by_grade([weak, sure, surer]) == (surer, sure, weak)
     assert best_grade([weak, sure]) is Grade.VERIFIED
     assert best_grade([]) is None
 
@@ -159,26 +159,26 @@ FACTS = st.lists(
 
 @given(FACTS)
 def test_grading_all_at_once_equals_grading_one_by_one(facts) -> None:
-    assert [each.grade for each in graded(facts)] == [grade(each, facts) for each in facts]
+    assert [each.grade for each in grade_facts(facts)] == [grade_fact(each, facts) for each in facts]
 
 
 @given(FACTS, FACTS)
 def test_more_facts_never_lower_a_grade(facts, more) -> None:
     order = [Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED]
     for each in facts:
-        assert order.index(grade(each, [*facts, *more])) >= order.index(grade(each, facts))
+        assert order.index(grade_fact(each, [*facts, *more])) >= order.index(grade_fact(each, facts))
 
 
 @given(FACTS)
 def test_a_grade_never_depends_on_what_a_model_thinks(facts) -> None:
     boasted = [replace(each, confidence=1.0, grade=Grade.VERIFIED) for each in facts]
-    assert [each.grade for each in graded(boasted)] == [each.grade for each in graded(facts)]
+    assert [each.grade for each in grade_facts(boasted)] == [each.grade for each in grade_facts(facts)]
 
 
 @given(FACTS)
 def test_grading_twice_changes_nothing_and_witnesses_are_counted(facts) -> None:
-    once = graded(facts)
-    assert graded(once) == once
-    assert 0.0 <= confidence(facts) <= 1.0
+    once = grade_facts(facts)
+    assert grade_facts(once) == once
+    assert 0.0 <= combine_confidence(facts) <= 1.0
     for each in facts:
-        assert 1 <= witnesses(each, facts) <= max(1, len({witness(other) for other in facts}))
+        assert 1 <= count_witnesses(each, facts) <= max(1, len({identify_witness(other) for other in facts}))

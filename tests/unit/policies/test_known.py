@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from corrobora.policies.known import against_known
+from corrobora.policies.drift import find_known_conflicts
 from corrobora.testing.samples import FACTS
 
 
 def test_s4_another_quantity_is_against_a_known_fact() -> None:
-    (found,) = against_known(["The pump moves 14 litres a minute."], FACTS)
+    (found,) = find_known_conflicts(["The pump moves 14 litres a minute."], FACTS)
     assert found.fact == FACTS[0].id
     assert found.known == "The pump moves 14 litres a minute."
 
 
 def test_what_agrees_is_not() -> None:
-    assert against_known(["The pump moves 12.5 litres a minute."], FACTS) == ()
+    assert find_known_conflicts(["The pump moves 12.5 litres a minute."], FACTS) == ()
 
 
 def test_what_the_reader_reports_is_kept_where_words_show_nothing() -> None:
-    (found,) = against_known(["It is blue."], FACTS, ["It is green, not blue."])
+    (found,) = find_known_conflicts(["It is blue."], FACTS, ["It is green, not blue."])
     assert found.known == "It is green, not blue."

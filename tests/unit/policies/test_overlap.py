@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.plan import Node
-from corrobora.policies.overlap import (
+from corrobora.policies.queries import (
     changed_share,
-    duplicate_queries,
-    fresh_queries,
-    likeness,
-    near_duplicate,
-    overlapping_tasks,
-    reformulated,
+    compare_terms,
+    find_duplicate_queries,
+    find_overlapping_tasks,
+    is_near_duplicate,
+    is_reformulated,
+    select_fresh_queries,
 )
 
 WORDS = st.lists(st.sampled_from("harbour steamer ardal fish bergen railway salt the of".split()), max_size=6).map(
@@ -24,24 +24,24 @@ WORDS = st.lists(st.sampled_from("harbour steamer ardal fish bergen railway salt
 def test_s4_escape_1_half_of_the_terms_must_change() -> None:
     past = ["harbour steamer fish salt"]
     assert changed_share("harbour steamer railway Bergen", past) == 0.5
-    assert reformulated("harbour steamer railway Bergen", past)
-    assert not reformulated("harbour steamer fish Bergen", past)
+    assert is_reformulated("harbour steamer railway Bergen", past)
+    assert not is_reformulated("harbour steamer fish Bergen", past)
     assert changed_share("anything", []) == 1.0
 
 
 def test_m14_the_same_topic_again_is_no_reformulation() -> None:
-    assert not reformulated("The harbour of Ardal?", ["railways", "harbour Ardal"])
-    assert not reformulated("", ["x"])
+    assert not is_reformulated("The harbour of Ardal?", ["railways", "harbour Ardal"])
+    assert not is_reformulated("", ["x"])
 
 
 def test_stop_words_and_endings_make_no_other_query() -> None:
-    assert near_duplicate("the harbours of Ardal", "harbour in Ardal")
-    assert not near_duplicate("harbour of Ardal", "harbour of Bergen")
+    assert is_near_duplicate("the harbours of Ardal", "harbour in Ardal")
+    assert not is_near_duplicate("harbour of Ardal", "harbour of Bergen")
 
 
 def test_fresh_queries_are_new_against_the_past_and_one_another() -> None:
     asked = ["Ardal harbour", "harbours of Ardal", "Bergen fish", "of the"]
-    assert fresh_queries(asked, ["fish in Bergen"]) == ("Ardal harbour", "of the")
+    assert select_fresh_queries(asked, ["fish in Bergen"]) == ("Ardal harbour", "of the")
 
 
 def task(path: str, objective: str, *queries: str) -> Node:
@@ -52,19 +52,19 @@ def test_s1_simulation_no_two_tasks_share_a_query() -> None:
     a = task("root/1", "Find the history", "Ardal harbour history", "steamers in 1874")
     b = task("root/2", "Find the figures", "Ardal harbour tonnage")
     c = task("root/3", "Find the history.", "history of Ardal harbour")
-    assert duplicate_queries((a, b)) == ()
-    assert duplicate_queries((a, b, c)) == (("Ardal harbour history", "root/1", "root/3"),)
-    assert overlapping_tasks((a, b, c)) == (("root/1", "root/3"),)
-    assert overlapping_tasks((a, c)) == (("root/1", "root/3"),)
-    assert likeness("", "") == 1.0
-    assert likeness("", "harbour") == 0.0
+    assert find_duplicate_queries((a, b)) == ()
+    assert find_duplicate_queries((a, b, c)) == (("Ardal harbour history", "root/1", "root/3"),)
+    assert find_overlapping_tasks((a, b, c)) == (("root/1", "root/3"),)
+    assert find_overlapping_tasks((a, c)) == (("root/1", "root/3"),)
+    assert compare_terms("", "") == 1.0
+    assert compare_terms("", "harbour") == 0.0
 
 
 @given(WORDS, WORDS)
 def test_likeness_is_symmetric_and_a_share(one: str, other: str) -> None:
-    assert likeness(one, other) == likeness(other, one)
-    assert 0.0 <= likeness(one, other) <= 1.0
-    assert likeness(one, one) == 1.0
+    assert compare_terms(one, other) == compare_terms(other, one)
+    assert 0.0 <= compare_terms(one, other) <= 1.0
+    assert compare_terms(one, one) == 1.0
 
 
 @given(WORDS, st.lists(WORDS, max_size=4), WORDS)
@@ -75,6 +75,6 @@ def test_more_past_never_makes_a_query_newer(query: str, past: list[str], more: 
 
 @given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=3))
 def test_fresh_queries_hold_no_near_duplicates(queries: list[str], past: list[str]) -> None:
-    kept = fresh_queries(queries, past)
+    kept = select_fresh_queries(queries, past)
     for at, query in enumerate(kept):
-        assert not any(near_duplicate(query, each) for each in (*past, *kept[:at]))
+        assert not any(is_near_duplicate(query, each) for each in (*past, *kept[:at]))

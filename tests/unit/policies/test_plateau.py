@@ -12,13 +12,13 @@ from tests.unit.policies.threads import any_thread, one_round, reading, thread
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.thread import Escape, Saturation
 from corrobora.policies.plateau import (
-    Level,
+    PlateauLevel,
+    classify_saturation,
+    measure_saturation,
     next_escape,
     plateau_level,
-    saturation,
-    saturation_of,
-    stuck,
-    telling,
+    select_informative_rounds,
+    signal_level,
     url_overlap,
 )
 
@@ -27,24 +27,24 @@ def test_s4_table_row_1_overlap_of_60_percent_asks_for_reformulation() -> None:
     at_limit = thread(one_round(urls="a b c d e"), one_round(urls="a b c x y", new=2))
     below = thread(one_round(urls="a b c d e"), one_round(urls="a b x y z", new=2))
     assert url_overlap(at_limit) == pytest.approx(0.6)
-    assert plateau_level(at_limit) is Level.REFORMULATE
-    assert plateau_level(below) is Level.MOVING
+    assert plateau_level(at_limit) is PlateauLevel.REFORMULATE
+    assert plateau_level(below) is PlateauLevel.MOVING
 
 
 def test_s4_table_row_2_no_new_facts_for_two_rounds_asks_for_the_next_phase() -> None:
-    assert plateau_level(thread(one_round(urls="a"), one_round(urls="b", new=0))) is Level.MOVING
+    assert plateau_level(thread(one_round(urls="a"), one_round(urls="b", new=0))) is PlateauLevel.MOVING
     two = thread(one_round(urls="a", new=0), one_round(urls="b", new=0))
-    assert plateau_level(two) is Level.ADVANCE
+    assert plateau_level(two) is PlateauLevel.ADVANCE
 
 
 def test_s4_table_row_3_both_signals_in_one_round_stop() -> None:
-    assert plateau_level(thread(one_round(urls="a b"), one_round(urls="a b", new=0))) is Level.STOP
+    assert plateau_level(thread(one_round(urls="a b"), one_round(urls="a b", new=0))) is PlateauLevel.STOP
 
 
 def test_s4_table_row_4_a_used_up_budget_is_level_3_but_not_stuck() -> None:
     state = thread(one_round(urls="a"), one_round(urls="b"), max_rounds=2)
-    assert plateau_level(state) is Level.STOP
-    assert stuck(state) is Level.MOVING
+    assert plateau_level(state) is PlateauLevel.STOP
+    assert signal_level(state) is PlateauLevel.MOVING
 
 
 def test_overlap_is_measured_against_this_round() -> None:
@@ -94,14 +94,14 @@ def test_a_round_that_says_nothing_repeats_no_earlier_signal() -> None:
 
 def test_s4_rounds_in_which_all_results_drifted_are_skipped() -> None:
     stale, drifted = one_round(urls="a", new=0), one_round(drifted="x y", new=0)
-    assert stuck(thread(stale, drifted)) is Level.MOVING
-    assert stuck(thread(stale, drifted, one_round(urls="b", new=0))) is Level.ADVANCE
-    assert len(telling(thread(stale, drifted))) == 1
+    assert signal_level(thread(stale, drifted)) is PlateauLevel.MOVING
+    assert signal_level(thread(stale, drifted, one_round(urls="b", new=0))) is PlateauLevel.ADVANCE
+    assert len(select_informative_rounds(thread(stale, drifted))) == 1
 
 
 @pytest.mark.parametrize("silent", [{"cut": True}, {"failures": ("search is down",)}])
 def test_rounds_that_could_not_look_say_nothing(silent) -> None:
-    assert stuck(thread(one_round(urls="a", new=0), one_round(new=0, **silent))) is Level.MOVING
+    assert signal_level(thread(one_round(urls="a", new=0), one_round(new=0, **silent))) is PlateauLevel.MOVING
 
 
 def test_s4_escapes_come_in_the_order_of_the_seed() -> None:
@@ -123,9 +123,9 @@ def test_s4_every_signal_with_an_exhausted_ladder_stops() -> None:
     one = (one_round(urls="a b"), one_round(urls="a b", new=3))
     two = (one_round(urls="a", new=0), one_round(urls="b", new=0))
     for signal in (one, two):
-        assert stuck(thread(*signal, used=tuple(Escape))) is Level.STOP
-        assert stuck(thread(*signal, used=tuple(Escape)[1:])) is not Level.STOP
-    assert stuck(thread(*one, used=tuple(Escape), escapes=False)) is Level.REFORMULATE
+        assert signal_level(thread(*signal, used=tuple(Escape))) is PlateauLevel.STOP
+        assert signal_level(thread(*signal, used=tuple(Escape)[1:])) is not PlateauLevel.STOP
+    assert signal_level(thread(*one, used=tuple(Escape), escapes=False)) is PlateauLevel.REFORMULATE
 
 
 @pytest.mark.parametrize(
@@ -133,26 +133,26 @@ def test_s4_every_signal_with_an_exhausted_ladder_stops() -> None:
     [(0, "HIGH"), (1, "HIGH"), (2, "MEDIUM"), (4, "MEDIUM"), (5, "LOW"), (50, "LOW")],
 )
 def test_s4_saturation_assessment(new: int, level: str) -> None:
-    assert saturation_of(new) == level
-    assert saturation(thread(one_round(urls="a", new=new))) == level
+    assert classify_saturation(new) == level
+    assert measure_saturation(thread(one_round(urls="a", new=new))) == level
 
 
 def test_s4_saturation_before_and_beside_productive_rounds() -> None:
-    assert saturation(thread()) is Saturation.FIRST_ROUND
-    assert saturation(thread(one_round(drifted="a", new=0))) is Saturation.FIRST_ROUND
-    assert saturation(thread(one_round(urls="a", new=5), one_round(drifted="b", new=0))) is Saturation.LOW
+    assert measure_saturation(thread()) is Saturation.FIRST_ROUND
+    assert measure_saturation(thread(one_round(drifted="a", new=0))) is Saturation.FIRST_ROUND
+    assert measure_saturation(thread(one_round(urls="a", new=5), one_round(drifted="b", new=0))) is Saturation.LOW
 
 
 @given(any_thread())
 def test_overlap_is_a_share_and_levels_are_ordered(state) -> None:
     assert 0.0 <= url_overlap(state) <= 1.0
-    assert Level.MOVING <= stuck(state) <= plateau_level(state) <= Level.STOP
+    assert PlateauLevel.MOVING <= signal_level(state) <= plateau_level(state) <= PlateauLevel.STOP
 
 
 @given(any_thread(), st.sets(st.sampled_from(list(Escape))))
 def test_using_more_escapes_never_lowers_the_level(state, more) -> None:
     wider = replace(state, escapes_used=tuple({*state.escapes_used, *more}))
-    assert stuck(wider) >= stuck(state)
+    assert signal_level(wider) >= signal_level(state)
 
 
 @given(any_thread())

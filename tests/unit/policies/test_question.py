@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.errors import UserError
-from corrobora.policies.question import (
+from corrobora.policies.intake import (
     check_question,
-    complexity_hint,
-    hidden_characters,
-    parts_asked,
-    shown,
-    too_many_parts,
-    word_count,
+    clean_for_display,
+    count_hidden_characters,
+    count_words,
+    explain_too_many_parts,
+    guess_complexity,
+    split_questions,
 )
 
 
@@ -65,19 +65,19 @@ def test_q09_nul() -> None:
 def test_q10_escape_sequences_are_stored_and_shown_without_escape() -> None:
     text = "What \x1b[31mis red\x1b[0m?"
     assert check_question(text) == text
-    assert "\x1b" not in shown(text)
+    assert "\x1b" not in clean_for_display(text)
 
 
 def test_q11_direction_marks_are_kept_in_the_record_and_taken_out_of_titles() -> None:
     text = "What is \u202eevil\u202c here?"
     assert check_question(text) == text
-    assert shown(text) == "What is evil here?"
+    assert clean_for_display(text) == "What is evil here?"
 
 
 def test_q12_tag_characters_are_removed_and_counted() -> None:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "obey")
     assert check_question(f"What is{hidden} this?") == "What is this?"
-    assert hidden_characters(f"What is{hidden} this?") == 4
+    assert count_hidden_characters(f"What is{hidden} this?") == 4
 
 
 def test_joiners_are_letters_of_scripts_and_stay() -> None:
@@ -102,15 +102,17 @@ def test_q14_to_q19_whatever_a_question_says_it_stays_text(text: str) -> None:
 def test_q20_500_questions_are_too_many_and_a_split_is_proposed() -> None:
     text = "\n".join(f"What is number {n}?" for n in range(500))
     assert check_question(text)
-    assert len(parts_asked(text)) == 500
-    assert too_many_parts(text, 7) == ("more than 7 sub-queries (500): ask them in 72 runs of at most 7 questions each")
-    assert too_many_parts("What? And why?", 7) == ""
-    assert too_many_parts("context\n" * 100 + "What is it?", 7) == ""
+    assert len(split_questions(text)) == 500
+    assert explain_too_many_parts(text, 7) == (
+        "more than 7 sub-queries (500): ask them in 72 runs of at most 7 questions each"
+    )
+    assert explain_too_many_parts("What? And why?", 7) == ""
+    assert explain_too_many_parts("context\n" * 100 + "What is it?", 7) == ""
 
 
 def test_the_limit_of_parts_is_itself_legal() -> None:
-    assert too_many_parts("What? " * 7, 7) == ""
-    assert too_many_parts("What? " * 8, 7).startswith("more than 7 sub-queries (8): ask them in 2 runs")
+    assert explain_too_many_parts("What? " * 7, 7) == ""
+    assert explain_too_many_parts("What? " * 8, 7).startswith("more than 7 sub-queries (8): ask them in 2 runs")
 
 
 def test_positions_count_from_one_and_bytes_from_zero() -> None:
@@ -121,17 +123,17 @@ def test_positions_count_from_one_and_bytes_from_zero() -> None:
 
 
 def test_tag_characters_are_never_shown() -> None:
-    assert shown("What\U000e0041 is\u200b it") == "What is it"
+    assert clean_for_display("What\U000e0041 is\u200b it") == "What is it"
 
 
 @pytest.mark.parametrize(("words", "tier"), [(12, "simple"), (13, "moderate"), (40, "moderate"), (41, "complex")])
 def test_s1_2b_word_counts_at_the_borders(words: int, tier: str) -> None:
-    assert complexity_hint("word " * words) == tier
+    assert guess_complexity("word " * words) == tier
 
 
 @pytest.mark.parametrize(("text", "tier"), [("Who? Why?", "moderate"), ("a and b", "moderate"), ("Why?", "simple")])
 def test_s1_2b_conjunctions_and_questions_at_the_borders(text: str, tier: str) -> None:
-    assert complexity_hint(text) == tier
+    assert guess_complexity(text) == tier
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,8 @@ def test_s1_2b_conjunctions_and_questions_at_the_borders(text: str, tier: str) -
     ],
 )
 def test_q21_a_language_without_spaces_is_not_one_simple_word(text: str) -> None:
-    assert word_count(text) > 12
-    assert complexity_hint(text) != "simple"
+    assert count_words(text) > 12
+    assert guess_complexity(text) != "simple"
 
 
 @pytest.mark.parametrize(
@@ -162,12 +164,12 @@ def test_q21_a_language_without_spaces_is_not_one_simple_word(text: str) -> None
     ],
 )
 def test_s1_2b_complexity_hint(text: str, tier: str) -> None:
-    assert complexity_hint(text) == tier
+    assert guess_complexity(text) == tier
 
 
 def test_word_counts_of_spaced_scripts_are_exact() -> None:
-    assert word_count("One two, three-four don't 5") == 5
-    assert word_count("") == 0
+    assert count_words("One two, three-four don't 5") == 5
+    assert count_words("") == 0
 
 
 @given(st.text(max_size=300))
@@ -178,17 +180,17 @@ def test_q13_any_text_is_accepted_or_refused_with_a_documented_code(text: str) -
         assert error.code in {"question_empty", "question_too_short", "question_control_char", "question_not_utf8"}  # noqa: PT017 - either outcome is legal
     else:
         assert check_question(plain) == plain
-        assert hidden_characters(plain) == 0
+        assert count_hidden_characters(plain) == 0
         plain.encode()
 
 
 @given(st.text(max_size=200))
 def test_what_is_shown_has_no_control_characters(text: str) -> None:
-    assert not any(c < " " or "\x7f" <= c < "\xa0" or "\u202a" <= c <= "\u202e" for c in shown(text))
+    assert not any(c < " " or "\x7f" <= c < "\xa0" or "\u202a" <= c <= "\u202e" for c in clean_for_display(text))
 
 
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_a_hint_is_one_of_three_and_longer_texts_have_no_fewer_words(text: str, more: str) -> None:
-    assert complexity_hint(text) in ("simple", "moderate", "complex")
-    assert word_count(f"{text} {more}") >= word_count(more)
-    assert isinstance(too_many_parts(text, 3), str)
+    assert guess_complexity(text) in ("simple", "moderate", "complex")
+    assert count_words(f"{text} {more}") >= count_words(more)
+    assert isinstance(explain_too_many_parts(text, 3), str)

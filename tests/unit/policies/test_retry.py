@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked
 
-from corrobora.domain.brief import Standing
+from corrobora.domain.plan import SubQuestionStatus
 from corrobora.policies.retry import (
-    FALLBACKS,
+    FALLBACK_STRATEGIES,
     MAX_SENDS,
     RA_TAGS,
     RETRY_EXHAUSTED,
     attempt_number,
-    backoff,
-    exhausted,
+    choose_strategy,
+    compute_backoff,
+    is_exhausted,
     may_try,
-    strategy,
 )
 
 
@@ -40,7 +40,7 @@ from corrobora.policies.retry import (
     ],
 )
 def test_waiting_before_a_call_is_sent_again(attempt: int, retry_after, remaining: float, wait) -> None:
-    assert backoff(attempt, retry_after, remaining, jitter=1.0) == wait
+    assert compute_backoff(attempt, retry_after, remaining, jitter=1.0) == wait
 
 
 @given(
@@ -52,22 +52,22 @@ def test_waiting_before_a_call_is_sent_again(attempt: int, retry_after, remainin
 def test_a_wait_is_bounded_by_a_minute_and_by_the_deadline(
     attempt: int, after, remaining: float, jitter: float
 ) -> None:
-    wait = backoff(attempt, after, remaining, jitter=jitter)
+    wait = compute_backoff(attempt, after, remaining, jitter=jitter)
     assert wait is None or (0 <= wait <= 60 and wait < remaining and attempt < MAX_SENDS)
 
 
 @given(st.floats(-5, 5))
 def test_jitter_spreads_own_waits_over_half_of_them(jitter: float) -> None:
-    wait = backoff(1, None, math.inf, jitter=jitter)
+    wait = compute_backoff(1, None, math.inf, jitter=jitter)
     assert wait is not None
     assert 0.5 <= wait <= 1.0
 
 
 def test_s2_fr4_three_attempts_and_no_fourth() -> None:
-    assert [exhausted(asked(1, attempts=n), 3) for n in range(5)] == [False, False, False, True, True]
+    assert [is_exhausted(asked(1, attempts=n), 3) for n in range(5)] == [False, False, False, True, True]
     assert [may_try(asked(1, attempts=n), 3) for n in range(4)] == [True, True, True, False]
-    assert not may_try(asked(1, Standing.ANSWERED), 3)
-    assert not may_try(asked(1, Standing.EXHAUSTED), 3)
+    assert not may_try(asked(1, SubQuestionStatus.ANSWERED), 3)
+    assert not may_try(asked(1, SubQuestionStatus.EXHAUSTED), 3)
 
 
 def test_s2_tr3_attempt_numbers_start_at_one() -> None:
@@ -76,9 +76,9 @@ def test_s2_tr3_attempt_numbers_start_at_one() -> None:
 
 
 def test_s2_tr2_each_retry_has_another_fallback_strategy() -> None:
-    assert [strategy(n) for n in range(4)] == ["as_asked", "broaden", "synonyms", "other_provider"]
-    assert strategy(99) == FALLBACKS[-1]
-    assert strategy(-1) == FALLBACKS[0]
+    assert [choose_strategy(n) for n in range(4)] == ["as_asked", "broaden", "synonyms", "other_provider"]
+    assert choose_strategy(99) == FALLBACK_STRATEGIES[-1]
+    assert choose_strategy(-1) == FALLBACK_STRATEGIES[0]
 
 
 def test_s2_fr5_the_tag_is_in_the_vocabulary() -> None:

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
-from corrobora.domain.plan import Node
-from corrobora.domain.thread import Course, Intent, Phase, Round, Standings, ThreadState
-from corrobora.policies.selection import clusters, fused, relevant
+from corrobora.domain.plan import Brief, Node
+from corrobora.domain.thread import Assessment, Course, Intent, Phase, Round, ThreadState
+from corrobora.policies.selection import cluster_copies, fuse_hits, select_hits
 
 
 def hit(name: str, query: str = "q", provider: str = "p") -> Hit:
@@ -24,7 +23,7 @@ def thread(*, reads: int = 5, sources: tuple[str, ...] = ()) -> ThreadState:
 
 def after(state: ThreadState, *readings: Reading) -> ThreadState:
     done = Round(state.number + 1, "research", Intent("g", ()), readings=readings)
-    return state.absorb(done, Standings((), (), (), ()))
+    return state.add_round(done, Assessment((), (), (), ()))
 
 
 hits = st.lists(
@@ -35,7 +34,7 @@ hits = st.lists(
 
 @given(hits, st.integers(1, 8))
 def test_s4_at_most_the_courses_reads_and_no_page_twice(found: list[Hit], reads: int) -> None:
-    chosen = relevant(found, thread(reads=reads))
+    chosen = select_hits(found, thread(reads=reads))
     assert len(chosen) <= reads
     assert len({each.url for each in chosen}) == len(chosen)
     assert {each.url for each in chosen} <= {each.url for each in found}
@@ -43,26 +42,30 @@ def test_s4_at_most_the_courses_reads_and_no_page_twice(found: list[Hit], reads:
 
 @given(hits)
 def test_all_hits_are_kept_by_the_fusion_each_once(found: list[Hit]) -> None:
-    merged = fused(found)
+    merged = fuse_hits(found)
     assert {(h.url, h.passage) for h in merged} == {(h.url, h.passage) for h in found}
     assert len({(h.url, h.passage) for h in merged}) == len(merged)
 
 
 def test_what_several_queries_find_comes_first() -> None:
     found = [hit("a", "whole"), hit("b", "whole"), hit("c", "part"), hit("b", "part")]
-    assert next(each.title for each in fused(found)) == "b"
+    assert next(each.title for each in fuse_hits(found)) == "b"
 
 
 def test_the_first_query_counts_more_than_its_parts() -> None:
     found = [hit("a", "whole"), hit("b", "part")]
-    assert [each.title for each in fused(found)] == ["a", "b"]
-    assert [each.title for each in fused([hit("x", "whole"), hit("y", "whole"), hit("z", "part")])] == ["x", "y", "z"]
+    assert [each.title for each in fuse_hits(found)] == ["a", "b"]
+    assert [each.title for each in fuse_hits([hit("x", "whole"), hit("y", "whole"), hit("z", "part")])] == [
+        "x",
+        "y",
+        "z",
+    ]
 
 
 def test_what_was_read_is_not_chosen_again() -> None:
     read = Reading(hit("a"), ReadOutcome.READ)
     state = after(thread(), read)
-    assert [each.title for each in relevant([hit("a"), hit("b")], state)] == ["b"]
+    assert [each.title for each in select_hits([hit("a"), hit("b")], state)] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_what_was_read_is_not_chosen_again() -> None:
 )
 def test_s4_a_page_that_was_tried_takes_no_place_of_a_later_round(outcome: ReadOutcome) -> None:
     state = after(thread(sources=("doc/b",)), Reading(hit("a"), outcome), Reading(hit("b"), outcome))
-    assert [each.url for each in relevant([hit("a"), hit("c")], state)] == ["doc/c"]
+    assert [each.url for each in select_hits([hit("a"), hit("c")], state)] == ["doc/c"]
 
 
 def test_a_passage_that_was_read_as_a_neighbour_is_not_chosen_again() -> None:
@@ -78,11 +81,11 @@ def test_a_passage_that_was_read_as_a_neighbour_is_not_chosen_again() -> None:
     state = after(thread(), Reading(first, ReadOutcome.READ, SourceId("S1"), (PassageId("C1"), PassageId("C2"))))
     again = Hit("doc", "doc", source=SourceId("S1"), passage=PassageId("C2"))
     other = Hit("doc", "doc", source=SourceId("S1"), passage=PassageId("C9"))
-    assert relevant([again, other], state) == (other,)
+    assert select_hits([again, other], state) == (other,)
 
 
 def test_s0_given_sources_are_read_first() -> None:
-    chosen = relevant([hit("a")], thread(sources=("S7", "https://example.org/page")))
+    chosen = select_hits([hit("a")], thread(sources=("S7", "https://example.org/page")))
     assert [each.url for each in chosen] == ["S7", "https://example.org/page", "doc/a"]
     assert chosen[0].source == "S7"
     assert chosen[1].source is None
@@ -90,4 +93,4 @@ def test_s0_given_sources_are_read_first() -> None:
 
 def test_s0_near_copies_share_a_cluster() -> None:
     texts = ("The kiln is hot at noon", "The kiln is hot at noon.", "Rivers flow to the sea")
-    assert clusters(texts) == (0, 0, 1)
+    assert cluster_copies(texts) == (0, 0, 1)

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import any_thread, asked, decided, meter, one_round, subject, thread
 
-from corrobora.domain.brief import Coverage, Standing
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
 from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import Escape, Gap, Phase, StopReason
-from corrobora.policies.stop import RULES, first
+from corrobora.policies.stop import STOP_RULES, find_first_stop
 
 
 def fires(name: str, state, reading=None):
-    return RULES[name](state, reading or meter())
+    return STOP_RULES[name](state, reading or meter())
 
 
 def test_s2_fr3_empty_gaps_stop() -> None:
@@ -64,14 +64,14 @@ def test_a_round_cut_by_the_reserve_stops_even_on_the_very_instant() -> None:
 
 
 def test_s2_tr2_all_remaining_gaps_exhausted_stop() -> None:
-    questions = (asked(1, Standing.EXHAUSTED), asked(2, Standing.ANSWERED, Grade.PLAUSIBLE))
+    questions = (asked(1, SubQuestionStatus.EXHAUSTED), asked(2, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE))
     gone = decided(Gap("still unknown", "sq-1"))
     assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=questions)) is StopReason.ALL_EXHAUSTED
 
 
 @pytest.mark.parametrize("gap", [Gap("x", "sq-2"), Gap("x", "Ardal"), Gap("x")])
 def test_s2_tr2_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> None:
-    questions = (asked(1, Standing.EXHAUSTED), asked(2))
+    questions = (asked(1, SubQuestionStatus.EXHAUSTED), asked(2))
     state = thread(
         one_round(decision=decided(Gap("y", "sq-1"), gap)), sub_questions=questions, subjects=(subject("Ardal"),)
     )
@@ -79,7 +79,7 @@ def test_s2_tr2_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> No
 
 
 def test_a_gap_without_target_falls_with_the_last_sub_question() -> None:
-    state = thread(one_round(decision=decided("anything")), sub_questions=(asked(1, Standing.EXHAUSTED),))
+    state = thread(one_round(decision=decided("anything")), sub_questions=(asked(1, SubQuestionStatus.EXHAUSTED),))
     assert fires("all_exhausted", state) is StopReason.ALL_EXHAUSTED
 
 
@@ -98,13 +98,13 @@ def test_s1_3b_a_satisfied_evaluation_stops_after_the_narrow_round() -> None:
 
 
 def test_s4_phase5_converged_needs_a_round_of_its_own_for_each_subject() -> None:
-    done = asked(1, Standing.ANSWERED, Grade.PLAUSIBLE)
+    done = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
     assert fires("converged", thread(sub_questions=(done,), subjects=(subject(rounds=1),))) is StopReason.CRITERIA_MET
     assert fires("converged", thread(sub_questions=(done,), subjects=(subject(rounds=0),))) is None
 
 
 def test_s0_criteria_met_needs_coverage_but_no_round_of_its_own() -> None:
-    done, covered = asked(1, Standing.ANSWERED, Grade.VERIFIED), subject(coverage=Coverage.COVERED)
+    done, covered = asked(1, SubQuestionStatus.ANSWERED, Grade.VERIFIED), subject(coverage=Coverage.COVERED)
     assert fires("criteria_met", thread(sub_questions=(done,), subjects=(covered,))) is StopReason.CRITERIA_MET
     assert fires("criteria_met", thread(sub_questions=(done,), subjects=(subject(),))) is None
     assert fires("criteria_met", thread(subjects=(covered,))) is StopReason.CRITERIA_MET
@@ -113,7 +113,7 @@ def test_s0_criteria_met_needs_coverage_but_no_round_of_its_own() -> None:
 
 
 def test_s0_an_open_grave_contradiction_blocks_the_criteria() -> None:
-    state = thread(sub_questions=(asked(1, Standing.ANSWERED, Grade.VERIFIED),))
+    state = thread(sub_questions=(asked(1, SubQuestionStatus.ANSWERED, Grade.VERIFIED),))
     conflict = Contradiction("x", FactId("F1"), FactId("F2"), severity=Severity.HIGH)
     assert fires("criteria_met", replace(state, contradictions=(conflict,))) is None
 
@@ -146,15 +146,15 @@ def test_a_spent_limit_stops(reading) -> None:
 
 def test_the_first_rule_in_order_is_the_one_told() -> None:
     state = thread(one_round(decision=decided()), max_rounds=1)
-    rules = [(name, RULES[name]) for name in ("no_gaps", "max_rounds")]
-    assert first(rules, state, meter()) == (StopReason.GAPS_EMPTY, "no_gaps")
-    assert first(rules[::-1], state, meter()) == (StopReason.ITERATION_CAP, "max_rounds")
-    assert first([], state, meter()) == (None, "")
+    rules = [(name, STOP_RULES[name]) for name in ("no_gaps", "max_rounds")]
+    assert find_first_stop(rules, state, meter()) == (StopReason.GAPS_EMPTY, "no_gaps")
+    assert find_first_stop(rules[::-1], state, meter()) == (StopReason.ITERATION_CAP, "max_rounds")
+    assert find_first_stop([], state, meter()) == (None, "")
 
 
 @given(any_thread(), st.floats(0, 1_000))
 def test_no_rule_ever_raises_and_each_tells_a_reason_or_nothing(state, elapsed: float) -> None:
-    for rule in RULES.values():
+    for rule in STOP_RULES.values():
         assert rule(state, meter(elapsed)) in (None, *StopReason)
 
 
@@ -166,12 +166,12 @@ def test_m12_a_model_can_never_extend_a_run(state, wish, topic: str) -> None:
     decision = state.last.decision
     wished = replace(decision, proposal=replace(decision.proposal, should_continue=wish, next_topic=topic))
     other = replace(state, rounds=(*state.rounds[:-1], replace(state.last, decision=wished)))
-    rules = tuple(RULES.items())
-    assert first(rules, other, meter()) == first(rules, state, meter())
+    rules = tuple(STOP_RULES.items())
+    assert find_first_stop(rules, other, meter()) == find_first_stop(rules, state, meter())
 
 
 @given(any_thread())
 def test_the_cap_holds_whatever_else_is_true(state) -> None:
-    stopped = first(tuple(RULES.items()), state, meter(seconds=None))[0]
+    stopped = find_first_stop(tuple(STOP_RULES.items()), state, meter(seconds=None))[0]
     assert stopped is not None or state.number < state.course.max_rounds
     assert math.isinf(meter(seconds=None).remaining_seconds)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from corrobora.domain.brief import Brief, Coverage, Standing, Subject, SubQuestion
 from corrobora.domain.evidence import (
     Fact,
     Grade,
@@ -20,6 +19,7 @@ from corrobora.domain.evidence import (
     fact_id,
 )
 from corrobora.domain.limits import Allowance, Meter, Usage
+from corrobora.domain.plan import Brief, Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import (
     Course,
     Decision,
@@ -181,7 +181,7 @@ def meter(
 
 
 def asked(
-    number: int = 1, standing: Standing = Standing.OPEN, grade: Grade | None = None, attempts: int = 0
+    number: int = 1, standing: SubQuestionStatus = SubQuestionStatus.OPEN, grade: Grade | None = None, attempts: int = 0
 ) -> SubQuestion:
     return SubQuestion(f"sq-{number}", f"Question {number}?", standing, grade, attempts=attempts)
 
@@ -225,5 +225,8 @@ def any_thread() -> st.SearchStrategy[ThreadState]:
         st.integers(0, 3),
         st.integers(1, 10),
         st.booleans(),
-        st.lists(st.builds(asked, st.just(1), st.sampled_from(Standing), st.sampled_from([None, *Grade])), max_size=1),
+        st.lists(
+            st.builds(asked, st.just(1), st.sampled_from(SubQuestionStatus), st.sampled_from([None, *Grade])),
+            max_size=1,
+        ),
     )

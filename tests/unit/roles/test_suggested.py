@@ -9,7 +9,7 @@ import pytest
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Node, Plan
-from corrobora.engine.codec import encode
+from corrobora.engine.session.journal import encode
 from corrobora.roles.suggested import read_suggested
 
 

@@ -11,7 +11,7 @@ async def test_an_automatic_clock_jumps_to_the_end_of_a_sleep():
     clock = FakeClock(5.0)
     await clock.sleep(3_600)
     assert clock.now() == 3_605
-    assert clock.wall() == "2026-01-01T01:00:05+00:00"
+    assert clock.utc_time() == "2026-01-01T01:00:05+00:00"
     assert clock.slept == [3_600]
 
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 import pytest
 
 from corrobora import testing
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import RoleError, Stale
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome
 from corrobora.ports import Answer, Entry
-from corrobora.roles.extractive import ExtractiveAnalyst
-from corrobora.testing.analyst import ScriptedAnalyst
 from corrobora.testing.conformance import check_analyst, check_journal, check_library, check_reader, check_search
-from corrobora.testing.journal import MemoryJournal
-from corrobora.testing.library import MemoryLibrary
+from corrobora.testing.fakes import MemoryJournal, MemoryLibrary
 from corrobora.testing.samples import SAMPLES
-from corrobora.testing.search import ScriptedReader, ScriptedSearch
+from corrobora.testing.scripted import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
 PAGES = {
     "https://a.example/": "# Otter\n\nThe otter swims at night.",
@@ -83,7 +81,7 @@ async def test_the_journal_in_memory_keeps_the_contract():
     attempts: list[MemoryJournal] = []
 
     async def attempt() -> MemoryJournal:
-        attempts.append(attempts[-1].again() if attempts else MemoryJournal())
+        attempts.append(attempts[-1].next_attempt() if attempts else MemoryJournal())
         return attempts[-1]
 
     await check_journal(attempt)

@@ -10,7 +10,7 @@ import pytest
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
-from corrobora.testing.search_conformance import SEARCH_CHECKS, Check, SearchCase
+from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 
 class Careless:
@@ -36,7 +36,7 @@ class Blunt:
 
 
 @pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
-async def test_no_check_lets_both_pass(check: Check):
+async def test_no_check_lets_both_pass(check: SearchCheck):
     """An adapter that never fails and one that always does: each check catches at least one of them."""
     caught = 0
     for make in (lambda url, _: Careless(url), lambda _, __: Blunt()):

@@ -21,9 +21,9 @@ from pydantic_ai.tools import ToolDefinition
 
 from corrobora.adapters.models.building import build
 from corrobora.adapters.models.connect import parse_target
-from corrobora.testing.faults import KINDS, Fault, Faults
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.protocols import Asked, Said
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.protocols import WireReply, WireRequest
+from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.server import MODELS, Latency, ModelServer, main
 
 TARGETS = {
@@ -56,7 +56,7 @@ async def told(server: ModelServer, kind: str, *, stream: bool, tool: bool = Fal
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("kind", TARGETS)
 async def test_text_usage_and_ending_arrive_in_every_protocol(kind: str, stream: bool):
-    said = Said("A text of some words, long enough for several events.", input_tokens=12, output_tokens=7)
+    said = WireReply("A text of some words, long enough for several events.", input_tokens=12, output_tokens=7)
     async with ModelServer(lambda _: said) as server:
         response = await told(server, kind, stream=stream)
         asked = server.asked[0]
@@ -80,7 +80,7 @@ async def test_tool_calls_arrive_in_every_protocol(kind: str, stream: bool):
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize(("ended", "reason"), [("length", "length"), ("refusal", "content_filter")])
 async def test_cut_answers_and_refusals_arrive_as_such(kind: str, stream: bool, ended, reason: str):
-    async with ModelServer(lambda _: Said("I", ended)) as server:
+    async with ModelServer(lambda _: WireReply("I", ended)) as server:
         response = await told(server, kind, stream=stream)
     refused = (response.provider_details or {}).get("refusal")
     assert response.finish_reason == reason or refused
@@ -160,7 +160,7 @@ async def test_models_are_listed_and_nonsense_is_refused():
 
 
 def test_every_kind_of_fault_can_be_written_and_wrong_ones_are_told():
-    for kind in KINDS:
+    for kind in FAULT_KINDS:
         assert Fault.parse(f"{kind}:p=0.5,seconds=2").p == 0.5
     assert Fault.parse("limit:k=9").k == 9
     for wrong in ("nosuch", "429:q=1", "429:p=often"):
@@ -169,17 +169,17 @@ def test_every_kind_of_fault_can_be_written_and_wrong_ones_are_told():
 
 
 def test_forging_changes_markers_numbers_quotes_and_addresses_and_lists_them():
-    faults = Faults(seed=1)
+    faults = FaultInjector(seed=1)
     body = " ".join(f"It moves {20 + n} litres [S{n}:C{n}]." for n in range(30))
     answer = json.dumps({"body": body, "quotes": [{"quote": "It moves 25 litres", "passage": "C1"}], "n": 1})
-    forged = json.loads(faults.forge(answer, "call"))
+    forged = json.loads(faults.forge_answer(answer, "call"))
     assert forged["body"] != body
     assert forged["quotes"][0]["quote"] != "It moves 25 litres"
     assert forged["quotes"][0]["passage"] == "C1"
     assert all(each in forged["body"] for each in faults.forged)
     assert any(each.startswith("[S9") for each in faults.forged)
-    assert faults.forge("no json", "call") == "no json"
-    assert Faults(seed=1).forge(answer, "call") == json.dumps(forged, ensure_ascii=False)
+    assert faults.forge_answer("no json", "call") == "no json"
+    assert FaultInjector(seed=1).forge_answer(answer, "call") == json.dumps(forged, ensure_ascii=False)
 
 
 def test_the_command_serves_until_it_is_stopped():
@@ -225,9 +225,9 @@ async def test_a_closed_server_leaves_no_talk_behind():
 
 
 async def test_the_script_sees_what_was_asked():
-    seen: list[Asked] = []
+    seen: list[WireRequest] = []
 
-    def answers(asked: Asked) -> str:
+    def answers(asked: WireRequest) -> str:
         seen.append(asked)
         return "ok"
 

@@ -9,7 +9,7 @@ import pytest
 from corrobora.adapters.search.exa import Exa
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.conformance import check_search
@@ -85,7 +85,7 @@ async def test_a_folder_is_a_web(tmp_path: Path):
             f"{web.url}/index.html",
             f"{web.url}/notes/aar.md",
         ] or [hit.url for hit in hits] == ["http://10.0.0.1/x", f"{web.url}/notes/aar.md", f"{web.url}/index.html"]
-        page = await Firecrawl("k", clock=SystemClock(), base_url=web.url).scrape(f"{web.url}/notes/aar.md")
+        page = await Firecrawl("k", clock=SystemClock(), base_url=web.url).scrape_page(f"{web.url}/notes/aar.md")
         assert "A river." in page.text
 
 

@@ -6,8 +6,7 @@ import zlib
 
 import pytest
 
-from corrobora.testing.http import Request, Response
-from corrobora.testing.web_faults import API_FAULTS, PAGE_FAULTS, api_answer, bomb, page_answer
+from corrobora.testing.http_server import API_FAULTS, PAGE_FAULTS, Request, Response, api_answer, gzip_bomb, page_answer
 
 
 @pytest.mark.parametrize("fault", [name for name in PAGE_FAULTS if name != "hang"])
@@ -24,7 +23,7 @@ async def test_each_search_fault_answers(fault: str):
 
 
 def test_the_bomb_is_small_and_unpacks_to_what_it_says():
-    packed = bomb(64)
+    packed = gzip_bomb(64)
     assert len(packed) < 100_000
     unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
     assert (

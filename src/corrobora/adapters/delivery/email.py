@@ -16,7 +16,7 @@ from email.utils import formatdate
 
 from corrobora.domain.errors import ProviderError, UserError
 
-SECONDS = 60.0
+SMTP_SECONDS = 60.0
 _NAME = "localhost"  # in the greeting: the name of this machine is nobody's business, and looking it up may hang
 _BODY = "report.md"
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
@@ -32,6 +32,9 @@ class MailServer:
     user: str = ""
     password: str = field(default="", repr=False)
     sender: str = ""
+
+
+_PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
 
 
 class EmailDelivery:
@@ -51,22 +54,23 @@ class EmailDelivery:
         Raises:
             ProviderError: `delivery_email`; retryable unless the server refused for good.
         """
-        message = self._message(title, files, delivery)
+        message = self._build_message(title, files, delivery)
         try:
-            async with asyncio.timeout(2 * SECONDS):
-                await asyncio.to_thread(self._hand_in, message)
+            async with asyncio.timeout(2 * SMTP_SECONDS):
+                await asyncio.to_thread(self._submit_message, message)
         except smtplib.SMTPAuthenticationError as error:
-            raise self._failed("the server refused the user or the password") from error
+            raise self._delivery_error("the server refused the user or the password") from error
         except smtplib.SMTPResponseException as error:
-            raise self._failed(f"the server answered {error.smtp_code}", retryable=error.smtp_code < 500) from error  # noqa: PLR2004 - 5xx is for good
+            temporary = error.smtp_code < _PERMANENT_FAILURE
+            raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=temporary) from error
         except smtplib.SMTPRecipientsRefused as error:
             codes = [int(code) for code, _ in error.recipients.values()]
             later = all(code < 500 for code in codes)  # noqa: PLR2004 - 5xx is for good
-            raise self._failed(f"the server refused the address ({codes})", retryable=later) from error
+            raise self._delivery_error(f"the server refused the address ({codes})", retryable=later) from error
         except (smtplib.SMTPException, MessageError, OSError) as error:  # TimeoutError is an OSError
-            raise self._failed(type(error).__name__, retryable=True) from error
+            raise self._delivery_error(type(error).__name__, retryable=True) from error
 
-    def _message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
+    def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
         message = EmailMessage()
         message["Subject"] = " ".join(title.split())[:200] or "Report"
         message["From"] = self._server.sender or self._server.user
@@ -81,14 +85,14 @@ class EmailDelivery:
             message.add_attachment(content, maintype=kind, subtype=sub, filename=name.replace("/", "-"))
         return message
 
-    def _hand_in(self, message: EmailMessage) -> None:
+    def _submit_message(self, message: EmailMessage) -> None:
         server = self._server
         context = ssl.create_default_context()
         tls = server.security == "tls"
         made = (
-            smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SECONDS, context=context)
+            smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)
             if tls
-            else smtplib.SMTP(server.host, server.port, _NAME, timeout=SECONDS)
+            else smtplib.SMTP(server.host, server.port, _NAME, timeout=SMTP_SECONDS)
         )
         with made as connection:
             if server.security == "starttls":
@@ -97,7 +101,7 @@ class EmailDelivery:
                 connection.login(server.user, server.password)
             connection.send_message(message)
 
-    def _failed(self, why: str, *, retryable: bool = False) -> ProviderError:
+    def _delivery_error(self, why: str, *, retryable: bool = False) -> ProviderError:
         return ProviderError(
             "delivery_email",
             f"The report was not sent to {self._to}: {why}.",

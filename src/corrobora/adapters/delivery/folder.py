@@ -24,9 +24,9 @@ class FolderDelivery:
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:  # noqa: ARG002 - one signature
         """Write the files. Raises `ProviderError` (`delivery_folder`) if the folder cannot be written."""
-        await asyncio.to_thread(self._write, files)
+        await asyncio.to_thread(self._write_files, files)
 
-    def _write(self, files: Mapping[str, bytes]) -> None:
+    def _write_files(self, files: Mapping[str, bytes]) -> None:
         base = self._folder.expanduser().absolute()
         try:
             for name, content in files.items():
@@ -34,7 +34,7 @@ class FolderDelivery:
                 if not path.resolve().is_relative_to(base.resolve()):
                     raise PermissionError(13, "a file of the report would lie outside")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _replace(path, content)
+                _replace_file(path, content)
         except OSError as error:
             raise ProviderError(
                 "delivery_folder",
@@ -44,7 +44,7 @@ class FolderDelivery:
             ) from error
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace_file(path: Path, content: bytes) -> None:
     """Write beside the target and rename, so that a reader never sees half a file."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -19,7 +19,7 @@ import httpx2
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.ports import Clock
 
-SECONDS = 30.0
+POST_SECONDS = 30.0
 
 
 class WebhookDelivery:
@@ -29,7 +29,7 @@ class WebhookDelivery:
 
     def __init__(self, url: str, secret: str, *, clock: Clock) -> None:
         self._url = url
-        self._key = signing_key(secret)
+        self._key = parse_signing_key(secret)
         self._clock = clock
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
@@ -39,7 +39,7 @@ class WebhookDelivery:
             ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections.
         """
         texts = {name: content.decode("utf-8", "replace") for name, content in files.items()}
-        wall = self._clock.wall()
+        wall = self._clock.utc_time()
         data = {"id": delivery, "title": title, "files": texts}
         event = {"type": "report.completed", "timestamp": wall, "data": data}
         body = json.dumps(event, ensure_ascii=False).encode()
@@ -48,20 +48,20 @@ class WebhookDelivery:
             "Content-Type": "application/json",
             "webhook-id": delivery,
             "webhook-timestamp": stamp,
-            "webhook-signature": signature(self._key, delivery, stamp, body),
+            "webhook-signature": sign_payload(self._key, delivery, stamp, body),
         }
         try:
             async with httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(SECONDS)
+                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS)
             ) as client:
                 reply = await client.post(self._url, content=body, headers=headers)
         except httpx2.RequestError as error:
-            raise self._failed(type(error).__name__, retryable=True) from error
+            raise self._delivery_error(type(error).__name__, retryable=True) from error
         if not reply.is_success:
             status = reply.status_code
-            raise self._failed(f"HTTP {status}", retryable=status == 429 or status >= 500)  # noqa: PLR2004 - HTTP
+            raise self._delivery_error(f"HTTP {status}", retryable=status == 429 or status >= 500)  # noqa: PLR2004 - HTTP
 
-    def _failed(self, why: str, *, retryable: bool) -> ProviderError:
+    def _delivery_error(self, why: str, *, retryable: bool) -> ProviderError:
         return ProviderError(
             "delivery_webhook",
             f"The webhook did not take the report: {why}.",
@@ -71,7 +71,7 @@ class WebhookDelivery:
         )
 
 
-def signing_key(secret: str) -> bytes:
+def parse_signing_key(secret: str) -> bytes:
     """Read `whsec_BASE64`. Raises `UserError` for anything else."""
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
@@ -86,7 +86,7 @@ def signing_key(secret: str) -> bytes:
     return key
 
 
-def signature(key: bytes, identity: str, stamp: str, body: bytes) -> str:
+def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> str:
     """Return `v1,BASE64` of HMAC-SHA-256 over id, timestamp and body, joined by full stops."""
     signed = b".".join((identity.encode(), stamp.encode(), body))
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

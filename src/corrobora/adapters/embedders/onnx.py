@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.adapters.embedders.normalizing import unit
+from corrobora.adapters.embedders.vectors import normalize_vector
 from corrobora.domain.errors import UserError
 
 MAX_TOKENS = 256  # what small sentence encoders were made for; a passage is about as long
@@ -35,7 +35,7 @@ class OnnxEmbedder:
         Raises:
             UserError: the extra is not installed, or the folder lacks a file or holds something else.
         """
-        model, tokenizer = _files(folder)
+        model, tokenizer = _find_files(folder)
         try:
             onnxruntime: Any = importlib.import_module("onnxruntime")
             broken: Any = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
@@ -61,16 +61,16 @@ class OnnxEmbedder:
         self._inputs = {str(each.name) for each in self._session.get_inputs()}
         digest = hashlib.sha256(model.read_bytes()).hexdigest()[:12]
         self.name = f"{folder.name}-{digest}"
-        self.dimensions = len(self._run(["dimensions"])[0])
+        self.dimensions = len(self._embed_batch(["dimensions"])[0])
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return one unit vector for each text, in order."""
         found: list[Sequence[float]] = []
         for start in range(0, len(texts), _BATCH):
-            found += await asyncio.to_thread(self._run, texts[start : start + _BATCH])
+            found += await asyncio.to_thread(self._embed_batch, texts[start : start + _BATCH])
         return found
 
-    def _run(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    def _embed_batch(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         encoded: Any = self._tokenizer.encode_batch(list(texts))
         mask = np.array([each.attention_mask for each in encoded], np.int64)
         given = {
@@ -85,10 +85,10 @@ class OnnxEmbedder:
         if out.ndim == _TOKEN_VECTORS:
             weights = mask[:, :, None].astype(np.float32)
             out = (out * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
-        return [unit([float(x) for x in row], "onnx") for row in out]
+        return [normalize_vector([float(x) for x in row], "onnx") for row in out]
 
 
-def _files(folder: Path) -> tuple[Path, Path]:
+def _find_files(folder: Path) -> tuple[Path, Path]:
     """Find model and tokenizer, also in the sub-folder `onnx` that many model folders have."""
     model = next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
     tokenizer = folder / "tokenizer.json"

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 import httpx2
 
-from corrobora.adapters.embedders.normalizing import unit
+from corrobora.adapters.embedders.vectors import normalize_vector
 from corrobora.domain.errors import ProviderError
 
 _BATCH = 64
@@ -53,22 +53,22 @@ class OpenAICompatibleEmbedder:
         """
         found: list[Sequence[float]] = []
         for start in range(0, len(texts), _BATCH):
-            found += await self._ask(texts[start : start + _BATCH])
+            found += await self._request_batch(texts[start : start + _BATCH])
         return found
 
-    async def _ask(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    async def _request_batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
         try:
             reply = await self._http.post("embeddings", json={"model": self._model, "input": list(texts)})
         except httpx2.HTTPError as error:
-            raise ProviderError.failed(self.name, why=type(error).__name__) from error
+            raise ProviderError.request_failed(self.name, why=type(error).__name__) from error
         if reply.status_code in _DENIED:
-            raise ProviderError.refused(self.name, setting=self._setting, status=reply.status_code)
+            raise ProviderError.key_refused(self.name, setting=self._setting, status=reply.status_code)
         if reply.status_code != _OK:
-            raise ProviderError.failed(self.name, status=reply.status_code)
+            raise ProviderError.request_failed(self.name, status=reply.status_code)
         try:
             body: Any = reply.json()
             rows = sorted(cast("list[dict[str, Any]]", body["data"]), key=lambda row: int(row["index"]))
-            vectors = [unit([float(x) for x in row["embedding"]], self.name) for row in rows]
+            vectors = [normalize_vector([float(x) for x in row["embedding"]], self.name) for row in rows]
         except (ValueError, KeyError, TypeError) as error:
             raise ProviderError.bad_content(self.name, f"no list of embeddings ({type(error).__name__})") from error
         if len(vectors) != len(texts):

@@ -19,10 +19,10 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Fact, Grade, Insight
-from corrobora.policies.words import stems
+from corrobora.text.tokens import stem_text
 
 COLLECTION = "corrobora_facts"
-SAME = 0.9  # shared terms over all terms: two such claims of one origin are one fact
+SAME_SHARE = 0.9  # shared terms over all terms: two such claims of one origin are one fact
 _VECTOR = "words"
 _CANDIDATES = 8
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
@@ -41,7 +41,7 @@ class QdrantFacts:
         self._made = False
 
     @classmethod
-    def at(cls, url: str, key: str = "") -> QdrantFacts:
+    def from_url(cls, url: str, key: str = "") -> QdrantFacts:
         """Connect to a server; nothing is asked of it before the first call, whatever its version."""
         return cls(AsyncQdrantClient(url=url, api_key=key or None, timeout=20, check_compatibility=False))
 
@@ -56,36 +56,36 @@ class QdrantFacts:
             ProviderError: the server failed.
         """
         try:
-            await self._collection_made()
+            await self._ensure_collections()
             new = 0
             for fact in facts:  # one after the other: a fact may be the twin of the one before
-                new += await self._keep(fact, run)
+                new += await self._remember_fact(fact, run)
         except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _failed(error) from error
+            raise _provider_error(error) from error
         return new
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
         """Return stored facts that share words with `text`, the rarest shared words first. Raises `ProviderError`."""
-        vector = _words(text)
+        vector = _word_vector(text)
         if not vector.indices:
             return []
         try:
-            await self._collection_made()
+            await self._ensure_collections()
             found = await self._client.query_points(self._collection, query=vector, using=_VECTOR, limit=limit)
         except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _failed(error) from error
-        return [_fact(point.payload) for point in found.points]
+            raise _provider_error(error) from error
+        return [_load_fact(point.payload) for point in found.points]
 
-    async def note(self, insights: Sequence[Insight], /, *, run: str) -> int:
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
         """Keep insights in a collection beside the facts, the same of one source once. Raises `ProviderError`."""
-        points = {_insight_point(each): each for each in insights if _words(f"{each.text} {each.why}").indices}
+        points = {_insight_point(each): each for each in insights if _word_vector(f"{each.text} {each.why}").indices}
         try:
-            await self._collection_made()
+            await self._ensure_collections()
             known = {str(point.id) for point in await self._client.retrieve(self._insights, list(points))}
             fresh = [
                 models.PointStruct(
                     id=name,
-                    vector=cast("dict[str, Any]", {_VECTOR: _words(f"{each.text} {each.why}")}),
+                    vector=cast("dict[str, Any]", {_VECTOR: _word_vector(f"{each.text} {each.why}")}),
                     payload={"insight": _INSIGHT.dump_python(each, mode="json"), "run": run},
                 )
                 for name, each in points.items()
@@ -94,31 +94,31 @@ class QdrantFacts:
             if fresh:
                 await self._client.upsert(self._insights, fresh, wait=True)
         except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _failed(error) from error
+            raise _provider_error(error) from error
         return len(fresh)
 
-    async def noted(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first. Raises `ProviderError`."""
-        vector = _words(text)
+        vector = _word_vector(text)
         if not vector.indices:
             return []
         try:
-            await self._collection_made()
+            await self._ensure_collections()
             found = await self._client.query_points(self._insights, query=vector, using=_VECTOR, limit=limit)
         except (UnexpectedResponse, ResponseHandlingException) as error:
-            raise _failed(error) from error
+            raise _provider_error(error) from error
         return [_INSIGHT.validate_python((point.payload or {})["insight"]) for point in found.points]
 
-    async def _keep(self, fact: Fact, run: str) -> int:
-        twin = await self._twin(fact)
+    async def _remember_fact(self, fact: Fact, run: str) -> int:
+        twin = await self._find_duplicate(fact)
         if twin is None:
             payload = {"fact": _FACT.dump_python(fact, mode="json"), "origin": fact.origin, "run": run, "seen": 1}
-            vector = cast("dict[str, Any]", {_VECTOR: _words(f"{fact.title} {fact.heading} {fact.claim}")})
-            point = models.PointStruct(id=_point(fact), vector=vector, payload=payload)
+            vector = cast("dict[str, Any]", {_VECTOR: _word_vector(f"{fact.title} {fact.heading} {fact.claim}")})
+            point = models.PointStruct(id=_fact_point(fact), vector=vector, payload=payload)
             await self._client.upsert(self._collection, [point], wait=True)
             return 1
         name, payload = twin
-        known = _fact(payload)
+        known = _load_fact(payload)
         surer = {
             "confidence": max(known.confidence, fact.confidence),
             "grade": max(known.grade, fact.grade, key=_GRADES.index).value,
@@ -127,12 +127,12 @@ class QdrantFacts:
         await self._client.set_payload(self._collection, changed, points=[name], wait=True)
         return 0
 
-    async def _twin(self, fact: Fact) -> tuple[str, dict[str, Any]] | None:
+    async def _find_duplicate(self, fact: Fact) -> tuple[str, dict[str, Any]] | None:
         """Find the stored fact that says the same, from the same origin."""
         same_origin = models.Filter(
             must=[models.FieldCondition(key="origin", match=models.MatchValue(value=fact.origin))]
         )
-        wanted = _words(f"{fact.title} {fact.heading} {fact.claim}")
+        wanted = _word_vector(f"{fact.title} {fact.heading} {fact.claim}")
         if not wanted.indices:
             return None
         found = await self._client.query_points(
@@ -140,11 +140,11 @@ class QdrantFacts:
         )
         for point in found.points:
             payload = cast("dict[str, Any]", point.payload)
-            if _alike(fact, _fact(payload)):
+            if _is_duplicate(fact, _load_fact(payload)):
                 return str(point.id), payload
         return None
 
-    async def _collection_made(self) -> None:
+    async def _ensure_collections(self) -> None:
         async with self._ready:
             if self._made:
                 return
@@ -158,29 +158,31 @@ class QdrantFacts:
             self._made = True
 
 
-def _alike(a: Fact, b: Fact) -> bool:
+def _is_duplicate(a: Fact, b: Fact) -> bool:
     """True for one id, or for claims that share nearly all words and every number and negation."""
     if a.id == b.id:
         return True
-    one, other = set(stems(a.claim)), set(stems(b.claim))
-    if _sharp(a.claim) != _sharp(b.claim):
+    one, other = set(stem_text(a.claim)), set(stem_text(b.claim))
+    if _exact_words(a.claim) != _exact_words(b.claim):
         return False
-    return bool(one | other) and len(one & other) >= SAME * len(one | other)
+    return bool(one | other) and len(one & other) >= SAME_SHARE * len(one | other)
 
 
-def _sharp(claim: str) -> Counter[str]:
+def _exact_words(claim: str) -> Counter[str]:
     words = (word.strip(".,;:()").lower() for word in claim.split())
     negations = {"no", "not", "never", "none", "neither", "nor", "without", "cannot"}
     return Counter(word for word in words if word in negations or any(letter.isdigit() for letter in word))
 
 
-def _words(text: str) -> models.SparseVector:
+def _word_vector(text: str) -> models.SparseVector:
     """Count the stems of a text, each under a number made of its hash."""
-    counted = Counter(int.from_bytes(hashlib.blake2b(s.encode(), digest_size=4).digest(), "big") for s in stems(text))
+    counted = Counter(
+        int.from_bytes(hashlib.blake2b(s.encode(), digest_size=4).digest(), "big") for s in stem_text(text)
+    )
     return models.SparseVector(indices=list(counted), values=[float(count) for count in counted.values()])
 
 
-def _point(fact: Fact) -> str:
+def _fact_point(fact: Fact) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"corrobora:fact:{fact.source}:{fact.id}"))
 
 
@@ -189,10 +191,10 @@ def _insight_point(insight: Insight) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
-def _fact(payload: dict[str, Any] | None) -> Fact:
+def _load_fact(payload: dict[str, Any] | None) -> Fact:
     return _FACT.validate_python((payload or {})["fact"])
 
 
-def _failed(error: Exception) -> ProviderError:
+def _provider_error(error: Exception) -> ProviderError:
     status = error.status_code if isinstance(error, UnexpectedResponse) else None
-    return ProviderError.failed("qdrant", status=status, why=type(error).__name__)
+    return ProviderError.request_failed("qdrant", status=status, why=type(error).__name__)

@@ -32,7 +32,7 @@ def mapped(error: Exception, target: Target) -> CorroboraError:
             return RoleError("output_truncated", f"{target.id} ran out of output tokens.")
         case ai.ModelAuthenticationError():
             setting = target.provider.key or "the key of this endpoint"
-            return ProviderError.refused(target.id, setting=setting, status=_status(error))
+            return ProviderError.key_refused(target.id, setting=setting, status=_status(error))
         case ai.ModelAPIError():
             final = next(((code, what) for kind, code, what in _FINAL if isinstance(error, kind)), None)
             return _passing(error, target) if final is None else _provider(*final, error, target)

@@ -38,7 +38,7 @@ class LoopClock:
         """Seconds of the loop."""
         return asyncio.get_running_loop().time()
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         """Nothing here depends on the time of day."""
         return ""
 

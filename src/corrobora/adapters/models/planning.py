@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from corrobora.adapters.models.wire import WireGate, WirePlan, WireSpec, WireTask
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Criteria, Gate, Node, Plan, TaskSpec, leaves
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec, collect_leaves
 from corrobora.roles.plan import Planning
 
 
@@ -43,7 +42,7 @@ def revive_plan(given: Planning, filled: WirePlan) -> Plan:
 
 def _one(root: Node) -> Node:
     """One thread for the sub-questions of all tasks: the lead agent's loop works on gaps, not on branches (S2)."""
-    tasks = leaves(root)
+    tasks = collect_leaves(root)
     if len(tasks) == 1:
         return replace(tasks[0], path=root.path)
     return Node(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import Contradiction
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Gap
 from corrobora.roles.rendering import BRIEF, COMMON, Prompt, render, source
 from corrobora.roles.synthesize import Material, Part, synthesize

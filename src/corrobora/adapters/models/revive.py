@@ -13,12 +13,11 @@ from typing import Any
 
 from corrobora.adapters.models import wire
 from corrobora.adapters.models.planning import Unusable, revive_plan
-from corrobora.domain.brief import Brief, Subject, SubQuestion
 from corrobora.domain.evidence import Contradiction, FactId, FollowUp, LinkedSource, Query, Relation, Severity
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import leaves
+from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
-from corrobora.domain.thread import Gap, Intent, Needs, Proposal
+from corrobora.domain.thread import Gap, Intent, Proposal, ScopeInput
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.roles.plan import Refinement, Shortfall
@@ -77,7 +76,7 @@ def _brief(given: Asking, query: wire.WireQuery, number: int, *, alone: bool) ->
 
 def refinement(given: Shortfall, filled: wire.WireRefinement) -> Refinement:
     """Accept changes to leaves that exist, and sources that were listed."""
-    known = {leaf.path for leaf in leaves(given.node)}
+    known = {leaf.path for leaf in collect_leaves(given.node)}
     wrong = [change.task for change in filled.changes if change.task not in known]
     if wrong:
         raise Unusable(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(known))}.")
@@ -87,7 +86,7 @@ def refinement(given: Shortfall, filled: wire.WireRefinement) -> Refinement:
     return Refinement(queries, tuple(pair for pair in sources if pair[1]), filled.why)
 
 
-def intent(given: Needs, filled: wire.WireIntent) -> Intent:
+def intent(given: ScopeInput, filled: wire.WireIntent) -> Intent:
     """Keep as many queries as the phase allows, each once; ids and names must have been shown."""
     phase = given.phase
     hints = {hint.strip(): hint.strip() for hint in phase.query_hints}

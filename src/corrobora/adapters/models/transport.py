@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import aiohttp
 import httpx2
 
-from corrobora.adapters.certificates import trusted
+from corrobora.adapters.http import tls_context
 
 _REWRITTEN = (b"content-encoding", b"content-length")
 _KEPT_SECONDS = 30.0  # an idle connection is closed by then; servers close them after a minute or more
@@ -77,7 +77,7 @@ class ModelTransport(httpx2.AsyncBaseTransport):
     def _open(self) -> aiohttp.ClientSession:
         """Return the session, made in the event loop that uses it."""
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=trusted())
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS, ssl=tls_context())
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -10,10 +10,10 @@ import zipfile
 from io import BytesIO
 from xml.etree import ElementTree as ET
 
-from corrobora.adapters.readers.writing import Writer
+from corrobora.adapters.readers.text import TextWriter
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.domain.parsed import Parsed
 
 MAX_ENTRIES = 1_000
 MAX_UNPACKED = 100_000_000
@@ -24,7 +24,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 
 
-def read_docx(data: bytes, name: str = "") -> Parsed:
+def read_docx(data: bytes, name: str = "") -> ParsedDocument:
     """Return the text of a DOCX file.
 
     Raises:
@@ -33,26 +33,26 @@ def read_docx(data: bytes, name: str = "") -> Parsed:
     del name
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            _check(archive)
+            _check_archive(archive)
             names = set(archive.namelist())
             if "word/document.xml" not in names:
                 raise ReadError(ReadOutcome.UNSUPPORTED, "The archive is no DOCX file.")
-            document = _xml(archive.read("word/document.xml"))
-            styles = _xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
-            core = _xml(archive.read("docProps/core.xml")) if "docProps/core.xml" in names else None
+            document = _parse_xml(archive.read("word/document.xml"))
+            styles = _parse_xml(archive.read("word/styles.xml")) if "word/styles.xml" in names else None
+            core = _parse_xml(archive.read("docProps/core.xml")) if "docProps/core.xml" in names else None
     except (zipfile.BadZipFile, ET.ParseError, KeyError, EOFError, ValueError, NotImplementedError, OSError) as error:
         raise ReadError(ReadOutcome.BROKEN, f"The DOCX file is damaged ({type(error).__name__}).") from error
-    writer = Writer()
-    title = _Body(writer, _levels(styles)).write(document)
+    writer = TextWriter()
+    title = _BodyWriter(writer, _heading_levels(styles)).write_body(document)
     stated = (core.findtext(f"{_DC}title") or "") if core is not None else ""
     published = (core.findtext(f"{_TERMS}created") or "")[:10] if core is not None else ""
-    parsed = writer.parsed(stated or title, published=published)
+    parsed = writer.build_parsed(stated or title, published=published)
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The document has no text.")
     return parsed
 
 
-def _check(archive: zipfile.ZipFile) -> None:
+def _check_archive(archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
     size = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
@@ -66,14 +66,14 @@ def _check(archive: zipfile.ZipFile) -> None:
         raise ReadError(ReadOutcome.ENCRYPTED, "The archive is encrypted.")
 
 
-def _xml(data: bytes) -> ET.Element:
+def _parse_xml(data: bytes) -> ET.Element:
     """Parse XML without a document type: no entities, so no expansion and no outside file."""
     if b"\x00" in data or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise ValueError("a document type")
     return ET.fromstring(data)  # noqa: S314 - entities are refused above, and this runs in the limited child
 
 
-def _levels(styles: ET.Element | None) -> dict[str, int]:
+def _heading_levels(styles: ET.Element | None) -> dict[str, int]:
     """Return style id to heading level, by the style's own name (ids are translated, names are not); 0 is the title."""
     found: dict[str, int] = {}
     for style in styles.iter(f"{_W}style") if styles is not None else ():
@@ -86,31 +86,31 @@ def _levels(styles: ET.Element | None) -> dict[str, int]:
     return found
 
 
-class _Body:
+class _BodyWriter:
     """Walks paragraphs and tables in order."""
 
-    def __init__(self, writer: Writer, levels: dict[str, int]) -> None:
+    def __init__(self, writer: TextWriter, levels: dict[str, int]) -> None:
         self._writer = writer
         self._levels = levels
         self._title = ""
 
-    def write(self, document: ET.Element) -> str:
+    def write_body(self, document: ET.Element) -> str:
         """Write the body; return the text of the paragraph in the style "Title", if there is one."""
         body = document.find(f"{_W}body")
         for block in body if body is not None else ():
             if block.tag == f"{_W}p":
-                self._paragraph(block)
+                self._write_paragraph(block)
             elif block.tag == f"{_W}tbl":
                 for row in block.iter(f"{_W}tr"):
-                    cells = (" ".join(_text(cell).split()) for cell in row.iter(f"{_W}tc"))
-                    self._writer.block(" | ".join(cell for cell in cells if cell), tight=True)
+                    cells = (" ".join(_element_text(cell).split()) for cell in row.iter(f"{_W}tc"))
+                    self._writer.add_block(" | ".join(cell for cell in cells if cell), tight=True)
             elif block.tag == f"{_W}sdt":
                 for inner in block.iter(f"{_W}p"):
-                    self._paragraph(inner)
+                    self._write_paragraph(inner)
         return self._title
 
-    def _paragraph(self, paragraph: ET.Element) -> None:
-        text = _text(paragraph)
+    def _write_paragraph(self, paragraph: ET.Element) -> None:
+        text = _element_text(paragraph)
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
         id_ = (style.get(f"{_W}val") or "") if style is not None else ""
         level = self._levels.get(id_)
@@ -120,14 +120,14 @@ class _Body:
             level = 0
         if level is not None:
             self._title = self._title or (" ".join(text.split()) if level == 0 else "")
-            self._writer.heading(text, max(1, level))
+            self._writer.add_heading(text, max(1, level))
         elif paragraph.find(f"{_W}pPr/{_W}numPr") is not None:
-            self._writer.block(f"- {text}" if text.strip() else "", tight=True)
+            self._writer.add_block(f"- {text}" if text.strip() else "", tight=True)
         else:
-            self._writer.block(text)
+            self._writer.add_block(text)
 
 
-def _text(element: ET.Element) -> str:
+def _element_text(element: ET.Element) -> str:
     parts: list[str] = []
     for node in element.iter():
         if node.tag == f"{_W}t":

@@ -1,4 +1,9 @@
-"""HTML: the readable article of a page, with its headings, tables, title, date and site.
+"""Tags: readable text from HTML without judging what is content.
+
+Knows blocks, headings, lists, tables as rows "a | b", and what is never text (script, style). Has no recursion, so no
+depth of nesting loses text: it is the second parser. Does not know menus from articles.
+
+HTML: the readable article of a page, with its headings, tables, title, date and site.
 
 Knows which pages are too hostile for a tree, and a second parser for those that a tree would silently empty. Does not
 know the network: links, scripts, redirects and `base` inside a page are never followed. Run it in the parser child.
@@ -8,14 +13,136 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Protocol, cast
 
-from corrobora.adapters.readers.decoding import decoded
-from corrobora.adapters.readers.tags import read_tags
-from corrobora.adapters.readers.writing import Writer
+from corrobora.adapters.readers.text import TextWriter, decode_text, fold_spaces
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.domain.parsed import Parsed
+
+_SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
+_BLOCKS = frozenset(
+    "p div section article main aside header footer nav ul ol dl dt dd blockquote figure figcaption form fieldset "
+    "address details summary table thead tbody tfoot caption center body html".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+
+
+class TagTextParser(HTMLParser):
+    """Feed it HTML; it writes into a `Writer`."""
+
+    def __init__(self, writer: TextWriter) -> None:
+        super().__init__(convert_charrefs=True)
+        self._writer = writer
+        self._text: list[str] = []
+        self._cells: list[str] | None = None
+        self._silent = 0
+        self._heading = 0
+        self._item = False
+        self._in_title = False
+        self._pre = 0
+        self.title = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open a block, a row, a cell, a heading or something silent."""
+        del attrs
+        if tag == "title":
+            self._in_title = True
+        elif tag in _SILENT:
+            self._silent += 1
+        elif tag == "br":
+            self._text.append("\n" if self._cells is None else " ")
+        elif tag == "tr":
+            if self._cells is not None:  # the row before was never closed
+                self._end_row()
+            self._flush_text()
+            self._cells = []
+        elif tag in {"td", "th"}:
+            self._end_cell()
+        elif tag in _HEADINGS:
+            self._flush_text()
+            self._heading = _HEADINGS[tag]
+        elif tag == "li":
+            self._flush_text()
+            self._item = True
+        elif tag in _BLOCKS or tag == "pre":
+            self._flush_text()
+            self._pre += tag == "pre"
+
+    def handle_endtag(self, tag: str) -> None:
+        """Write what the tag closes."""
+        if tag == "title":
+            self._in_title = False
+        elif tag in _SILENT:
+            self._silent = max(0, self._silent - 1)
+        elif tag in {"td", "th"}:
+            self._end_cell()
+        elif tag == "tr" or (tag == "table" and self._cells is not None):
+            self._end_row()
+        elif tag in _HEADINGS or tag == "li" or tag in _BLOCKS or tag == "pre":
+            self._flush_text()
+            self._heading, self._item = 0, False
+            self._pre = max(0, self._pre - (tag == "pre"))
+
+    def handle_data(self, data: str) -> None:
+        """Collect text that is shown."""
+        if self._in_title:
+            self.title += data
+        elif not self._silent:
+            self._text.append(data)
+
+    def _end_cell(self) -> None:
+        if self._cells is None:
+            return
+        text = " ".join("".join(self._text).split())
+        self._text.clear()
+        if text:
+            self._cells.append(text)
+
+    def _end_row(self) -> None:
+        self._end_cell()
+        cells, self._cells = self._cells or [], None
+        self._writer.add_block(" | ".join(cells), tight=True)
+
+    def _flush_text(self) -> None:
+        if self._cells is not None:
+            self._text.append(" ")
+            return
+        raw = "".join(self._text)
+        self._text.clear()
+        if not raw.strip():
+            return
+        if self._heading:
+            self._writer.add_heading(raw, self._heading)
+        elif self._pre:
+            self._writer.add_verbatim(raw)
+        elif self._item:
+            self._writer.add_block("- " + " ".join(raw.split()), tight=True)
+        else:
+            self._writer.add_block(_join_lines(raw))
+
+    def close(self) -> None:
+        """End the input and write what is left."""
+        super().close()
+        if self._cells is not None:
+            self._end_row()
+        self._flush_text()
+
+
+def _join_lines(raw: str) -> str:
+    """Join the wrapped lines of a paragraph; a line break written as such cannot be told apart and is joined too."""
+    return " ".join(raw.split())
+
+
+def read_tags(html: str, writer: TextWriter | None = None) -> tuple[TextWriter, str]:
+    """Write the text of `html`; return the writer and the document's title."""
+    writer = writer or TextWriter()
+    reader = TagTextParser(writer)
+    reader.feed(html)
+    reader.close()
+    return writer, fold_spaces(reader.title)
+
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +158,7 @@ _NEW_YEAR = re.compile(  # the first of January, as pages write it
 )
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
-_WALLS = (
+_PLACEHOLDER_PHRASES = (
     "just a moment",
     "verify you are human",
     "are you a robot",
@@ -46,7 +173,7 @@ _WALLS = (
     "please enable javascript",
     "unusual traffic from your",
 )
-_WALL_CHARS = 1_500
+_PLACEHOLDER_CHARS = 1_500
 
 
 class _Element(Protocol):
@@ -61,7 +188,7 @@ class _Element(Protocol):
     def itertext(self) -> Iterator[str]: ...
 
 
-def read_html(data: bytes, name: str = "", declared: str = "") -> Parsed:
+def read_html(data: bytes, name: str = "", declared: str = "") -> ParsedDocument:
     """Return the article of a page. `declared` is the character set of the HTTP header, if there was one.
 
     Raises:
@@ -70,23 +197,23 @@ def read_html(data: bytes, name: str = "", declared: str = "") -> Parsed:
     """
     del name
     match = _META.search(data[:4096])
-    html = decoded(data, declared or (match[1].decode("ascii") if match else ""))
-    shape = shape_of(html)
+    html = decode_text(data, declared or (match[1].decode("ascii") if match else ""))
+    shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
     html = _DATA_URI.sub("", html) if "data:" in html else html
-    parsed = _article(html) if shape.safe else None
+    parsed = _extract_article(html) if shape.safe else None
     if parsed is None or not parsed.text:
         writer, title = read_tags(html)
-        parsed = writer.parsed(title, note="read without telling the article from its surroundings")
+        parsed = writer.build_parsed(title, note="read without telling the article from its surroundings")
     if not parsed.text.strip():
         raise ReadError(ReadOutcome.EMPTY, "The page has no readable text.")
-    if is_wall(parsed):
+    if is_placeholder(parsed):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page is a login, challenge or error page, not content.")
     return parsed
 
 
-class Shape:
+class PageShape:
     """What one linear scan tells of a page."""
 
     __slots__ = ("attributes", "depth", "links", "tags")
@@ -100,7 +227,7 @@ class Shape:
         return self.attributes <= MAX_ATTRIBUTES and self.depth <= MAX_DEPTH and self.links <= _MAX_TREE_LINKS
 
 
-def shape_of(html: str) -> Shape:
+def measure_shape(html: str) -> PageShape:
     """Count tags, links, the attributes of the richest tag and the depth of nesting, in one pass."""
     tags = attributes = depth = deepest = links = 0
     last = -1
@@ -120,10 +247,10 @@ def shape_of(html: str) -> Shape:
             break
     if last >= 0:
         attributes = max(attributes, html.count("=", last, min(len(html), last + 100_000)))
-    return Shape(tags, attributes, deepest, links)
+    return PageShape(tags, attributes, deepest, links)
 
 
-def _told_date(date: str, html: str) -> str:
+def _trim_date(date: str, html: str) -> str:
     """Return the date as far as the page tells it: the first of January of a page that names only a year is that year.
 
     The extractor fills up what it does not find; a report would print a day that stands nowhere.
@@ -131,7 +258,7 @@ def _told_date(date: str, html: str) -> str:
     return date[:4] if date.endswith("-01-01") and not _NEW_YEAR.search(html) else date
 
 
-def _article(html: str) -> Parsed | None:
+def _extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
@@ -139,61 +266,61 @@ def _article(html: str) -> Parsed | None:
     body = getattr(found, "body", None)
     if found is None or body is None:
         return None
-    writer = Writer()
-    _Body(writer).write(cast("_Element", body))
+    writer = TextWriter()
+    _ArticleWriter(writer).write_body(cast("_Element", body))
     meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
-    return writer.parsed(
+    return writer.build_parsed(
         meta.get("title") or "",
-        published=_told_date(meta.get("date") or "", html),
+        published=_trim_date(meta.get("date") or "", html),
         publisher=meta.get("sitename") or meta.get("hostname") or "",
     )
 
 
-class _Body:
+class _ArticleWriter:
     """Walks the article's elements."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: TextWriter) -> None:
         self._writer = writer
 
-    def write(self, body: _Element) -> None:
+    def write_body(self, body: _Element) -> None:
         stack: list[_Element] = list(body)[::-1]
         if body.text and body.text.strip():
-            self._writer.block(body.text)
+            self._writer.add_block(body.text)
         while stack:
             element = stack.pop()
             match element.tag:
                 case "head":
                     level = element.get("rend", "h2")[1:]
-                    self._writer.heading(_words(element), int(level) if level.isdigit() else 2)
+                    self._writer.add_heading(_element_text(element), int(level) if level.isdigit() else 2)
                 case "table":
-                    self._table(element)
+                    self._write_table(element)
                 case "list":
                     stack.extend(list(element)[::-1])
                 case "item":
-                    self._writer.block(f"- {_words(element)}", tight=True)
+                    self._writer.add_block(f"- {_element_text(element)}", tight=True)
                 case "code":
-                    self._writer.verbatim("".join(element.itertext()))
+                    self._writer.add_verbatim("".join(element.itertext()))
                 case "div" | "quote" if any(child.tag in {"p", "list", "head", "table"} for child in element):
-                    self._writer.block(element.text or "")
+                    self._writer.add_block(element.text or "")
                     stack.extend(list(element)[::-1])
                 case _:
-                    self._writer.block(_words(element))
+                    self._writer.add_block(_element_text(element))
             if element.tail and element.tail.strip():
-                self._writer.block(element.tail)
+                self._writer.add_block(element.tail)
 
-    def _table(self, table: _Element) -> None:
+    def _write_table(self, table: _Element) -> None:
         for row in table:
-            cells: Sequence[str] = [words for cell in row if (words := _words(cell))]
-            self._writer.block(" | ".join(cells) or _words(row), tight=True)
+            cells: Sequence[str] = [words for cell in row if (words := _element_text(cell))]
+            self._writer.add_block(" | ".join(cells) or _element_text(row), tight=True)
 
 
-def _words(element: _Element) -> str:
+def _element_text(element: _Element) -> str:
     return " ".join("".join(element.itertext()).split())
 
 
-def is_wall(parsed: Parsed) -> bool:
+def is_placeholder(parsed: ParsedDocument) -> bool:
     """True for a short page that says it is not the content: a challenge, a login, an error."""
-    if len(parsed.text) > _WALL_CHARS:
+    if len(parsed.text) > _PLACEHOLDER_CHARS:
         return False
     said = f"{parsed.title}\n{parsed.text}".lower()
-    return any(wall in said for wall in _WALLS)
+    return any(wall in said for wall in _PLACEHOLDER_PHRASES)

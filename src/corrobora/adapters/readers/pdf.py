@@ -11,11 +11,11 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from corrobora.adapters.readers.writing import Writer
+from corrobora.adapters.readers.text import TextWriter
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.parsed import Parsed
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -27,7 +27,7 @@ _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 
 
-def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> Parsed:
+def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> ParsedDocument:
     """Return the text of at most `max_pages` pages; `truncated` says that there were more.
 
     Raises:
@@ -46,20 +46,22 @@ def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pag
             raise ReadError(ReadOutcome.ENCRYPTED, "It is encrypted.", next_step="Save a copy without the password.")
         total = len(reader.pages)
         pages = [reader.pages[number].extract_text() or "" for number in range(min(total, max_pages))]
-        title, published = _about(reader)
+        title, published = _read_metadata(reader)
     except LimitReachedError as error:
         raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.") from error
     except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError) as error:
         raise ReadError(ReadOutcome.BROKEN, f"The PDF is damaged ({type(error).__name__}).") from error
-    writer = Writer()
-    for block in blocks("\n".join(_NOT_TEXT.sub("", _HYPHEN.sub("", _unix(page))) for page in pages)):
-        writer.block(block)
-    text = writer.parsed().text
+    writer = TextWriter()
+    for block in join_paragraphs(
+        "\n".join(_NOT_TEXT.sub("", _HYPHEN.sub("", _unify_newlines(page))) for page in pages)
+    ):
+        writer.add_block(block)
+    text = writer.build_parsed().text
     if not any(letter.isalnum() for letter in text):
         raise ReadError(
             ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run a text recognition over it."
         )
-    return writer.parsed(
+    return writer.build_parsed(
         title or _first_line(text),
         published=published,
         truncated=total > max_pages,
@@ -67,11 +69,11 @@ def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pag
     )
 
 
-def _unix(page: str) -> str:
+def _unify_newlines(page: str) -> str:
     return page.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _about(reader: PdfReader) -> tuple[str, str]:
+def _read_metadata(reader: PdfReader) -> tuple[str, str]:
     """Return title and date that the file states of itself."""
     about = reader.metadata
     if about is None:
@@ -83,7 +85,7 @@ def _about(reader: PdfReader) -> tuple[str, str]:
     return ("" if worthless else title), published
 
 
-def blocks(text: str) -> list[str]:
+def join_paragraphs(text: str) -> list[str]:
     """Join lines into paragraphs: a blank line, a list mark, or a short line before a capital ends a paragraph."""
     lines = [line.strip() for line in text.split("\n")]
     lengths = [len(line) for line in lines if line]

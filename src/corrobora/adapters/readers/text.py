@@ -1,22 +1,196 @@
-"""Plain text, and source code as text: read, never run.
+"""Decoding: from bytes to text, or to the reason why they are none.
+
+Knows byte order marks, UTF-8, UTF-16, the declared character set and the usual fall-back, and magic bytes of what is
+no text. Does not know formats of text.
+
+Writing readable text: blocks and headings in, one text with exact places out.
+
+Knows that blocks are parted by a blank line and lines of a table by a line break, and where each heading starts.
+Does not know any format.
+
+Plain text, and source code as text: read, never run.
 
 Knows that a title is the first line if it is short. Does not know markup.
 """
 
 from __future__ import annotations
 
-from corrobora.adapters.readers.decoding import decoded
-from corrobora.domain.parsed import Parsed
+import codecs
+import re
 
-_TITLE_CHARS = 120
+from corrobora.domain.documents import Heading, ParsedDocument
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+
+_MAGIC = (
+    (b"%PDF-", "a PDF file"),
+    (b"PK\x03\x04", "a ZIP archive or office file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"SQLite format 3", "a database"),
+    (b"\xd0\xcf\x11\xe0", "an old office file"),
+    (b"OggS", "audio or video"),
+    (b"ID3", "audio"),
+    (b"RIFF", "audio, video or an image"),
+)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_REFUSED = frozenset({"utf-7", "utf7", "unicode-1-1-utf-7"})
+_BAD_SHARE = 0.05
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def read_text(data: bytes, name: str = "") -> Parsed:
+def decode_text(data: bytes, declared: str = "") -> str:
+    """Return the text of `data`, line ends as single line feeds.
+
+    Raises:
+        ReadError: `unsupported` for bytes that are no text, or of which more than 5 % cannot be decoded.
+    """
+    for magic, what in _MAGIC:
+        if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.")
+    text = _decode_bytes(data, declared)
+    bad = text.count("�") + len(_CONTROL.findall(text))
+    if bad > _BAD_SHARE * len(text):
+        raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters make no sense.")
+    return _CONTROL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decode_bytes(data: bytes, declared: str) -> str:
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace")
+    if data and b"\x00" in data[:4096]:
+        return data.decode(_guess_utf16(data), "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode(_choose_codec(declared), "replace")
+
+
+def _guess_utf16(data: bytes) -> str:
+    """Name the UTF-16 order in which most odd or even bytes are zero; UTF-8 if neither, so that NULs are counted."""
+    even, odd = data[0:4096:2].count(0), data[1:4096:2].count(0)
+    sampled = len(data[:4096]) // 2
+    if odd > 0.3 * sampled and odd > even:
+        return "utf-16-le"
+    if even > 0.3 * sampled and even > odd:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _choose_codec(declared: str) -> str:
+    """Return a usable codec: the declared one unless it is unknown, no text codec, or utf-7."""
+    name = declared.strip().strip("\"'").lower()
+    if not name or name in _REFUSED or name in {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin-1"}:
+        return "cp1252"
+    try:
+        info = codecs.lookup(name)
+    except LookupError:
+        return "cp1252"
+    return info.name if info.name not in _REFUSED and getattr(info, "_is_text_encoding", True) else "cp1252"
+
+
+_SPACES = re.compile(r"[^\S\n]+")
+_TITLE_CHARS = 300
+
+
+class TextWriter:
+    """Collects blocks of readable text."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._headings: list[Heading] = []
+        self._tight = False
+
+    def add_block(self, text: str, *, tight: bool = False) -> None:
+        """Append a block. `tight` keeps it close to another tight block: list items and table rows."""
+        text = fold_spaces(text)
+        if not text:
+            return
+        if self._parts:
+            self._append_text("\n" if tight and self._tight else "\n\n")
+        self._append_text(text)
+        self._tight = tight
+
+    def add_verbatim(self, text: str) -> None:
+        """Append a block as it is: program text, where spaces mean something."""
+        text = text.strip("\n").rstrip()
+        if not text.strip():
+            return
+        if self._parts:
+            self._append_text("\n\n")
+        self._append_text(text)
+        self._tight = False
+
+    def add_heading(self, text: str, level: int) -> None:
+        """Append a heading and note where it starts."""
+        text = " ".join(text.split())
+        if not text:
+            return
+        if self._parts:
+            self._append_text("\n\n")
+        self._headings.append(Heading(self._length, level, text[:_TITLE_CHARS]))
+        self._append_text(text)
+        self._tight = False
+
+    def _append_text(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+    @property
+    def first_heading(self) -> str:
+        """The text of the first heading of the highest level, "" if there is none."""
+        if not self._headings:
+            return ""
+        top = min(heading.level for heading in self._headings)
+        return next(heading.title for heading in self._headings if heading.level == top)
+
+    def build_parsed(  # noqa: PLR0913 - named parts of one value
+        self,
+        title: str = "",
+        *,
+        published: str = "",
+        version: str = "",
+        publisher: str = "",
+        truncated: bool = False,
+        note: str = "",
+    ) -> ParsedDocument:
+        """Return what was written, titled by `title` or the first heading."""
+        return ParsedDocument(
+            title=" ".join(title.split())[:_TITLE_CHARS] or self.first_heading,
+            text="".join(self._parts),
+            headings=tuple(self._headings),
+            published=published,
+            version=version,
+            publisher=publisher,
+            truncated=truncated,
+            note=note,
+        )
+
+
+def fold_spaces(text: str) -> str:
+    """Fold runs of spaces, strip every line, drop empty lines."""
+    lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+_FIRST_LINE_CHARS = 120
+
+
+def read_text(data: bytes, name: str = "") -> ParsedDocument:
     """Return the text of a file. Raises `ReadError` if the bytes are no text."""
     del name
-    lines = [line.rstrip() for line in decoded(data).split("\n")]
+    lines = [line.rstrip() for line in decode_text(data).split("\n")]
     text = "\n".join(lines).strip("\n")
     first = next((line.strip() for line in lines if line.strip()), "")
     second = text.find("\n")
     stands_alone = second >= 0 and text[second + 1 : second + 2] in {"\n", "=", "-"}
-    return Parsed(title=first if stands_alone and len(first) <= _TITLE_CHARS else "", text=text)
+    return ParsedDocument(title=first if stands_alone and len(first) <= _FIRST_LINE_CHARS else "", text=text)

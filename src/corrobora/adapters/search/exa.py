@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from corrobora.adapters.search.api import Keyed
-from corrobora.adapters.search.results import Row, clean, hits, is_mapping
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, clean_text, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 
@@ -14,14 +13,14 @@ _MOST = 100  # results that one call may ask for
 _TEXT_CHARS = 1_000
 
 
-class Exa(Keyed):
+class Exa(KeyedProvider):
     """`SearchProvider` over Exa's search (S3, the alternate provider)."""
 
     name = "exa"
     base_url = "https://api.exa.ai"
     setting = "EXA_API_KEY"
 
-    def headers(self, key: str) -> Mapping[str, str]:
+    def auth_headers(self, key: str) -> Mapping[str, str]:
         """How the key is sent."""
         return {"x-api-key": key}
 
@@ -37,16 +36,16 @@ class Exa(Keyed):
             body["includeDomains"] = [query.site]
         elif query.site:
             body["query"] = f"{query.text} site:{query.site}"  # a whole top-level domain is a hint, not a domain
-        answer = await self._api.post("/search", body)
+        answer = await self._api.post_json("/search", body)
         if not is_mapping(answer):
             raise ProviderError.bad_content(self.name, "the answer is no object")
-        now = self._api.clock.wall()
-        return hits(answer.get("results"), _row, provider=self.name, query=query, limit=limit, now=now)
+        now = self._api.clock.utc_time()
+        return build_hits(answer.get("results"), _read_row, provider=self.name, query=query, limit=limit, now=now)
 
 
-def _row(row: Mapping[str, object]) -> Row:
+def _read_row(row: Mapping[str, object]) -> ResultRow:
     """Read one result: its highlights are the snippet, else the beginning of its text."""
     marked = row.get("highlights")
     parts = cast("list[object]", marked) if isinstance(marked, list) else []
-    snippet = " … ".join(text for part in parts if (text := clean(part))) or row.get("text") or row.get("summary")
-    return Row(row.get("url"), row.get("title"), snippet, row.get("score"), row.get("publishedDate"))
+    snippet = " … ".join(text for part in parts if (text := clean_text(part))) or row.get("text") or row.get("summary")
+    return ResultRow(row.get("url"), row.get("title"), snippet, row.get("score"), row.get("publishedDate"))

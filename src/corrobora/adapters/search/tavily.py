@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrobora.adapters.search.api import Keyed
-from corrobora.adapters.search.results import Row, hits, is_mapping
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, is_mapping
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 
 _MOST = 20  # results that one call may ask for
 
 
-class Tavily(Keyed):
+class Tavily(KeyedProvider):
     """`SearchProvider` over Tavily's search (S1, S3)."""
 
     name = "tavily"
@@ -29,12 +28,12 @@ class Tavily(Keyed):
         }
         if query.site:
             body["include_domains"] = [query.site if "." in query.site else f"*.{query.site}"]
-        answer = await self._api.post("/search", body)
+        answer = await self._api.post_json("/search", body)
         if not is_mapping(answer):
             raise ProviderError.bad_content(self.name, "the answer is no object")
-        now = self._api.clock.wall()
-        return hits(answer.get("results"), _row, provider=self.name, query=query, limit=limit, now=now)
+        now = self._api.clock.utc_time()
+        return build_hits(answer.get("results"), _read_row, provider=self.name, query=query, limit=limit, now=now)
 
 
-def _row(row: Mapping[str, object]) -> Row:
-    return Row(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("published_date"))
+def _read_row(row: Mapping[str, object]) -> ResultRow:
+    return ResultRow(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("published_date"))

@@ -1,4 +1,8 @@
-"""Network: connections to vetted addresses only, with names resolved once.
+"""Addresses: the networks that no page fetch may reach, as a table.
+
+Knows numbers only. Does not know names, and does not ask `ipaddress.is_global`, which is wrong for half of them.
+
+Network: connections to vetted addresses only, with names resolved once.
 
 Knows the resolver and the table of refused networks, and connects to the very address it has vetted: there is no second
 look-up that could answer differently. Does not know URLs, HTTP or pages. The one module that opens sockets for pages.
@@ -12,33 +16,116 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.web.addresses import Address, Allow
 from corrobora.adapters.web.urls import BadUrl, check_host
 from corrobora.domain.limits import LIMITS
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+BLOCKED_NETWORKS: Sequence[tuple[str, str]] = (
+    ("0.0.0.0/8", "this network"),
+    ("10.0.0.0/8", "private"),
+    ("100.64.0.0/10", "shared by carriers"),
+    ("127.0.0.0/8", "this machine"),
+    ("168.63.129.16/32", "cloud metadata (Azure)"),
+    ("169.254.0.0/16", "link-local and cloud metadata"),
+    ("172.16.0.0/12", "private"),
+    ("192.0.0.0/24", "protocol assignments and cloud metadata (Oracle)"),
+    ("192.0.2.0/24", "documentation"),
+    ("192.31.196.0/24", "AS112"),
+    ("192.52.193.0/24", "AMT"),
+    ("192.88.99.0/24", "6to4 relays"),
+    ("192.168.0.0/16", "private"),
+    ("192.175.48.0/24", "AS112"),
+    ("198.18.0.0/15", "benchmarks"),
+    ("198.51.100.0/24", "documentation"),
+    ("203.0.113.0/24", "documentation"),
+    ("224.0.0.0/4", "multicast"),
+    ("240.0.0.0/4", "reserved and broadcast"),
+    ("::/96", "unspecified, this machine, or IPv4 in a form out of use"),
+    ("::ffff:0:0/96", "IPv4 written as IPv6"),
+    ("::ffff:0:0:0/96", "IPv4 translated"),
+    ("64:ff9b::/96", "IPv4 behind NAT64"),
+    ("64:ff9b:1::/48", "IPv4 behind local NAT64"),
+    ("100::/64", "discarded"),
+    ("100:0:0:1::/64", "dummy prefix"),
+    ("2001::/23", "protocol assignments, Teredo among them"),
+    ("2001:db8::/32", "documentation"),
+    ("2002::/16", "6to4"),
+    ("2620:4f:8000::/48", "AS112"),
+    ("3fff::/20", "documentation"),
+    ("5f00::/16", "segment routing"),
+    ("fc00::/7", "unique local, cloud metadata among them"),
+    ("fe80::/10", "link-local"),
+    ("fec0::/10", "site-local"),
+    ("ff00::/8", "multicast"),
+)
+_PARSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
+    (ipaddress.ip_network(text), why) for text, why in BLOCKED_NETWORKS
+)
+_GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that IANA has given out for public use
+
+
+def blocked_reason(address: Address) -> str | None:
+    """Say why `address` may not be reached, or None for a public one."""
+    for network, why in _PARSED_NETWORKS:
+        if address.version == network.version and address in network:
+            return why
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.scope_id:
+            return "bound to one interface"
+        if address not in _GLOBAL_V6:
+            return "not given out for public use"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """What an operator adds to the open web: ports, and whole endpoints such as a test server on loopback.
+
+    Built by the assembly or a test, from settings and code only; nothing that a page, a plan or a model says gets here.
+    """
+
+    ports: frozenset[int] = frozenset({80, 443})
+    endpoints: frozenset[tuple[str, int]] = field(default=frozenset())  # (address, port), the address as a number
+
+    def allows_port(self, port: int) -> bool:
+        """True for a port that some allowed address may be reached at."""
+        return port in self.ports or any(port == allowed for _, allowed in self.endpoints)
+
+    def refusal_reason(self, address: Address, port: int) -> str | None:
+        """Say why this endpoint may not be reached, or None."""
+        if (str(address), port) in self.endpoints:
+            return None
+        if port not in self.ports:
+            return f"port {port} is not open to page fetches"
+        return blocked_reason(address)
+
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 _MAX_ANSWERS = 64  # of one name; more are no honest answer
 _MAX_TRIED = 4
 
 
-class Refused(Exception):
+class ConnectionBlocked(Exception):
     """The connection would leave the open web: a private address, or a port that is not open."""
 
 
-class Unresolved(Exception):
+class NameUnresolved(Exception):
     """The name has no address, or the resolver did not answer in time."""
 
 
-async def system_resolve(host: str, port: int) -> Sequence[str]:
+async def resolve_host(host: str, port: int) -> Sequence[str]:
     """Ask the system's resolver, in a thread that nobody waits for at exit: a silent one may block it for minutes."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Sequence[str]] = loop.create_future()
 
-    def settle(found: Sequence[str], error: Exception | None) -> None:
+    def set_answer(found: Sequence[str], error: Exception | None) -> None:
         if answer.done():
             return
         if error is None:
@@ -46,18 +133,18 @@ async def system_resolve(host: str, port: int) -> Sequence[str]:
         else:
             answer.set_exception(error)
 
-    def ask() -> None:
+    def look_up() -> None:
         found: list[str] = []
         failure: Exception | None = None
         try:
             rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             found = list(dict.fromkeys(str(row[4][0]) for row in rows))
         except (OSError, UnicodeError, OverflowError) as error:
-            failure = Unresolved(f"{host} has no address ({error})")
+            failure = NameUnresolved(f"{host} has no address ({error})")
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(settle, found, failure)
+            loop.call_soon_threadsafe(set_answer, found, failure)
 
-    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    threading.Thread(target=look_up, name="resolver", daemon=True).start()
     return await answer
 
 
@@ -71,12 +158,12 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
     def __init__(
         self,
         *,
-        resolve: Resolve = system_resolve,
-        allow: Allow | None = None,
+        resolve: Resolver = resolve_host,
+        allow: AllowList | None = None,
         dns_seconds: float = LIMITS.dns_seconds,
     ) -> None:
         self._resolve = resolve
-        self._allow = allow or Allow()
+        self._allow = allow or AllowList()
         self._dns_seconds = dns_seconds
         self._plain = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
@@ -89,7 +176,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect. Raises `Refused`, `Unresolved`, or the library's connect errors."""
-        addresses = await self._vetted(host, port)
+        addresses = await self._vet_host(host, port)
         each = None if timeout is None else timeout / min(len(addresses), _MAX_TRIED)
         failure: Exception | None = None
         for address in addresses[:_MAX_TRIED]:
@@ -108,45 +195,47 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Refuse: no page lies behind a local socket."""
         del path, timeout, socket_options
-        raise Refused("local sockets are not part of the web")
+        raise ConnectionBlocked("local sockets are not part of the web")
 
     async def sleep(self, seconds: float) -> None:
         """Wait; the library asks for it between its own retries."""
         await asyncio.sleep(seconds)
 
-    async def _vetted(self, host: str, port: int) -> Sequence[Address]:
-        if not self._allow.port(port):
-            raise Refused(f"port {port} is not open to page fetches")
-        addresses = await self._addresses(host, port)
+    async def _vet_host(self, host: str, port: int) -> Sequence[Address]:
+        if not self._allow.allows_port(port):
+            raise ConnectionBlocked(f"port {port} is not open to page fetches")
+        addresses = await self._resolve_addresses(host, port)
         for address in addresses:
-            why = self._allow.refusal(address, port)
+            why = self._allow.refusal_reason(address, port)
             if why is not None:
-                raise Refused(f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}")
+                raise ConnectionBlocked(
+                    f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}"
+                )
         return sorted(addresses, key=lambda address: address.version)  # IPv4 first: it is there more often
 
-    async def _addresses(self, host: str, port: int) -> Sequence[Address]:
-        literal = _number(host)
+    async def _resolve_addresses(self, host: str, port: int) -> Sequence[Address]:
+        literal = _parse_address(host)
         if literal is not None:
             return [literal]
         try:
             check_host(host)
         except BadUrl as error:
-            raise Refused(str(error)) from error
+            raise ConnectionBlocked(str(error)) from error
         try:
             async with asyncio.timeout(self._dns_seconds):
                 found = await self._resolve(host, port)
         except TimeoutError as error:
-            raise Unresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
-        addresses = [_number(text) for text in found[: _MAX_ANSWERS + 1]]
+            raise NameUnresolved(f"no answer about {host} within {self._dns_seconds:g} s") from error
+        addresses = [_parse_address(text) for text in found[: _MAX_ANSWERS + 1]]
         known = [address for address in addresses if address is not None]
         if not known:
-            raise Unresolved(f"{host} has no address")
+            raise NameUnresolved(f"{host} has no address")
         if len(known) < len(addresses) or len(known) > _MAX_ANSWERS:
-            raise Refused(f"the addresses of {host} make no sense")
+            raise ConnectionBlocked(f"the addresses of {host} make no sense")
         return known
 
 
-def _number(text: str) -> Address | None:
+def _parse_address(text: str) -> Address | None:
     try:
         return ipaddress.ip_address(text)
     except ValueError:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import httpcore2
 import httpx2
 
-from corrobora.adapters.certificates import trusted
-from corrobora.adapters.web.decoding import ACCEPT, BadCoding, CutShort, TooLarge, read_body
-from corrobora.adapters.web.network import Refused, Unresolved, VettedNetwork
-from corrobora.adapters.web.urls import BadUrl, parse
+from corrobora.adapters.http import ACCEPT_ENCODING, BadEncoding, BodyTooLarge, TruncatedBody, read_body, tls_context
+from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
+from corrobora.adapters.web.urls import BadUrl, parse_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -47,12 +46,12 @@ class Reply:
     body: bytes = b""
     truncated: bool = False
 
-    def header(self, name: str) -> str:
+    def get_header(self, name: str) -> str:
         """Return a header's value, "" if it is not there."""
         return self.headers.get(name, "")
 
 
-Wants = Callable[[Reply], Bounds | None]
+ChooseBounds = Callable[[Reply], Bounds | None]
 
 
 class Transport:
@@ -73,7 +72,9 @@ class Transport:
         self._limits = limits
         self._user_agent = user_agent
 
-    async def get(self, url: str, wants: Wants, *, accept: str = "*/*", seconds: float | None = None) -> Reply:
+    async def request_page(
+        self, url: str, wants: ChooseBounds, *, accept: str = "*/*", seconds: float | None = None
+    ) -> Reply:
         """Return the answer of `url`. `wants` sees status and headers and says how much of the body to read, if any.
 
         Raises:
@@ -83,24 +84,24 @@ class Transport:
         allowed = self._limits.fetch_seconds if seconds is None else seconds
         try:
             async with asyncio.timeout(allowed):
-                return await self._get(url, wants, accept)
-        except (BadUrl, Refused) as error:
+                return await self._send_request(url, wants, accept)
+        except (BadUrl, ConnectionBlocked) as error:
             raise ReadError(ReadOutcome.REFUSED, f"{error}.") from error
         except (TimeoutError, httpcore2.TimeoutException) as error:
             raise ReadError(ReadOutcome.TIMEOUT, f"No whole answer within {allowed:.3g} s.") from error
-        except TooLarge as error:
+        except BodyTooLarge as error:
             raise ReadError(ReadOutcome.TOO_LARGE, f"The answer has {error}.") from error
-        except BadCoding as error:
+        except BadEncoding as error:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"The answer is not read: {error}.") from error
-        except Unresolved as error:
+        except NameUnresolved as error:
             raise ReadError(ReadOutcome.FAILED, f"{error}.") from error
         except (httpcore2.LocalProtocolError, UnicodeError) as error:
             raise ReadError(ReadOutcome.REFUSED, "Not fetched: no request can be written for this URL.") from error
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, CutShort, OSError, ValueError) as error:
-            raise ReadError(ReadOutcome.FAILED, _broken(error)) from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, TruncatedBody, OSError, ValueError) as error:
+            raise ReadError(ReadOutcome.FAILED, _failure_message(error)) from error
 
-    async def _get(self, url: str, wants: Wants, accept: str) -> Reply:
-        target = parse(url)
+    async def _send_request(self, url: str, wants: ChooseBounds, accept: str) -> Reply:
+        target = parse_url(url)
         port = target.port
         authority = target.netloc
         request = httpcore2.Request(
@@ -112,40 +113,40 @@ class Transport:
                 (b"Host", authority.lower()),
                 (b"User-Agent", self._user_agent.encode("ascii")),
                 (b"Accept", accept.encode("ascii")),
-                (b"Accept-Encoding", ACCEPT.encode("ascii")),
+                (b"Accept-Encoding", ACCEPT_ENCODING.encode("ascii")),
                 (b"Connection", b"close"),
             ],
             extensions={"timeout": {"connect": self._limits.connect_seconds}},
         )
         async with (
             httpcore2.AsyncHTTPConnection(
-                httpcore2.Origin(target.raw_scheme, request.url.host, _port(target)),
-                ssl_context=(self._tls or trusted()) if target.scheme == "https" else None,
+                httpcore2.Origin(target.raw_scheme, request.url.host, _port_of(target)),
+                ssl_context=(self._tls or tls_context()) if target.scheme == "https" else None,
                 network_backend=self._network,
             ) as connection,
         ):
-            return await self._read(await connection.handle_async_request(request), url, wants)
+            return await self._read_response(await connection.handle_async_request(request), url, wants)
 
-    async def _read(self, answer: httpcore2.Response, url: str, wants: Wants) -> Reply:
+    async def _read_response(self, answer: httpcore2.Response, url: str, wants: ChooseBounds) -> Reply:
         if answer.status == _SWITCHING:
             raise ReadError(ReadOutcome.FAILED, "The server wants to speak another protocol.")
-        head = Reply(url, answer.status, _headers(answer))
+        head = Reply(url, answer.status, _read_headers(answer))
         bounds = wants(head)
         if bounds is None:
             return head
-        length = head.header("content-length")
+        length = head.get_header("content-length")
         if length.isascii() and length.isdigit() and int(length[:18]) > bounds.wire:
-            raise TooLarge("wire", bounds.wire)
+            raise BodyTooLarge("wire", bounds.wire)
         body = await read_body(
-            self._paced(answer),
-            head.header("content-encoding"),
+            self._enforce_rate(answer),
+            head.get_header("content-encoding"),
             wire=bounds.wire,
             decoded=bounds.decoded,
             truncate=bounds.truncate,
         )
         return Reply(url, head.status, head.headers, body.data, body.truncated)
 
-    async def _paced(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
+    async def _enforce_rate(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
         """Pass the body on while it comes at a useful rate (safety H07)."""
         start = self._clock.now()
         taken = 0
@@ -157,7 +158,7 @@ class Transport:
             yield chunk
 
 
-def _broken(error: BaseException) -> str:
+def _failure_message(error: BaseException) -> str:
     """Say why a connection failed; what is wrong with a certificate, in the words of the check."""
     cause: BaseException | None = error
     while cause is not None:
@@ -169,11 +170,11 @@ def _broken(error: BaseException) -> str:
     return f"The connection failed ({type(error).__name__})."
 
 
-def _port(url: httpx2.URL) -> int:
+def _port_of(url: httpx2.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
 
 
-def _headers(answer: httpcore2.Response) -> Mapping[str, str]:
+def _read_headers(answer: httpcore2.Response) -> Mapping[str, str]:
     """Return the headers as text; repeated ones are joined, as HTTP says."""
     found: dict[str, str] = {}
     for raw_name, raw_value in answer.headers:

@@ -32,14 +32,14 @@ class BadUrl(ValueError):
         self.code = code
 
 
-def canonical(url: str) -> str:
+def normalize_url(url: str) -> str:
     """Return the one spelling of `url`: lower-case punycode host, no default port, fragment or tracking parameters.
 
     Raises:
         BadUrl: another scheme, user data, control characters or spaces, an impossible host or port, or a host that
             only some programs read as a number (safety S05, S06, F02, F08 to F11).
     """
-    parsed = parse(url)
+    parsed = parse_url(url)
     host = parsed.raw_host.decode("ascii").lower().rstrip(".")
     shown = f"[{host}]" if ":" in host else host
     port = "" if parsed.port in (None, _PORTS[parsed.scheme]) else f":{parsed.port}"
@@ -50,7 +50,7 @@ def canonical(url: str) -> str:
     return f"{parsed.scheme}://{shown}{port}{path or '/'}{query}"
 
 
-def parse(url: str) -> httpx2.URL:
+def parse_url(url: str) -> httpx2.URL:
     """Parse and check `url`. Raises `BadUrl`, and nothing else, whatever the text is."""
     text = url.strip(" ")
     if not text or len(text) > LIMITS.url_max_chars:
@@ -78,33 +78,33 @@ def parse(url: str) -> httpx2.URL:
 def check_host(host: str) -> None:
     """Check the form of a host. Raises `BadUrl` for what is neither a name nor a plainly written address."""
     if ":" in host:
-        if "%" in host or _address(host.strip("[]")) is None:
+        if "%" in host or _parse_ip(host.strip("[]")) is None:
             raise BadUrl("bad_url", "its host is no IPv6 address")
         return
     name = host.rstrip(".")
     if not name or len(name) > _MAX_HOST or host.endswith("..") or not _HOST.match(name):
         raise BadUrl("bad_url", "its host is no host name")
-    if any(label.startswith("xn--") and not _punycode(label) for label in name.split(".")):
+    if any(label.startswith("xn--") and not _is_punycode(label) for label in name.split(".")):
         raise BadUrl("bad_url", "its host is no valid international name")
-    if _NUMBER.match(name.rsplit(".", 1)[-1]) and _address(name) is None:
+    if _NUMBER.match(name.rsplit(".", 1)[-1]) and _parse_ip(name) is None:
         raise BadUrl("bad_url", "its host is a number in a form that programs read differently")
 
 
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
 
 
-def _punycode(label: str) -> bool:
+def _is_punycode(label: str) -> bool:
     try:
         return bool(label[4:].encode("ascii").decode("punycode"))
     except ValueError:
         return False
 
 
-def identity(url: str) -> str:
+def page_key(url: str) -> str:
     """Return what two spellings of one page share: no scheme, no `www.`, no last slash (S07). `url` is canonical."""
     return url.partition("://")[2].removeprefix("www.").rstrip("/")
 

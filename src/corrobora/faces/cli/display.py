@@ -1,4 +1,8 @@
-"""Displays: who listens to a run on the command line, chosen once by flag and terminal.
+"""Lines: one event as one line, for people (plain) or for programs (JSONL).
+
+Knows which events a person wants to see, and the envelope of `--display jsonl`. Does not know terminals or counts.
+
+Displays: who listens to a run on the command line, chosen once by flag and terminal.
 
 Knows rich, plain, JSONL and none. Does not know runs: it is given events and notes.
 
@@ -14,16 +18,166 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, TextIO
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
-from corrobora.domain.events import Event
-from corrobora.faces.cli.lines import json_line, plain_line
-from corrobora.faces.cli.screen import Screen, fold
-from corrobora.faces.cli.terminal import can_draw, one_line, write
+from corrobora.domain.run import Event, EventType
+from corrobora.faces.cli.screen import Screen, fold_event, number_field, text_field, thread_label, thread_path
+from corrobora.faces.cli.terminal import can_draw, one_line, write_line
+
+EventData = Mapping[str, object]
+
+
+def plain_line(event: Event) -> str:
+    """Return an event as one safe line, "" for one that plain output leaves out."""
+    tell = _FORMATTERS.get(event.type)
+    told = tell(event.data) if tell else ""
+    if not told:
+        return ""
+    thread = thread_label(thread_path(event.path))
+    place = f"[{thread}] " if thread else ""
+    turn = f"{event.round}: " if event.round else ""
+    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{told}", 240)
+
+
+def json_line(event: Event, run: str) -> str:
+    """Return the envelope of an event as one line of ASCII JSON; `seq` is the cursor of a resume."""
+    envelope = {
+        "seq": event.seq,
+        "ts": event.at,
+        "run": run,
+        "node": event.path,
+        "round": event.round,
+        "type": str(event.type),
+        "data": dict(event.data),
+    }
+    return json.dumps(envelope, default=str)
+
+
+def _plan_text(data: EventData) -> str:
+    return (
+        f"plan: {_format_count(data, 'depth')} levels, tier {text_field(data, 'tier') or 'not rated'}"
+        if data
+        else "plan"
+    )
+
+
+def _thought_text(data: EventData) -> str:
+    queries = data.get("queries")
+    listed = ", ".join(str(q) for q in cast("list[object]", queries)) if isinstance(queries, list) else ""
+    return text_field(data, "text") or listed
+
+
+def _search_text(data: EventData) -> str:
+    return f"{text_field(data, 'provider')}: {text_field(data, 'query')} ({_count_with_noun(data, 'hits', 'hit')})"
+
+
+def _read_text(data: EventData) -> str:
+    outcome = text_field(data, "outcome")
+    title = text_field(data, "title").strip("- #") or text_field(data, "url")
+    if outcome in ("", "read"):
+        return f"{title} ({_count_with_noun(data, 'facts', 'fact')})"
+    return f"{title}: {outcome.replace('_', ' ')}"
+
+
+def _round_text(data: EventData) -> str:
+    gaps = data.get("gaps")
+    left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
+    stop = text_field(data, "stop")
+    seconds = number_field(data, "remaining")
+    parts = [f"round over: {_count_with_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
+    parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
+    parts += [f"stop: {stop}"] if stop else []
+    return ", ".join(parts)
+
+
+def _verify_text(data: EventData) -> str:
+    share = number_field(data, "supported")
+    if share is None:
+        return "verified"
+    return f"{share:.0%} of cited sentences carried, {_format_count(data, 'removed')} removed"
+
+
+def _judge_text(data: EventData) -> str:
+    score = number_field(data, "overall")
+    return "judged" if score is None else f"judged {score:.2f}"
+
+
+def _complete_text(data: EventData) -> str:
+    if "words" not in data:
+        return ""  # the end of one round, which its own line has told
+    words, sources = _count_with_noun(data, "words", "word"), _count_with_noun(data, "sources", "source")
+    return f"{text_field(data, 'outcome')}: {words}, {sources} cited"
+
+
+def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
+    def format_fields(data: EventData) -> str:
+        found = text_field(data, *names)
+        return f"{lead}{found}" if found or lead else ""
+
+    return format_fields
+
+
+def _format_count(data: EventData, name: str) -> str:
+    value = number_field(data, name)
+    return "?" if value is None else f"{value:g}"
+
+
+def _count_with_noun(data: EventData, name: str, noun: str) -> str:
+    """Return the number with its noun: 1 fact, 2 facts."""
+    return f"{_format_count(data, name)} {noun}{'' if number_field(data, name) == 1 else 's'}"
+
+
+_FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
+    EventType.RUN_STARTED: _fields_text("question"),
+    EventType.STAGE: _fields_text("stage"),
+    EventType.PLAN_PROPOSED: _plan_text,
+    EventType.PLAN_AUTHORIZED: _fields_text("by", lead="plan authorized by "),
+    EventType.PLAN_REFUSED: _fields_text("why", "reason", lead="plan refused: "),
+    EventType.THOUGHT: _thought_text,
+    EventType.SEARCH: _search_text,
+    EventType.READ: _read_text,
+    EventType.DRIFT: _fields_text("why", lead="off the subject, "),
+    EventType.PLATEAU: lambda data: f"plateau, level {_format_count(data, 'level')}",
+    EventType.ESCAPE: _fields_text("strategy", "escape", lead="another way: "),
+    EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
+    EventType.RETRY: _fields_text("question", "why", lead="tried again: "),
+    EventType.EXHAUSTED: _fields_text("question", "why", lead="exhausted: "),
+    EventType.ROUND_FINISHED: _round_text,
+    EventType.FALLBACK: lambda data: f"{text_field(data, 'role')} played by another analyst: {text_field(data, 'why')}",
+    EventType.VERIFY: _verify_text,
+    EventType.JUDGE: _judge_text,
+    EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
+    EventType.WARNING: _fields_text("failed", "message", "why"),
+    EventType.COMPLETE: _complete_text,
+}  # what has no line (facts, budget readings, micro-reports, drafts) is for other displays
+_GLYPHS: Mapping[EventType, str] = {
+    EventType.RUN_STARTED: "●",
+    EventType.STAGE: "▸",
+    EventType.PLAN_PROPOSED: "▣",
+    EventType.PLAN_AUTHORIZED: "▣",
+    EventType.PLAN_REFUSED: "▣",
+    EventType.THOUGHT: "…",
+    EventType.SEARCH: "⌕",
+    EventType.READ: "▤",
+    EventType.DRIFT: "≈",
+    EventType.PLATEAU: "▁",
+    EventType.ESCAPE: "↗",
+    EventType.CONTRADICTION: "⚡",
+    EventType.RETRY: "↻",
+    EventType.EXHAUSTED: "✗",
+    EventType.ROUND_FINISHED: "○",
+    EventType.FALLBACK: "↓",
+    EventType.VERIFY: "✓",
+    EventType.JUDGE: "✓",
+    EventType.LEAF_FAILED: "✗",
+    EventType.WARNING: "!",
+    EventType.COMPLETE: "■",
+}
+
 
 if TYPE_CHECKING:
-    from corrobora.faces.cli.live import Drawing
+    from corrobora.faces.cli.live import LiveDrawing
 
 
 class Display(Protocol):
@@ -50,7 +204,7 @@ class Display(Protocol):
         ...
 
 
-class Silent:
+class SilentDisplay:
     """Shows nothing but notes."""
 
     def launch(self, run: str, artifacts: str) -> None:
@@ -61,7 +215,7 @@ class Silent:
 
     def note(self, text: str) -> None:
         """A line on stderr."""
-        write(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
+        write_line(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
 
     def pause(self) -> None:
         """Nothing is held."""
@@ -70,21 +224,21 @@ class Silent:
         """Nothing to show."""
 
 
-class Plain(Silent):
+class PlainDisplay(SilentDisplay):
     """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals."""
 
     def launch(self, run: str, artifacts: str) -> None:
         """Say where the run is kept."""
-        write(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
+        write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
         """One line, if a person wants to see this event."""
         line = plain_line(event)
         if line:
-            write(sys.stderr, line)
+            write_line(sys.stderr, line)
 
 
-class Jsonl(Silent):
+class JsonlDisplay(SilentDisplay):
     """One event a line, for programs."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -94,24 +248,24 @@ class Jsonl(Silent):
     def launch(self, run: str, artifacts: str) -> None:
         """The first line: the hand-off."""
         self._run = run
-        self._write({"event": "launch", "run_id": run, "artifacts": artifacts})
+        self._write_json({"event": "launch", "run_id": run, "artifacts": artifacts})
 
     def show(self, event: Event) -> None:
         """The event's envelope."""
-        write(self._stream, json_line(event, self._run))
+        write_line(self._stream, json_line(event, self._run))
 
     def close(self, code: int) -> None:
         """The last line."""
-        self._write({"event": "done", "run_id": self._run, "exit": int(code)})
+        self._write_json({"event": "done", "run_id": self._run, "exit": int(code)})
 
-    def _write(self, value: Mapping[str, object]) -> None:
-        write(self._stream, json.dumps(value))
+    def _write_json(self, value: Mapping[str, object]) -> None:
+        write_line(self._stream, json.dumps(value))
 
 
-class Rich(Silent):
+class RichDisplay(SilentDisplay):
     """A live screen on stderr."""
 
-    def __init__(self, drawing: Drawing) -> None:
+    def __init__(self, drawing: LiveDrawing) -> None:
         self._drawing = drawing
         self._screen = Screen()
 
@@ -121,7 +275,7 @@ class Rich(Silent):
 
     def show(self, event: Event) -> None:
         """Fold the event into the screen."""
-        self._screen = fold(self._screen, event)
+        self._screen = fold_event(self._screen, event)
         self._drawing.update(self._screen)
         self._drawing.start()
 
@@ -138,26 +292,26 @@ class Rich(Silent):
         self._drawing.stop()
 
 
-def choose(wanted: str, *, as_json: bool, env: Mapping[str, str] | None = None) -> Display:
+def choose_display(wanted: str, *, as_json: bool, env: Mapping[str, str] | None = None) -> Display:
     """Return the display for `--display` (auto, rich, plain, jsonl, none); rich only where it can be drawn."""
     env = os.environ if env is None else env
     width = shutil.get_terminal_size().columns
     match wanted:
         case "jsonl":
-            return Jsonl(sys.stderr if as_json else sys.stdout)
+            return JsonlDisplay(sys.stderr if as_json else sys.stdout)
         case "none":
-            return Silent()
+            return SilentDisplay()
         case "plain":
-            return Plain()
+            return PlainDisplay()
         case _:
-            return _rich() if can_draw(sys.stderr, env, width) else Plain()
+            return _rich_display() if can_draw(sys.stderr, env, width) else PlainDisplay()
 
 
-def _rich() -> Display:
+def _rich_display() -> Display:
     from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
 
-    from corrobora.faces.cli.live import Drawing  # noqa: PLC0415 - likewise
+    from corrobora.faces.cli.live import LiveDrawing  # noqa: PLC0415 - likewise
 
     began = time.monotonic()
     console = Console(stderr=True, highlight=False)  # honours NO_COLOR and FORCE_COLOR
-    return Rich(Drawing(console, lambda: time.monotonic() - began))
+    return RichDisplay(LiveDrawing(console, lambda: time.monotonic() - began))

@@ -1,4 +1,12 @@
-"""`corrobora library`: folders and files that runs search.
+"""Reading documents into a library, shown: a bar on a terminal, one line elsewhere, every unread file with its reason.
+
+Knows counts and reasons. Does not read: the assembly does.
+
+Libraries as the command line names them: a stored name, `demo`, or a path that is read on the fly.
+
+Knows how a name is told from a path and how the reading of documents is shown. Does not read documents itself.
+
+`corrobora library`: folders and files that runs search.
 
 Knows how libraries are listed, shown, searched and removed. `sources` knows how documents are read into one.
 """
@@ -6,21 +14,198 @@ Knows how libraries are listed, shown, searched and removed. `sources` knows how
 from __future__ import annotations
 
 import dataclasses
+import errno
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
-from corrobora.faces.cli.reading import ingest
-from corrobora.faces.cli.sources import check_name, check_paths, libraries_of, unknown_library
-from corrobora.faces.cli.terminal import one_line, tell
-from corrobora.faces.cli.workspace import with_workspace
-from corrobora.faces.question import check_question
+from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
+from corrobora.faces.cli.terminal import can_draw, one_line, write_stderr
+from corrobora.faces.question import parse_question
 
 if TYPE_CHECKING:
-    from corrobora.assembly import Workspace
+    from corrobora.app import Workspace
+
+Progress = Callable[[int, int, str], None]
+_MAX_LISTED = 50  # unread files that are named one by one; `--json` names all
+
+
+async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
+    """Read paths into a library and say what happened; return it as JSON values.
+
+    Raises `UserError` `library_empty` if nothing in it can be searched afterwards (K01).
+    """
+    with _progress_bar(f"reading into {name}", show=show) as progress:
+        result = await workspace.ingest_files(name, tuple(paths), progress)
+    if show or result.skipped:
+        counts = (
+            f"{result.added} read, {result.unchanged} unchanged, {result.removed} gone, {len(result.skipped)} skipped"
+        )
+        write_stderr(f"library  {name}: {counts}")
+    for each in result.skipped[:_MAX_LISTED]:
+        write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
+    if len(result.skipped) > _MAX_LISTED:
+        write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; all of them: --json")
+    if not result.added and not result.unchanged:
+        raise UserError(
+            "library_empty",
+            f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
+            next_step="Readable: Markdown, HTML, reStructuredText, text, PDF, DOCX.",
+        )
+    return {"library": name, **asdict(result)}
+
+
+@contextmanager
+def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
+    """Lend a function that shows how far the reading is."""
+    if not show or not can_draw(sys.stderr, os.environ, shutil.get_terminal_size().columns):
+        yield lambda _done, _total, _path: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn  # noqa: PLC0415 - likewise
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - likewise
+
+    columns = (
+        TextColumn(title, markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[file]}", markup=False),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, file="")
+
+        def show_one(done: int, total: int, path: str) -> None:
+            bar.update(task, completed=done, total=total, file=one_line(path, 60))
+
+        yield show_one
+
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+    from corrobora.storage.index.catalog import SpaceInfo
+
+DEMO = "demo"
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+
+
+def check_library_name(name: str) -> str:
+    """Return the name of a library. Raises `UserError` `library_name`."""
+    if _NAME_PATTERN.match(name):
+        return name
+    raise UserError(
+        "library_name",
+        f"{name[:80]!r} is not a name for a library: up to 64 letters, digits, _ . and -, first a letter or digit.",
+        next_step="corrobora library add NAME PATH",
+    )
+
+
+def check_paths(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """Return absolute paths that exist and may be read. Raises `UserError` `path_*` for the first that does not."""
+    return tuple(_check_path(path) for path in paths)
+
+
+def _check_path(path: Path) -> Path:
+    try:
+        found = path.expanduser().absolute()
+        found.stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        why = {
+            errno.ENOENT: "does not exist",
+            errno.ENOTDIR: "does not exist: a part of it is not a folder",
+            errno.EACCES: "may not be read by this user",
+            errno.ELOOP: "is a loop of symbolic links",
+            errno.ENAMETOOLONG: "is too long",
+        }.get(number or 0, "is not a usable path")
+        raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
+    if not os.access(found, os.R_OK):
+        raise UserError("path_unreadable", f"The path {str(path)!r} may not be read by this user.")
+    return found
+
+
+def looks_like_path(given: str) -> bool:
+    """True for what can only be a path: it has a separator, or starts with a dot or a tilde."""
+    return "/" in given or os.sep in given or given.startswith((".", "~"))
+
+
+def path_library_name(path: Path) -> str:
+    """Return the name of the library that a path given on the command line is read into: the same for the same path."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-")[:32] or "files"
+    return f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
+
+
+def _is_on_disk(given: str) -> bool:
+    try:
+        return Path(given).exists()
+    except OSError:  # such as a name of 300 letters
+        return False
+
+
+async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
+    """Return the libraries that people made; what single runs read from the web is left out."""
+    from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+
+    return [space for space in await Catalog(workspace.database).list_spaces() if not space.name.startswith("run:")]
+
+
+def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
+    """Return the error for a name that is neither a library nor a path, with the nearest library."""
+    names = [space.name for space in known]
+    near = get_close_matches(name, [*names, DEMO], n=1, cutoff=0.6)
+    hint = f"Did you mean {near[0]}?" if near else f"Libraries: {', '.join(names[:20]) or 'none yet'}; also: {DEMO}."
+    return UserError("library_unknown", f"There is no library or path {name[:200]!r}.", next_step=hint)
+
+
+async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show: bool) -> tuple[str, ...]:
+    """Return the names of libraries to search: stored ones as they are, `demo` and paths read first.
+
+    A stored library beats a path of the same name; write ./NAME for the path. Raises `UserError` `library_unknown`,
+    `path_missing`, or `library_empty` for a path without any readable document (K01).
+    """
+    known = await list_libraries(workspace)
+    names = {space.name for space in known}
+    found: list[str] = []
+    for each in given:
+        if each in names and not looks_like_path(each):
+            found.append(each)
+        elif each == DEMO:
+            found.append(await _read_demo(workspace, show=show))
+        elif looks_like_path(each) or _is_on_disk(each):
+            found.append(await _read_path(workspace, each, show=show))
+        else:
+            raise unknown_library_error(each, known)
+    return tuple(dict.fromkeys(found))
+
+
+async def _read_demo(workspace: Workspace, *, show: bool) -> str:
+    """Unpack the documents that ship with the package and read them, once."""
+    from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
+
+    folder = demo_documents(workspace.settings.home)
+    await ingest_paths(workspace, DEMO, (folder,), show=show)
+    return DEMO
+
+
+async def _read_path(workspace: Workspace, given: str, *, show: bool) -> str:
+    (path,) = check_paths((Path(given),))
+    name = path_library_name(path)
+    await ingest_paths(workspace, name, (path,), show=show)
+    return name
+
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
     from corrobora.domain.evidence import Hit
 
 
@@ -29,21 +214,21 @@ def library() -> None:
     """Fill, list and search libraries of documents."""
 
 
-@library.command()
+@library.command(name="add")
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @json_option
 @config_option
-def add(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: bool, config_file: Path | None) -> None:
+def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: bool, config_file: Path | None) -> None:
     """Read folders and files into the library NAME. Unchanged files are skipped, unreadable ones listed."""
-    check_name(name)
+    check_library_name(name)
     found = check_paths(paths)
 
-    async def work(workspace: Workspace) -> dict[str, object]:
-        return await ingest(workspace, name, found, show=not quiet)
+    async def read_documents(workspace: Workspace) -> dict[str, object]:
+        return await ingest_paths(workspace, name, found, show=not quiet)
 
-    result = with_workspace(open_settings(config_file), work)
+    result = with_workspace(open_settings(config_file), read_documents)
     if as_json:
         print_json(result)
 
@@ -51,13 +236,13 @@ def add(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: bool, confi
 @library.command(name="list")
 @json_option
 @config_option
-def list_(*, as_json: bool, config_file: Path | None) -> None:
+def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
     """List the libraries."""
 
-    async def work(workspace: Workspace) -> list[dict[str, object]]:
-        return [dataclasses.asdict(each) for each in await libraries_of(workspace)]
+    async def load_rows(workspace: Workspace) -> list[dict[str, object]]:
+        return [dataclasses.asdict(each) for each in await list_libraries(workspace)]
 
-    rows = with_workspace(open_settings(config_file), work)
+    rows = with_workspace(open_settings(config_file), load_rows)
     if as_json:
         print_json(rows)
         return
@@ -65,26 +250,26 @@ def list_(*, as_json: bool, config_file: Path | None) -> None:
         counts = f"{row['sources']:,} documents  {row['passages']:,} passages  {row['characters']:,} characters"
         click.echo(one_line(f"{row['name']}  {counts}  {row['root']}", 300))
     if not rows:
-        tell("No libraries yet. Make one: corrobora library add NAME PATH")
+        write_stderr("No libraries yet. Make one: corrobora library add NAME PATH")
 
 
-@library.command()
+@library.command(name="show")
 @click.argument("name")
 @json_option
 @config_option
-def show(*, name: str, as_json: bool, config_file: Path | None) -> None:
+def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
     """Show the documents of a library."""
 
-    async def work(workspace: Workspace) -> list[str]:
-        from corrobora.storage.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+    async def load_files(workspace: Workspace) -> list[str]:
+        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
 
         catalog = Catalog(workspace.database)
-        numbers = await catalog.numbers([name])
+        numbers = await catalog.space_numbers([name])
         if not numbers:
-            raise unknown_library(name, await libraries_of(workspace))
+            raise unknown_library_error(name, await list_libraries(workspace))
         return sorted(await catalog.files(numbers[0]))
 
-    files = with_workspace(open_settings(config_file), work)
+    files = with_workspace(open_settings(config_file), load_files)
     if as_json:
         print_json({"name": name, "files": files})
         return
@@ -92,23 +277,23 @@ def show(*, name: str, as_json: bool, config_file: Path | None) -> None:
         click.echo(one_line(file, 1_000))
 
 
-@library.command()
+@library.command(name="search")
 @click.argument("name")
 @click.argument("text")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="How many passages.")
 @json_option
 @config_option
-def search(*, name: str, text: str, limit: int, as_json: bool, config_file: Path | None) -> None:
+def search_library(*, name: str, text: str, limit: int, as_json: bool, config_file: Path | None) -> None:
     """Search a library and print the best passages."""
-    question = check_question(text).text
+    question = parse_question(text).text
 
-    async def work(workspace: Workspace) -> list[Hit]:
-        known = await libraries_of(workspace)
+    async def search_passages(workspace: Workspace) -> list[Hit]:
+        known = await list_libraries(workspace)
         if name not in {each.name for each in known}:
-            raise unknown_library(name, known)
-        return list(await workspace.library([name]).hybrid_search(question, limit=limit))
+            raise unknown_library_error(name, known)
+        return list(await workspace.open_library([name]).hybrid_search(question, limit=limit))
 
-    hits = with_workspace(open_settings(config_file), work)
+    hits = with_workspace(open_settings(config_file), search_passages)
     if as_json:
         print_json([dataclasses.asdict(hit) for hit in hits])
         return
@@ -116,22 +301,22 @@ def search(*, name: str, text: str, limit: int, as_json: bool, config_file: Path
         click.echo(f"{hit.score:8.3f}  {one_line(hit.title, 100)}  {one_line(hit.url, 200)}")
         click.echo(f"          {one_line(hit.snippet, 300)}")
     if not hits:
-        tell("Nothing found.")
+        write_stderr("Nothing found.")
 
 
-@library.command()
+@library.command(name="rm")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @config_option
-def rm(names: tuple[str, ...], config_file: Path | None) -> None:
+def remove_libraries(names: tuple[str, ...], config_file: Path | None) -> None:
     """Remove libraries. The files on disk stay; reports of earlier runs keep their quotes."""
 
-    async def work(workspace: Workspace) -> list[str]:
-        from corrobora.storage.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
+    async def remove_each(workspace: Workspace) -> list[str]:
+        from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
 
         catalog = Catalog(workspace.database)
-        return [name for name in names if not await catalog.remove(name)]
+        return [name for name in names if not await catalog.remove_space(name)]
 
-    missing = with_workspace(open_settings(config_file), work)
+    missing = with_workspace(open_settings(config_file), remove_each)
     for name in names:
         if name not in missing:
             click.echo(f"removed {one_line(name)}")

@@ -12,13 +12,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from corrobora.faces.cli.screen import Gauge, Lane, Screen, numbered
+from corrobora.faces.cli.screen import Gauge, Lane, Screen, thread_label
 from corrobora.faces.cli.terminal import one_line
 
 _MAX_LANES = 12
 
 
-class Drawing:
+class LiveDrawing:
     """A screen that redraws itself until it is closed. `elapsed` gives the seconds since the command began."""
 
     def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
@@ -26,7 +26,11 @@ class Drawing:
         self._screen = Screen()
         self._note = ""
         self._live = Live(
-            get_renderable=self._render, console=console, refresh_per_second=4, transient=False, redirect_stdout=False
+            get_renderable=self._render_now,
+            console=console,
+            refresh_per_second=4,
+            transient=False,
+            redirect_stdout=False,
         )
 
     def start(self) -> None:
@@ -45,15 +49,15 @@ class Drawing:
         """Draw once more and leave the last screen standing; safe to call twice."""
         self._live.stop()
 
-    def _render(self) -> RenderableType:
-        return draw(self._screen, self._elapsed(), note=self._note)
+    def _render_now(self) -> RenderableType:
+        return render_screen(self._screen, self._elapsed(), note=self._note)
 
 
-def draw(screen: Screen, elapsed: float, *, note: str = "") -> RenderableType:
+def render_screen(screen: Screen, elapsed: float, *, note: str = "") -> RenderableType:
     """Return the screen as something rich can print."""
     head = Text(f"● {one_line(screen.question, 160)}", style="bold", overflow="ellipsis", no_wrap=True)
-    rows: list[RenderableType] = [head, _lanes(screen)] if screen.lanes else [head]
-    rows.append(Text(_counts(screen)))
+    rows: list[RenderableType] = [head, _lane_table(screen)] if screen.lanes else [head]
+    rows.append(Text(_counts_line(screen)))
     rows.append(gauge_line(screen.gauge, elapsed, profile=screen.profile))
     if screen.latest and not screen.finished:
         rows.append(Text(f"  {one_line(screen.latest, 200)}", style="dim", overflow="ellipsis", no_wrap=True))
@@ -66,17 +70,17 @@ def draw(screen: Screen, elapsed: float, *, note: str = "") -> RenderableType:
     return Group(*rows)
 
 
-def _lanes(screen: Screen) -> Table:
+def _lane_table(screen: Screen) -> Table:
     table = Table.grid(padding=(0, 1))
     for lane in screen.lanes[:_MAX_LANES]:
-        table.add_row(*_row(lane))
+        table.add_row(*_lane_row(lane))
     if len(screen.lanes) > _MAX_LANES:
         table.add_row(Text(""), Text(f"and {len(screen.lanes) - _MAX_LANES} more threads", style="dim"))
     return table
 
 
-def _row(lane: Lane) -> tuple[Text, Text, Text, Text]:
-    name = lane.title or numbered(lane.path) or lane.path
+def _lane_row(lane: Lane) -> tuple[Text, Text, Text, Text]:
+    name = lane.title or thread_label(lane.path) or lane.path
     return (
         Text(f"round {lane.round}" if lane.round else "      ", style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
@@ -85,7 +89,7 @@ def _row(lane: Lane) -> tuple[Text, Text, Text, Text]:
     )
 
 
-def _counts(screen: Screen) -> str:
+def _counts_line(screen: Screen) -> str:
     parts = [
         f"{screen.stage or 'start'}",
         f"{screen.searches} searches",
@@ -114,9 +118,10 @@ def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 
         for place in range(width - reserve, width):
             bar[place] = "▓" if place < used else "▒"
         line.append("".join(bar), style="green" if used < width - reserve else "yellow")
-        line.append(f" {_clock(elapsed)}/{_clock(gauge.limit_seconds)} (reserve {_clock(gauge.reserve_seconds)})")
+        limit, kept = _format_clock(gauge.limit_seconds), _format_clock(gauge.reserve_seconds)
+        line.append(f" {_format_clock(elapsed)}/{limit} (reserve {kept})")
     else:
-        line.append(f"{_clock(elapsed)}, no time limit")
+        line.append(f"{_format_clock(elapsed)}, no time limit")
     if gauge.dollars or gauge.max_dollars:
         line.append(f" │ ${gauge.dollars:.2f}" + (f"/{gauge.max_dollars:.2f}" if gauge.max_dollars else ""))
     if gauge.tokens:
@@ -126,6 +131,6 @@ def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 
     return line
 
 
-def _clock(seconds: float) -> str:
+def _format_clock(seconds: float) -> str:
     whole = max(0, int(seconds))
     return f"{whole // 60}:{whole % 60:02d}"

@@ -15,30 +15,37 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli.failure import Exit, exit_code_of, explain, explain_disk, keep_traceback, say
+from corrobora.faces.cli.exit_codes import (
+    Exit,
+    error_exit_code,
+    explain_disk,
+    explain_usage,
+    print_notice,
+    save_traceback,
+)
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 
 _COMMANDS = {  # name: module, name in it and the line that the list of commands shows
-    "research": ("research:research", "Research a question and print the cited report."),
-    "chat": ("chat:chat", "Narrow a question with the manager, then research it."),
-    "schedule": ("schedule:schedule", "Make, list or remove runs that start by the clock."),
+    "research": ("request:research", "Research a question and print the cited report."),
+    "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
+    "schedule": ("runs:schedule", "Make, list or remove runs that start by the clock."),
     "library": ("library:library", "Fill, list and search libraries of documents."),
     "runs": ("runs:runs", "List, show and remove runs."),
-    "investigate": ("investigate:investigate", "Investigate one given thread."),
-    "resume": ("resume:resume", "Go on with a run."),
-    "authorize": ("resume:authorize", "Authorize the waiting plan of a run, and go on with it."),
+    "investigate": ("new_run:investigate", "Investigate one given thread."),
+    "resume": ("runs:resume", "Go on with a run."),
+    "authorize": ("runs:authorize", "Authorize the waiting plan of a run, and go on with it."),
     "cancel": ("runs:cancel", "Cancel a run, wherever it is worked on."),
     "steer": ("runs:steer", "Give a paused run a hint for its next round; `resume` goes on."),
-    "verify": ("verify:verify", "Check every citation of a report against the stored sources."),
-    "export": ("export:export", "Write the report of a run as Markdown, HTML and JSON."),
-    "profiles": ("profiles:profiles", "List the profiles: how a question is researched."),
-    "demo": ("demo:demo", "Research a question over the documents that ship with the package."),
-    "worker": ("worker:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
-    "db": ("database:db", "Start, stop or show the embedded database."),
-    "doctor": ("doctor:doctor", "Check database, models, keys, disk and versions."),
+    "verify": ("report:verify", "Check every citation of a report against the stored sources."),
+    "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
+    "profiles": ("config:profiles", "List the profiles: how a question is researched."),
+    "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
+    "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
+    "db": ("installation:db", "Start, stop or show the embedded database."),
+    "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
     "config": ("config:config", "Show the settings and where they come from."),
     "trust": ("trust:trust", "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it."),
-    "completion": ("completion:completion", "Print the completion script of a shell."),
+    "completion": ("options:completion", "Print the completion script of a shell."),
 }
 
 
@@ -100,7 +107,7 @@ def cli() -> None:
 def run(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
     prepare_streams()
-    sys.excepthook = keep_traceback
+    sys.excepthook = save_traceback
     try:
         result: object = cli.main(
             args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
@@ -110,26 +117,26 @@ def run(argv: Sequence[str] | None = None) -> int:
         silence_closed_pipe()
         return Exit.DONE
     except click.ClickException as error:
-        say(explain(error))
-        return exit_code_of(error)
+        print_notice(explain_usage(error))
+        return error_exit_code(error)
     except CorroboraError as error:
-        say(str(error))
-        return exit_code_of(error)
+        print_notice(str(error))
+        return error_exit_code(error)
     except (click.Abort, KeyboardInterrupt):
-        say("Interrupted.")
+        print_notice("Interrupted.")
         return Exit.INTERRUPTED
     except BaseExceptionGroup as group:
-        return _first_of(group)
+        return _report_first_error(group)
     except OSError as error:
         told = explain_disk(error)
         if not told:
             raise
-        say(told)
+        print_notice(told)
         return Exit.BUG
     return result if isinstance(result, int) else Exit.DONE
 
 
-def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
+def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
     """Say the first error on purpose inside a group of parallel failures; a group of bugs stays a bug."""
     known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
     if known is None:
@@ -137,5 +144,5 @@ def _first_of(group: BaseExceptionGroup[BaseException]) -> int:
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    say(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
-    return exit_code_of(error)  # pyright: ignore[reportUnknownArgumentType]
+    print_notice(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
+    return error_exit_code(error)  # pyright: ignore[reportUnknownArgumentType]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from corrobora.domain.events import Event, EventType
+from corrobora.domain.run import Event, EventType
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,105 +69,107 @@ class Screen:
 _TURN = re.compile(r"~(\d+)")  # a node that works again: "root/1~2"
 
 
-def numbered(path: str) -> str:
+def thread_label(path: str) -> str:
     """Return the place of a thread in the plan for a reader: "1, turn 2" of "root/1~2"."""
     return _TURN.sub(r", turn \1", path.removeprefix("root").strip("/"))
 
 
-def thread_of(path: str) -> str:
+def thread_path(path: str) -> str:
     """Return the thread's path of an event's path: `root/1` of `root/1/round/2`."""
     return path.partition("/round/")[0] or "root"
 
 
-def fold(screen: Screen, event: Event) -> Screen:
+def fold_event(screen: Screen, event: Event) -> Screen:
     """Return the screen after one more event. Unknown events and missing fields change nothing."""
     data = event.data
     match event.type:
         case EventType.RUN_STARTED:
-            screen = _started(screen, data)
+            screen = _apply_start(screen, data)
         case EventType.STAGE:
-            screen = replace(screen, stage=words(data, "stage") or screen.stage)
+            screen = replace(screen, stage=text_field(data, "stage") or screen.stage)
         case EventType.PLAN_PROPOSED:
-            screen = _planned(screen, data)
+            screen = _apply_plan(screen, data)
         case EventType.BUDGET:
-            screen = replace(screen, gauge=_gauge(screen.gauge, data))
+            screen = replace(screen, gauge=_update_gauge(screen.gauge, data))
         case EventType.WARNING:
-            screen = replace(screen, warnings=screen.warnings + 1, latest=words(data, "failed", "message", "why"))
+            screen = replace(screen, warnings=screen.warnings + 1, latest=text_field(data, "failed", "message", "why"))
         case EventType.FALLBACK:
             screen = replace(screen, fallbacks=screen.fallbacks + 1)
         case EventType.CONTRADICTION:
             screen = replace(screen, contradictions=screen.contradictions + 1)
         case EventType.RUN_FINISHED | EventType.COMPLETE:
             finished = screen.finished or event.type is EventType.RUN_FINISHED
-            screen = replace(screen, finished=finished, outcome=words(data, "outcome") or screen.outcome)
+            screen = replace(screen, finished=finished, outcome=text_field(data, "outcome") or screen.outcome)
         case _:
-            screen = _gathered(screen, event)
+            screen = _apply_thread_event(screen, event)
     return screen
 
 
-def _started(screen: Screen, data: Mapping[str, object]) -> Screen:
+def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
     given = data.get("profile")
     nothing: Mapping[str, object] = {}
     profile = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else nothing
-    minutes, reserve = number(profile, "minutes"), number(profile, "reserve_minutes")
+    minutes, reserve = number_field(profile, "minutes"), number_field(profile, "reserve_minutes")
     if reserve is None:
         reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # S2 FR-1; a round's event tells the real one
     gauge = replace(
-        _gauge(screen.gauge, data),
+        _update_gauge(screen.gauge, data),
         limit_seconds=60.0 * minutes if minutes else None,
         reserve_seconds=60.0 * reserve,
     )
-    name = words(profile, "name") or words(data, "profile")
-    return replace(screen, question=words(data, "question") or screen.question, profile=name, gauge=gauge)
+    name = text_field(profile, "name") or text_field(data, "profile")
+    return replace(screen, question=text_field(data, "question") or screen.question, profile=name, gauge=gauge)
 
 
-def _planned(screen: Screen, data: Mapping[str, object]) -> Screen:
+def _apply_plan(screen: Screen, data: Mapping[str, object]) -> Screen:
     """Name the lanes after the leaves of the plan."""
     plan = data.get("plan")
     root = cast("Mapping[str, object]", plan).get("root") if isinstance(plan, Mapping) else None
     if not isinstance(root, Mapping):
         return screen
-    found = list(_leaves(cast("Mapping[str, object]", root)))
-    lanes = tuple(Lane(words(leaf, "path") or "root", words(leaf, "title", "objective")) for leaf in found)
-    return replace(screen, lanes=lanes, questions=sum(_count(leaf, "sub_questions") or 0 for leaf in found))
+    found = list(_iter_leaves(cast("Mapping[str, object]", root)))
+    lanes = tuple(Lane(text_field(leaf, "path") or "root", text_field(leaf, "title", "objective")) for leaf in found)
+    return replace(screen, lanes=lanes, questions=sum(_item_count(leaf, "sub_questions") or 0 for leaf in found))
 
 
-def _leaves(node: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+def _iter_leaves(node: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     children = node.get("children")
     inner = cast("list[object]", children) if isinstance(children, list) else []
     if not inner:
         yield node
     for child in inner:
         if isinstance(child, Mapping):
-            yield from _leaves(cast("Mapping[str, object]", child))
+            yield from _iter_leaves(cast("Mapping[str, object]", child))
 
 
-def _gathered(screen: Screen, event: Event) -> Screen:
+def _apply_thread_event(screen: Screen, event: Event) -> Screen:
     data = event.data
-    lane = _lane(screen, event)
+    lane = _event_lane(screen, event)
     match event.type:
         case EventType.ROUND_STARTED:
-            return _with(screen, replace(lane, state=""))
+            return _with_lane(screen, replace(lane, state=""))
         case EventType.SEARCH:
-            screen = replace(screen, searches=screen.searches + 1, latest=f"⌕ {words(data, 'query')}")
-            return _with(screen, replace(lane, searches=lane.searches + 1))
+            screen = replace(screen, searches=screen.searches + 1, latest=f"⌕ {text_field(data, 'query')}")
+            return _with_lane(screen, replace(lane, searches=lane.searches + 1))
         case EventType.READ:
-            read = words(data, "outcome") in ("", "read")
+            read = text_field(data, "outcome") in ("", "read")
             screen = replace(screen, reads=screen.reads + read, unread=screen.unread + (not read))
-            screen = replace(screen, latest=f"▤ {words(data, 'title', 'url')}")
-            return _with(screen, replace(lane, reads=lane.reads + read))
+            screen = replace(screen, latest=f"▤ {text_field(data, 'title', 'url')}")
+            return _with_lane(screen, replace(lane, reads=lane.reads + read))
         case EventType.FACT:
-            return _with(replace(screen, facts=screen.facts + 1), replace(lane, facts=lane.facts + 1))
+            return _with_lane(replace(screen, facts=screen.facts + 1), replace(lane, facts=lane.facts + 1))
         case EventType.ROUND_FINISHED:
-            screen = replace(screen, gauge=_gauge(screen.gauge, data))
-            return _with(screen, replace(lane, gaps=_count(data, "gaps") or 0, state=words(data, "stop")))
+            screen = replace(screen, gauge=_update_gauge(screen.gauge, data))
+            return _with_lane(
+                screen, replace(lane, gaps=_item_count(data, "gaps") or 0, state=text_field(data, "stop"))
+            )
         case EventType.LEAF_FAILED:
-            return _with(screen, replace(lane, state=f"failed: {words(data, 'why')}"))
+            return _with_lane(screen, replace(lane, state=f"failed: {text_field(data, 'why')}"))
         case _:
             return screen
 
 
-def _refined(screen: Screen, path: str) -> Lane:
+def _new_lane(screen: Screen, path: str) -> Lane:
     """A lane that the plan did not name: one that goes on with another is named after it."""
     first = next((each for each in screen.lanes if each.path == _TURN.sub("", path)), None)
     turn = _TURN.search(path)
@@ -178,46 +180,46 @@ def _refined(screen: Screen, path: str) -> Lane:
     )
 
 
-def _lane(screen: Screen, event: Event) -> Lane:
-    path = thread_of(event.path)
-    lane = next((each for each in screen.lanes if each.path == path), None) or _refined(screen, path)
+def _event_lane(screen: Screen, event: Event) -> Lane:
+    path = thread_path(event.path)
+    lane = next((each for each in screen.lanes if each.path == path), None) or _new_lane(screen, path)
     return replace(
         lane,
         round=max(lane.round, event.round or 0),
     )
 
 
-def _with(screen: Screen, lane: Lane) -> Screen:
+def _with_lane(screen: Screen, lane: Lane) -> Screen:
     if any(each.path == lane.path for each in screen.lanes):
         return replace(screen, lanes=tuple(lane if each.path == lane.path else each for each in screen.lanes))
     return replace(screen, lanes=(*screen.lanes, lane))
 
 
-def _gauge(gauge: Gauge, data: Mapping[str, object]) -> Gauge:
-    elapsed = number(data, "elapsed_seconds", "elapsed")
-    reserve = number(data, "reserve_seconds", "reserve")
+def _update_gauge(gauge: Gauge, data: Mapping[str, object]) -> Gauge:
+    elapsed = number_field(data, "elapsed_seconds", "elapsed")
+    reserve = number_field(data, "reserve_seconds", "reserve")
     return replace(
         gauge,
         reserve_seconds=gauge.reserve_seconds if reserve is None else reserve,
         elapsed_seconds=gauge.elapsed_seconds if elapsed is None else elapsed,
-        tokens=int(number(data, "tokens") or gauge.tokens),
-        dollars=number(data, "dollars", "usd") or gauge.dollars,
-        max_dollars=number(data, "max_dollars", "max_usd") or gauge.max_dollars,
+        tokens=int(number_field(data, "tokens") or gauge.tokens),
+        dollars=number_field(data, "dollars", "usd") or gauge.dollars,
+        max_dollars=number_field(data, "max_dollars", "max_usd") or gauge.max_dollars,
     )
 
 
-def words(data: Mapping[str, object], *names: str) -> str:
+def text_field(data: Mapping[str, object], *names: str) -> str:
     """Return the first of some fields that is a text, "" if none is."""
     return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
 
 
-def number(data: Mapping[str, object], *names: str) -> float | None:
+def number_field(data: Mapping[str, object], *names: str) -> float | None:
     """Return the first of some fields that is a number, None if none is."""
     found = (data.get(name) for name in names)
     return next((float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)), None)
 
 
-def _count(data: Mapping[str, object], name: str) -> int | None:
+def _item_count(data: Mapping[str, object], name: str) -> int | None:
     value = data.get(name)
     if isinstance(value, (list, tuple)):
         return len(cast("list[object]", value))

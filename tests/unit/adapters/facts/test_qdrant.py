@@ -7,8 +7,8 @@ import json
 import pytest
 from tests.profiles.research import DOCUMENTS, desk
 
-from corrobora.domain.brief import SubQuestion
 from corrobora.domain.evidence import SourceId
+from corrobora.domain.plan import SubQuestion
 from corrobora.testing import MemoryLibrary
 from corrobora.testing.conformance import check_insights
 

@@ -21,16 +21,16 @@ from corrobora.adapters.models.pacing import Gate
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.report import Critique, Draft
 from corrobora.testing.conformance import check_analyst
-from corrobora.testing.faults import Fault
-from corrobora.testing.obedient import obey
-from corrobora.testing.protocols import Asked, Said
+from corrobora.testing.protocols import WireReply, WireRequest
 from corrobora.testing.samples import SAMPLES
+from corrobora.testing.scripted import Fault
+from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
 
 CRITIQUE = '{"problems": ["a"], "summary": "b"}'
 
 
-def script(*texts: str | Said):
+def script(*texts: str | WireReply):
     """Answer with these texts, one after the other; the last repeats."""
     left = list(texts)
     return lambda _asked: left.pop(0) if len(left) > 1 else left[0]
@@ -173,9 +173,9 @@ async def test_a_refusal_is_recorded_as_one_and_not_repaired():
 async def test_a_cut_answer_gets_one_more_try_with_more_room():
     limits: list[int | None] = []
 
-    def answer(asked: Asked) -> Said:
+    def answer(asked: WireRequest) -> WireReply:
         limits.append(asked.max_tokens)
-        return Said(CRITIQUE if len(limits) > 1 else CRITIQUE[:9], "stop" if len(limits) > 1 else "length")
+        return WireReply(CRITIQUE if len(limits) > 1 else CRITIQUE[:9], "stop" if len(limits) > 1 else "length")
 
     assert (await played(ModelServer(answer))).value == Critique(("a",), "b")
     assert limits[0] is not None
@@ -207,14 +207,16 @@ async def test_scores_of_a_judge_must_be_numbers_between_0_and_1(text: str, ok: 
 async def test_usage_that_cannot_be_true_is_replaced_by_an_estimate_from_above():
     honest = await played(ModelServer())
     lying = await played(ModelServer(faults=[Fault("usage")]))
-    missing = await played(ModelServer(lambda asked: Said(obey(asked.system, asked.user), input_tokens=None)))
+    missing = await played(
+        ModelServer(lambda asked: WireReply(answer_prompt(asked.system, asked.user), input_tokens=None))
+    )
     for usage in (lying.usage, missing.usage):
         assert usage.input_tokens > honest.usage.input_tokens
         assert usage.output_tokens >= honest.usage.output_tokens
 
 
 async def test_a_model_that_claims_another_name_is_reported_under_its_own():
-    answer = await played(ModelServer(lambda _: Said(CRITIQUE, model="gpt-99")))
+    answer = await played(ModelServer(lambda _: WireReply(CRITIQUE, model="gpt-99")))
     assert answer.model == "openai-compatible:scripted"
 
 
@@ -233,7 +235,7 @@ async def test_a_model_that_claims_another_name_is_reported_under_its_own():
 )
 @pytest.mark.parametrize("kind", ["chat", "responses", "anthropic-native"])
 async def test_every_http_error_is_a_typed_provider_error(status: int, code: str, retryable: bool, kind: str):
-    from corrobora.testing.http import HttpServer, Request, Response
+    from corrobora.testing.http_server import HttpServer, Request, Response
 
     async def respond(_request: Request) -> Response:
         body = {"error": {"message": "no: sk-abcdefghijkl", "type": "x", "code": None}}
@@ -288,19 +290,19 @@ async def test_an_answer_of_forty_megabytes_is_not_read_to_its_end():
 
 
 async def test_a_server_without_native_output_is_asked_for_a_tool_and_then_in_words():
-    from corrobora.testing.http import HttpServer, Request, Response
-    from corrobora.testing.protocols import read, write
+    from corrobora.testing.http_server import HttpServer, Request, Response
+    from corrobora.testing.protocols import read_request, write_answer
 
     modes: list[str] = []
 
     async def respond(request: Request) -> Response:
         body = json.loads(request.body)
-        asked = read("chat", body)
+        asked = read_request("chat", body)
         modes.append("native" if asked.schema else "tool" if asked.tool else "prompted")
         if modes[-1] != "prompted":
             error = {"message": f"{'response_format' if asked.schema else 'tools'} is not supported", "type": "invalid"}
             return Response(400, json.dumps({"error": error}).encode())
-        return Response(body=write(asked, Said(CRITIQUE, input_tokens=1, output_tokens=1), 1))
+        return Response(body=write_answer(asked, WireReply(CRITIQUE, input_tokens=1, output_tokens=1), 1))
 
     server = HttpServer(respond)
     async with server, asking(server) as analyst:  # type: ignore[arg-type] - it has a url as well
@@ -353,7 +355,7 @@ def test_importing_the_analyst_loads_no_model_sdk():
     "body", [b"<html>proxy login</html>", b"", b"{}", b"[]", b'{"choices": [', b'{"choices": []}', b"null", b"\xff\xfe"]
 )
 async def test_an_envelope_that_is_none_is_a_retryable_provider_error(body: bytes, kind: str):
-    from corrobora.testing.http import HttpServer, Request, Response
+    from corrobora.testing.http_server import HttpServer, Request, Response
 
     async def respond(_request: Request) -> Response:
         return Response(200, body, "text/html" if body.startswith(b"<") else "application/json")

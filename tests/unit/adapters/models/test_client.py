@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrobora.adapters.models.client import model_client
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 
 async def test_proxies_of_the_environment_and_redirects_are_ignored(monkeypatch: pytest.MonkeyPatch):

@@ -8,7 +8,7 @@ import pytest
 
 from corrobora.adapters.models.connect import PROVIDERS, find_local_servers, parse_target, targets
 from corrobora.domain.errors import UserError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.server import MODELS, ModelServer
 
 

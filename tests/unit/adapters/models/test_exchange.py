@@ -21,7 +21,7 @@ from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.exchange import FAILURES
 from corrobora.adapters.models.failures import mapped
 from corrobora.domain.errors import ProviderError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 FOLDERS = ("llm_anthropic", "llm_openai", "llm_openai_responses")
 SHIPPED = Path(__file__).parents[3] / "fixtures" / "recorded"

@@ -10,10 +10,9 @@ from tests.unit.adapters.models.conftest import asking, sample
 from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
-from corrobora.testing.clock import FakeClock
-from corrobora.testing.faults import Fault
+from corrobora.testing.fakes import FakeClock, run_virtually
+from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
-from corrobora.testing.virtual import run_virtually
 
 
 class Provider:

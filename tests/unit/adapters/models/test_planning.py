@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.adapters.models.planning import Unusable, revive_plan
 from corrobora.adapters.models.wire import WireGate, WirePlan, WireSpec, WireTask
-from corrobora.domain.brief import Brief, Subject, SubQuestion
-from corrobora.domain.plan import executor_depth, leaves, walk
+from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.roles.plan import Angle, Planning
 
 BRIEF = Brief("Q?", (SubQuestion("sq-1", "First?"), SubQuestion("sq-2", "Second?")), (Subject("Pump", ("P-1",)),))
@@ -48,8 +47,8 @@ def test_paths_come_from_positions_and_sub_questions_are_shared_out_once():
             task("y", sub_questions=["first?", "SQ-2"]),
         ),
     )
-    assert [node.path for node in walk(made.root)] == ["root", "root/1", "root/1/1", "root/2"]
-    x, y = leaves(made.root)
+    assert [node.path for node in walk_nodes(made.root)] == ["root", "root/1", "root/1/1", "root/2"]
+    x, y = collect_leaves(made.root)
     assert [(q.id, q.text) for q in x.sub_questions] == [("sq-1", "First?"), ("sq-3", "A new one?")]
     assert [q.id for q in y.sub_questions] == ["sq-2"]
     assert [subject.name for subject in x.subjects] == ["Pump"]
@@ -88,7 +87,7 @@ def test_a_plan_that_breaks_a_rule_is_told_which(given: Planning, tasks: list[Wi
 
 def test_new_angles_are_accepted_where_they_are_allowed():
     made = revive_plan(replace(ANGLES, dynamic_angles=True), plan(task("x", angle="mine"), task("y", angle="a")))
-    assert [leaf.angle for leaf in leaves(made.root)] == ["mine", "a"]
+    assert [leaf.angle for leaf in collect_leaves(made.root)] == ["mine", "a"]
 
 
 @given(
@@ -100,12 +99,12 @@ def test_any_list_of_tasks_gives_a_tree_of_all_of_them_or_is_refused(pairs):
         made = revive_plan(replace(TREE, max_leaves=64), plan(*tasks))
     except Unusable:
         return
-    titles = sorted(node.title for node in walk(made.root) if node.title != "Q?")
+    titles = sorted(node.title for node in walk_nodes(made.root) if node.title != "Q?")
     assert titles == sorted(each.title for each in tasks)
-    paths = [node.path for node in walk(made.root)]
+    paths = [node.path for node in walk_nodes(made.root)]
     assert len(set(paths)) == len(paths)
     assert executor_depth(made) <= 3
-    held = [q.id for node in walk(made.root) for q in node.sub_questions]
+    held = [q.id for node in walk_nodes(made.root) for q in node.sub_questions]
     assert sorted(held) == ["sq-1", "sq-2"]
 
 

@@ -15,7 +15,7 @@ from pydantic_ai.models.openai._chat_completions import LenientChatCompletion
 
 from corrobora.adapters.models.client import model_client
 from corrobora.adapters.models.posting import PostingClient
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 GIVEN: dict[str, Any] = {
     "model": "m",

@@ -13,7 +13,7 @@ from corrobora.adapters.models import wire
 from corrobora.adapters.models.planning import Unusable
 from corrobora.adapters.models.revive import REVIVE
 from corrobora.adapters.models.wire import WIRE
-from corrobora.domain.brief import Brief
+from corrobora.domain.plan import Brief
 from corrobora.roles.clarify import Asking
 from corrobora.testing.samples import FACTS, SAMPLES, TEXT
 

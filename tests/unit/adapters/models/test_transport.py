@@ -13,7 +13,7 @@ import pytest
 
 from corrobora.adapters.models.client import model_client
 from corrobora.adapters.models.transport import TooLarge
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 
 async def fetched(body: bytes, *, limit: int, **headers: str) -> bytes:

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from corrobora.adapters.readers.decoding import decoded
+from corrobora.adapters.readers.text import decode_text
 from corrobora.domain.errors import ReadError
 
 TEXT = "Größe – „acht“ Zeichen\n"
@@ -26,16 +26,16 @@ TEXT = "Größe – „acht“ Zeichen\n"
     ],
 )
 def test_k06_h04_text_is_read_in_its_character_set(data, declared):
-    assert decoded(data, declared) == TEXT
+    assert decode_text(data, declared) == TEXT
 
 
 def test_a_declared_set_is_used():
-    assert decoded("Ωμέγα".encode("iso-8859-7"), "iso-8859-7") == "Ωμέγα"
+    assert decode_text("Ωμέγα".encode("iso-8859-7"), "iso-8859-7") == "Ωμέγα"
 
 
 @pytest.mark.parametrize("declared", ["utf-7", "base64", "rot13", "zip"])
 def test_h04_a_set_that_hides_text_is_refused(declared):
-    assert decoded("caf\xe9 +ADw-".encode("latin-1"), declared) == "café +ADw-"
+    assert decode_text("caf\xe9 +ADw-".encode("latin-1"), declared) == "café +ADw-"
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_h04_a_set_that_hides_text_is_refused(declared):
 )
 def test_h02_what_is_no_text_is_unsupported(data):
     with pytest.raises(ReadError) as caught:
-        decoded(data)
+        decode_text(data)
     assert caught.value.outcome == "unsupported"

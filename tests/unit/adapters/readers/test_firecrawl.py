@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from corrobora.adapters.readers.firecrawl import FirecrawlReader
+from corrobora.adapters.readers.pages import FirecrawlReader
 from corrobora.adapters.search.firecrawl import Firecrawl
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, SourceId
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 SITE = "https://rivers.example"
 TEXT = "# The Aar\n\nThe stone bridge of Weil was opened by mayor Anna Roth on 4 May 1824."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.formats import format_of, parse
+from corrobora.adapters.readers.worker import format_of, parse_bytes
 from corrobora.domain.errors import ReadError
 
 
@@ -31,10 +31,10 @@ def test_the_format_is_found(name, data, type_, expected):
 @pytest.mark.parametrize("data", [b"", b" ", b"\n\n\t"])
 def test_nothing_is_empty(format_, data):
     with pytest.raises(ReadError) as caught:
-        parse(format_, data)
+        parse_bytes(format_, data)
     assert caught.value.outcome == "empty"
 
 
 @pytest.mark.parametrize("format_", ["markdown", "rst", "text"])
 def test_a_text_is_read(format_):
-    assert parse(format_, b"Some text.").text == "Some text."
+    assert parse_bytes(format_, b"Some text.").text == "Some text."

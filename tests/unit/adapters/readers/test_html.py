@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.html import is_wall, read_html, shape_of
+from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html
+from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
-from corrobora.domain.parsed import Parsed
 
 ARTICLE = "<p>" + "</p><p>".join(
     f"The committee met for the {n}th time and decided on the length of passwords in federal systems." for n in range(9)
@@ -69,7 +69,7 @@ def test_h12_deep_nesting_loses_no_text():
 def test_h13_many_attributes_go_to_the_second_parser():
     page = "<p " + " ".join(f"a{n}=1" for n in range(40_000)) + ">The text stays.</p>"
     assert read_html(page.encode()).text == "The text stays."
-    assert not shape_of(page).safe
+    assert not measure_shape(page).safe
 
 
 def test_h11_more_tags_than_any_page_needs_are_too_large():
@@ -84,7 +84,7 @@ def test_h20_walls_are_not_content(text):
 
 
 def test_a_long_page_that_mentions_a_wall_is_content():
-    assert not is_wall(Parsed("", "Just a moment " + "word " * 1_000))
+    assert not is_placeholder(ParsedDocument("", "Just a moment " + "word " * 1_000))
 
 
 def test_h29_data_uris_are_stripped():
@@ -94,4 +94,4 @@ def test_h29_data_uris_are_stripped():
 
 @pytest.mark.parametrize("unit", ["<", "<!--", "&", "<a ", "<p", "\0", " ", "</", "<a href='"])
 def test_h15_h16_hostile_pages_are_shaped_in_linear_time(unit):
-    assert shape_of(unit * (400_000 // len(unit))).tags >= 0
+    assert measure_shape(unit * (400_000 // len(unit))).tags >= 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.markdown import front_matter, read_markdown
+from corrobora.adapters.readers.markup import read_markdown, split_front_matter
 
 PAGE = b"""---
 title: "Password rules"
@@ -61,7 +61,7 @@ def test_headings_stand_where_they_say():
 
 
 def test_front_matter_that_never_ends_is_text():
-    assert front_matter("---\ntitle: x") == ({}, "---\ntitle: x")
+    assert split_front_matter("---\ntitle: x") == ({}, "---\ntitle: x")
 
 
 @given(

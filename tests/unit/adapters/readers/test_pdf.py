@@ -7,7 +7,7 @@ import io
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from corrobora.adapters.readers.pdf import blocks, read_pdf
+from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf
 from corrobora.domain.errors import ReadError
 
 
@@ -91,7 +91,7 @@ def test_paragraphs_are_rebuilt():
         "Heading\nThis is the first line of a paragraph that is long\n"
         "and goes on here to a length like this one\nto end.\n• item"
     )
-    assert blocks(text) == [
+    assert join_paragraphs(text) == [
         "Heading",
         "This is the first line of a paragraph that is long and goes on here to a length like this one to end.",
         "• item",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.rst import inline, read_rst
+from corrobora.adapters.readers.markup import read_rst, strip_inline
 
 PAGE = b"""=====
 Title
@@ -51,7 +51,7 @@ def test_the_page_reads_as_a_person_would():
 
 
 def test_inline_marks():
-    assert inline(":ref:`words <target>` **bold** 2 * 3 * 4") == "words bold 2 * 3 * 4"
+    assert strip_inline(":ref:`words <target>` **bold** 2 * 3 * 4") == "words bold 2 * 3 * 4"
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.adapters.readers.tags import read_tags
+from corrobora.adapters.readers.html import read_tags
 
 
 def test_blocks_lists_tables_and_headings():
@@ -11,7 +11,7 @@ def test_blocks_lists_tables_and_headings():
         "<ul><li>a<li>b</ul><table><tr><th>k<th>v</tr><tr><td>1</td><td>2</td></tr></table><pre>x\n  y</pre>tail"
     )
     writer, title = read_tags(html)
-    parsed = writer.parsed()
+    parsed = writer.build_parsed()
     assert title == "T & t"
     assert parsed.text == "Head\n\nOne two three\n\n- a\n- b\nk | v\n1 | 2\n\nx\n  y\n\ntail"
     assert parsed.headings[0].title == "Head"
@@ -19,9 +19,9 @@ def test_blocks_lists_tables_and_headings():
 
 def test_h12_deep_nesting_keeps_its_text():
     writer, _ = read_tags("<div>" * 3_000 + "The text." + "</div>" * 3_000)
-    assert writer.parsed().text == "The text."
+    assert writer.build_parsed().text == "The text."
 
 
 def test_what_is_never_closed_ends():
-    assert read_tags("<table><tr><td>a" * 3_000)[0].parsed().text.count("a") == 3_000
-    assert read_tags("<script>" + "x" * 100)[0].parsed().text == ""
+    assert read_tags("<table><tr><td>a" * 3_000)[0].build_parsed().text.count("a") == 3_000
+    assert read_tags("<script>" + "x" * 100)[0].build_parsed().text == ""

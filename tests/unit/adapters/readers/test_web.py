@@ -13,19 +13,18 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from corrobora.adapters.readers.child import ParserChild
-from corrobora.adapters.readers.web import WebReader
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.visit import Visitor
-from corrobora.assembly.people import SystemClock
+from corrobora.adapters.readers.pages import WebReader
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
-from corrobora.storage.database import Database
-from corrobora.storage.library import PostgresLibrary
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
+from corrobora.testing.http_server import PAGE_FAULTS, HttpServer, Request, Response
 from corrobora.testing.web import LoopbackWeb, WebPage
-from corrobora.testing.web_faults import PAGE_FAULTS
 
 QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0, pages_per_host=1_000)
 SPACE = "web"
@@ -49,16 +48,16 @@ async def library(database: Database) -> AsyncIterator[PostgresLibrary]:
 
 
 @pytest.fixture
-async def parser() -> AsyncIterator[ParserChild]:
-    async with ParserChild() as child:
+async def parser() -> AsyncIterator[ParserProcess]:
+    async with ParserProcess() as child:
         yield child
 
 
 def _reader(
-    web: LoopbackWeb | HttpServer, parser: ParserChild, library: PostgresLibrary, limits: Limits = QUICK
+    web: LoopbackWeb | HttpServer, parser: ParserProcess, library: PostgresLibrary, limits: Limits = QUICK
 ) -> WebReader:
-    allow = Allow(endpoints=frozenset({("127.0.0.1", web.port)}))
-    visitor = Visitor(SystemClock(), allow=allow, limits=limits)
+    allow = AllowList(endpoints=frozenset({("127.0.0.1", web.port)}))
+    visitor = PageFetcher(SystemClock(), allow=allow, limits=limits)
     return WebReader(visitor, parser, library, SPACE, clock=SystemClock(), limits=limits)
 
 
@@ -72,7 +71,7 @@ async def _outcome(reader: WebReader, url: str) -> str:
 
 
 async def test_a_page_becomes_a_stored_source_with_the_passages_worth_reading(
-    library: PostgresLibrary, parser: ParserChild
+    library: PostgresLibrary, parser: ParserProcess
 ):
     async with LoopbackWeb(PAGES) as web:
         hit = Hit(
@@ -96,7 +95,7 @@ async def test_a_page_becomes_a_stored_source_with_the_passages_worth_reading(
     assert [hit.source for hit in await library.hybrid_search("mayor Anna Roth bridge", limit=1)] == [source.id]
 
 
-async def test_h26_the_snapshot_stays_when_the_page_changes(library: PostgresLibrary, parser: ParserChild):
+async def test_h26_the_snapshot_stays_when_the_page_changes(library: PostgresLibrary, parser: ParserProcess):
     versions = [ARTICLE, ARTICLE.replace("1824", "1925")]
 
     async def respond(request: Request) -> Response:
@@ -168,14 +167,14 @@ def test_every_fault_of_the_loopback_web_has_its_outcome():
 
 
 @pytest.mark.parametrize("fault", EXPECTED)
-async def test_h_each_fault_ends_in_its_outcome(fault: str, library: PostgresLibrary, parser: ParserChild):
+async def test_h_each_fault_ends_in_its_outcome(fault: str, library: PostgresLibrary, parser: ParserProcess):
     limits = replace(QUICK, **HASTY.get(fault, {}))
     async with LoopbackWeb(PAGES, faults={"/x*": fault}) as web:
         assert await _outcome(_reader(web, parser, library, limits), f"{web.url}/x") == EXPECTED[fault]
         assert all(request.method == "GET" for request in web.requests)
 
 
-async def test_h06_a_cut_page_says_so(library: PostgresLibrary, parser: ParserChild):
+async def test_h06_a_cut_page_says_so(library: PostgresLibrary, parser: ParserProcess):
     async with LoopbackWeb(faults={"/x": "endless"}) as web:
         document = await _reader(web, parser, library).read(Hit(url=f"{web.url}/x", title="t", query="words"))
     assert document.truncated
@@ -197,7 +196,7 @@ def _pdf(text: str) -> bytes:
 
 
 @pytest.mark.parametrize("type_", ["application/pdf", "application/pdf; charset=binary", "text/html"])
-async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: PostgresLibrary, parser: ParserChild):
+async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: PostgresLibrary, parser: ParserProcess):
     body = _pdf("The stone bridge of Weil was opened on 4 May 1824.")
 
     async def respond(request: Request) -> Response:
@@ -220,7 +219,7 @@ async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: 
     ids=["H04 utf-7 refused", "H04 windows-1252", "H04 koi8-r", "plain text", "H04 no type"],
 )
 async def test_h04_types_and_character_sets(
-    type_: str, body: bytes, text: str, library: PostgresLibrary, parser: ParserChild
+    type_: str, body: bytes, text: str, library: PostgresLibrary, parser: ParserProcess
 ):
     async def respond(request: Request) -> Response:
         return Response(404) if request.path == "/robots.txt" else Response(200, body, type_)
@@ -230,7 +229,7 @@ async def test_h04_types_and_character_sets(
     assert text in document.text
 
 
-async def test_h21_noai_in_the_page_itself_is_heeded(library: PostgresLibrary, parser: ParserChild):
+async def test_h21_noai_in_the_page_itself_is_heeded(library: PostgresLibrary, parser: ParserProcess):
     markup = '<html><head><meta content="index, noai" name="robots"><title>N</title></head><body><p>text here</p>'
     async with LoopbackWeb([WebPage.of_html("/n.html", markup)]) as web:
         assert await _outcome(_reader(web, parser, library), f"{web.url}/n.html") == "robots"
@@ -239,19 +238,19 @@ async def test_h21_noai_in_the_page_itself_is_heeded(library: PostgresLibrary, p
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "ftp://a.example/", "http://user@a.example/", "x", "", "http://[::1"]
 )
-async def test_f02_what_is_no_web_address_is_refused(url: str, library: PostgresLibrary, parser: ParserChild):
+async def test_f02_what_is_no_web_address_is_refused(url: str, library: PostgresLibrary, parser: ParserProcess):
     async with LoopbackWeb() as web:
         reader = _reader(web, parser, library)
         assert reader.accepts(Hit(url=url, title=""))
         assert await _outcome(reader, url) == "refused"
 
 
-async def test_a_library_hit_is_left_to_the_library_s_reader(library: PostgresLibrary, parser: ParserChild):
+async def test_a_library_hit_is_left_to_the_library_s_reader(library: PostgresLibrary, parser: ParserProcess):
     async with LoopbackWeb() as web:
         assert not _reader(web, parser, library).accepts(Hit(url="x", title="", source=SourceId("S1")))
 
 
-async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserChild):
+async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserProcess):
     limits = replace(QUICK, pages_per_host=3)
     async with LoopbackWeb(faults={"/x*": "404"}) as web:
         reader = _reader(web, parser, library, limits)
@@ -261,7 +260,7 @@ async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary,
 
 
 async def test_g17_conservation_every_url_of_a_hostile_list_ends_in_exactly_one_outcome(
-    library: PostgresLibrary, parser: ParserChild
+    library: PostgresLibrary, parser: ParserProcess
 ):
     """Good pages, all faults and unusable addresses at once, eight in flight."""
     chance = random.Random(11)
@@ -287,13 +286,13 @@ async def test_h11_a_page_that_hangs_the_parser_ends_and_the_next_one_is_read(li
             return Response(200, deep, "text/html")
         return Response(404) if request.path == "/robots.txt" else Response(200, ARTICLE.encode(), "text/html")
 
-    async with HttpServer(respond) as server, ParserChild() as parser:
+    async with HttpServer(respond) as server, ParserProcess() as parser:
         reader = _reader(server, parser, library)
         assert await _outcome(reader, f"{server.url}/deep") in {"read", "timeout", "broken", "too_large", "empty"}
         assert await _outcome(reader, f"{server.url}/next") == "read"
 
 
-async def test_a_cancelled_read_leaves_the_reader_usable(library: PostgresLibrary, parser: ParserChild):
+async def test_a_cancelled_read_leaves_the_reader_usable(library: PostgresLibrary, parser: ParserProcess):
     asked = asyncio.Event()
 
     async def respond(request: Request) -> Response:

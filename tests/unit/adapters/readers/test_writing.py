@@ -5,34 +5,34 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.writing import Writer, folded
+from corrobora.adapters.readers.text import TextWriter, fold_spaces
 
 
 @given(st.lists(st.tuples(st.sampled_from(["block", "tight", "heading", "verbatim"]), st.text(max_size=20))))
 def test_every_heading_stands_at_its_start(parts):
-    writer = Writer()
+    writer = TextWriter()
     for kind, text in parts:
         match kind:
             case "block":
-                writer.block(text)
+                writer.add_block(text)
             case "tight":
-                writer.block(text, tight=True)
+                writer.add_block(text, tight=True)
             case "heading":
-                writer.heading(text, 2)
+                writer.add_heading(text, 2)
             case _:
-                writer.verbatim(text)
-    parsed = writer.parsed()
+                writer.add_verbatim(text)
+    parsed = writer.build_parsed()
     for heading in parsed.headings:
         assert parsed.text.startswith(heading.title, heading.start)
 
 
 def test_tight_blocks_stay_close():
-    writer = Writer()
+    writer = TextWriter()
     for text in ("- a", "- b"):
-        writer.block(text, tight=True)
-    writer.block("c")
-    assert writer.parsed().text == "- a\n- b\n\nc"
+        writer.add_block(text, tight=True)
+    writer.add_block("c")
+    assert writer.build_parsed().text == "- a\n- b\n\nc"
 
 
 def test_spaces_are_folded():
-    assert folded(" a \t b \n\n  c ") == "a b\nc"
+    assert fold_spaces(" a \t b \n\n  c ") == "a b\nc"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from corrobora.testing.http import Request, Response
+from corrobora.testing.http_server import Request, Response
 
 RECORDED = Path(__file__).parents[3] / "fixtures" / "recorded"
 

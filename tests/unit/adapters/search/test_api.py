@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import pytest
 
-from corrobora.adapters.search.api import Api
-from corrobora.assembly.people import SystemClock
+from corrobora.adapters.search.provider import ProviderApi
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError, UserError
-from corrobora.storage.database import Database
-from corrobora.storage.limiter import Limiter
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.limiter import Limiter
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 KEY = 'key-canary/+="%'
 
@@ -26,15 +26,15 @@ class Gate:
         self.taken = 0
         self._closed = closed
 
-    async def slot(self) -> None:
+    async def acquire(self) -> None:
         if self._closed is not None:
             raise self._closed
         self.taken += 1
 
 
-def _api(url: str, gate: Gate | Limiter | None = None, key: str = KEY) -> Api:
+def _api(url: str, gate: Gate | Limiter | None = None, key: str = KEY) -> ProviderApi:
     headers = {"x-api-key": key}
-    return Api("p", base_url=url, headers=headers, setting="P_KEY", clock=SystemClock(), limiter=gate)
+    return ProviderApi("p", base_url=url, headers=headers, setting="P_KEY", clock=SystemClock(), limiter=gate)
 
 
 async def _fine(_: Request) -> Response:
@@ -45,8 +45,8 @@ async def test_each_call_takes_a_slot_and_none_is_sent_without_one():
     gate = Gate()
     async with HttpServer(_fine) as server:
         api = _api(server.url + "/", gate)
-        assert await api.post("/x", {"a": 1}) == {"ok": True}
-        assert await api.get("/x") == {"ok": True}
+        assert await api.post_json("/x", {"a": 1}) == {"ok": True}
+        assert await api.get_json("/x") == {"ok": True}
     assert gate.taken == 2
     sent: list[Request] = []
 
@@ -56,13 +56,13 @@ async def test_each_call_takes_a_slot_and_none_is_sent_without_one():
 
     async with HttpServer(respond) as server:
         with pytest.raises(RuntimeError):
-            await _api(server.url, Gate(RuntimeError("no slot"))).get("/x")
+            await _api(server.url, Gate(RuntimeError("no slot"))).get_json("/x")
     assert not sent
 
 
 async def test_the_stored_limiter_is_a_limiter(database: Database):
     async with HttpServer(_fine) as server:
-        assert await _api(server.url, Limiter(database, "p", rate=50.0)).get("/x") == {"ok": True}
+        assert await _api(server.url, Limiter(database, "p", rate=50.0)).get_json("/x") == {"ok": True}
 
 
 @pytest.mark.parametrize("status", [200, 302, 400, 401, 402, 403, 404, 418, 429, 432, 500, 503])
@@ -74,7 +74,7 @@ async def test_s13_s20_g11_no_error_shows_the_key_in_any_form(status: int):
 
     async with HttpServer(respond) as server:
         with pytest.raises(ProviderError) as caught:
-            await _api(server.url).post("/x", {})
+            await _api(server.url).post_json("/x", {})
     error = caught.value
     shown = "".join(traceback.format_exception(error)) + repr(vars(error))
     assert not [form for form in forms if form in shown]
@@ -87,7 +87,7 @@ async def test_f12_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatc
     async with HttpServer(_fine) as server, HttpServer(proxy) as other:
         for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
             monkeypatch.setenv(name, other.url)
-        assert await _api(server.url).get("/x") == {"ok": True}
+        assert await _api(server.url).get_json("/x") == {"ok": True}
 
 
 @pytest.mark.parametrize("key", ["canary\u00e4", "canary\nX-Other: 1", "canary\x00", "canary\ud800"])

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from corrobora.adapters.search.exa import Exa
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.evidence import Query
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.search_conformance import SEARCH_CHECKS, Check, SearchCase
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 KEY = "exa-canary-51c0"
 PUBLISHED = {  # the shape of the provider's API reference
@@ -56,7 +56,7 @@ def _answer(rows: object) -> object:
 
 
 @pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
-async def test_conformance(check: Check):
+async def test_conformance(check: SearchCheck):
     await check(SearchCase(_make, _answer, KEY))
 
 

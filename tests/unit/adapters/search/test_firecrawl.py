@@ -8,11 +8,11 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.adapters.search.firecrawl import Firecrawl
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.search_conformance import SEARCH_CHECKS, Check, SearchCase
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 KEY = "fc-canary-77aa"
 
@@ -36,7 +36,7 @@ def _answer(rows: object) -> object:
 
 
 @pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
-async def test_conformance(check: Check):
+async def test_conformance(check: SearchCheck):
     await check(SearchCase(_make, _answer, KEY, ranked=False))
 
 
@@ -53,7 +53,7 @@ async def test_recorded_search():
 async def test_recorded_scrape():
     replay = Replay("firecrawl/test_firecrawl_scrape_tool_integration.yaml")
     async with HttpServer(replay) as server:
-        page = await _make(server.url).scrape("https://firecrawl.dev")
+        page = await _make(server.url).scrape_page("https://firecrawl.dev")
     assert (page.title, page.status) == ("Firecrawl - The Web Data API for AI", 200)
     assert "Turn websites into" in page.text
     assert replay.asked[0][1]["skipTlsVerification"] is False, "certificates are checked for us as well (S18)"
@@ -62,7 +62,7 @@ async def test_recorded_scrape():
 async def test_recorded_crawl_waits_until_it_is_completed():
     replay = Replay("firecrawl/test_firecrawl_crawl_tool_integration.yaml")
     async with HttpServer(replay) as server:
-        pages = await _make(server.url).crawl("https://firecrawl.dev", limit=2)
+        pages = await _make(server.url).crawl_site("https://firecrawl.dev", limit=2)
     assert len(pages) == 2
     assert all(page.text and page.url.startswith("https://") for page in pages)
     assert [path for path, _ in replay.asked][:2] == ["/v2/crawl", "/v2/crawl/9352ed1c-88bf-4258-a466-d29911ebcbe4"]
@@ -80,7 +80,7 @@ async def test_s21_the_next_page_of_a_crawl_is_asked_of_the_base_address_only():
         return Response(body=json.dumps(answers.pop(0)).encode())
 
     async with HttpServer(respond) as server:
-        assert len(await _make(server.url).crawl("https://a.example/", limit=9)) == 2
+        assert len(await _make(server.url).crawl_site("https://a.example/", limit=9)) == 2
     assert asked == ["/v2/crawl", "/v2/crawl/1", "/v2/crawl/1?skip=1"]
 
 
@@ -104,5 +104,5 @@ async def test_a_crawl_that_fails_is_an_error_without_the_key(answers: list[obje
 
     async with HttpServer(respond) as server:
         with pytest.raises(ProviderError) as caught:
-            await _make(server.url).crawl("https://a.example/", limit=9, max_seconds=0.05)
+            await _make(server.url).crawl_site("https://a.example/", limit=9, max_seconds=0.05)
     assert KEY not in str(caught.value)

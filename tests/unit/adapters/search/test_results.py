@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.search.results import Row, clean, hits, line, published, score
-from corrobora.adapters.web.urls import canonical
+from corrobora.adapters.search.provider import (
+    ResultRow,
+    build_hits,
+    clean_line,
+    clean_text,
+    parse_published,
+    parse_score,
+)
+from corrobora.adapters.web.urls import normalize_url
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 
@@ -23,12 +30,12 @@ JSON = st.recursive(
 KEYS = ("url", "title", "text", "score", "date")
 
 
-def _read(row) -> Row:
-    return Row(*(row.get(key) for key in KEYS))
+def _read(row) -> ResultRow:
+    return ResultRow(*(row.get(key) for key in KEYS))
 
 
 def _hits(rows: object, limit: int = 5):
-    return hits(rows, _read, provider="p", query=Query("q"), limit=limit, now=NOW)
+    return build_hits(rows, _read, provider="p", query=Query("q"), limit=limit, now=NOW)
 
 
 @given(
@@ -48,12 +55,12 @@ def test_any_json_gives_usable_hits_or_a_provider_error(rows: object):
     assert len(found) <= 5
     assert len({hit.url for hit in found}) == len(found)
     for hit in found:
-        assert canonical(hit.url) == hit.url
+        assert normalize_url(hit.url) == hit.url
         assert math.isfinite(hit.score)
         assert hit.title
         f"{hit.title}{hit.snippet}{hit.published}".encode()
         assert "\x00" not in hit.title + hit.snippet
-        assert not hit.published or published(hit.published, NOW) == hit.published
+        assert not hit.published or parse_published(hit.published, NOW) == hit.published
 
 
 @pytest.mark.parametrize(
@@ -77,24 +84,24 @@ def test_any_json_gives_usable_hits_or_a_provider_error(rows: object):
     }.items(),
 )
 def test_s11_h28_dates(value: str, expected: str):
-    assert published(value, NOW) == expected
+    assert parse_published(value, NOW) == expected
 
 
 @given(st.text(max_size=80) | JSON)
 def test_s11_any_value_is_a_date_that_sorts_or_nothing(value: object):
-    found = published(value, NOW)
+    found = parse_published(value, NOW)
     assert found == "" or len(found) == 4 or date.fromisoformat(found)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), "high", "0.9", True, None, [], 10**400])
 def test_s12_what_is_no_score_is_zero(value: object):
-    assert score(value) == 0.0
+    assert parse_score(value) == 0.0
 
 
 def test_s08_texts_lose_control_characters_and_nothing_else():
-    assert clean("a\x00b\tc\nd\x7f\x1b[31m é 中 \ud800") == "a b\tc\nd  [31m é 中 ?"
-    assert line(" a\n\n b ") == "a b"
-    assert clean(None) == clean(5) == ""
+    assert clean_text("a\x00b\tc\nd\x7f\x1b[31m é 中 \ud800") == "a b\tc\nd  [31m é 中 ?"
+    assert clean_line(" a\n\n b ") == "a b"
+    assert clean_text(None) == clean_text(5) == ""
 
 
 def test_s05_rows_that_are_dropped_do_not_use_up_the_limit():

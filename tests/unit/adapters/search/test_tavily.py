@@ -6,11 +6,11 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
-from corrobora.testing.http import HttpServer, Request, Response
-from corrobora.testing.search_conformance import SEARCH_CHECKS, Check, SearchCase
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck
 
 KEY = "tvly-canary-8f3b"
 
@@ -28,7 +28,7 @@ def _answer(rows: object) -> object:
 
 
 @pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
-async def test_conformance(check: Check):
+async def test_conformance(check: SearchCheck):
     await check(SearchCase(_make, _answer, KEY))
 
 

@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.network import Unresolved
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList, NameUnresolved
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.adapters.web.visit import Visitor
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS, Limits
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 QUICK = replace(LIMITS, host_pause_seconds=0.0, host_max_pause_seconds=1.0)
 BOUNDS = Bounds(LIMITS.page_wire_bytes, LIMITS.page_decoded_bytes, truncate=True)
@@ -62,7 +61,7 @@ def resolver(names: Mapping[str, Sequence[str]]) -> Callable[[str, int], Awaitab
     async def resolve(host: str, port: int) -> Sequence[str]:
         del port
         if host not in names:
-            raise Unresolved(f"{host} has no address")
+            raise NameUnresolved(f"{host} has no address")
         return names[host]
 
     return resolve
@@ -75,19 +74,19 @@ def visitor(
     limits: Limits = QUICK,
     resolve: Callable[[str, int], Awaitable[Sequence[str]]] | None = None,
     tls: ssl.SSLContext | None = None,
-) -> Visitor:
+) -> PageFetcher:
     """A visitor that may read the given servers, and no other private address; `ports` are open, addresses are not."""
-    allow = Allow(
+    allow = AllowList(
         ports=frozenset({80, 443, *ports}), endpoints=frozenset(("127.0.0.1", server.port) for server in servers)
     )
-    return Visitor(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}), tls=tls)
+    return PageFetcher(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}), tls=tls)
 
 
-async def fetch(at: Visitor, url: str) -> Reply:
-    return await at.fetch(url, lambda head: BOUNDS if head.status == 200 else None)
+async def fetch(at: PageFetcher, url: str) -> Reply:
+    return await at.fetch_page(url, lambda head: BOUNDS if head.status == 200 else None)
 
 
-async def outcome(at: Visitor, url: str) -> str:
+async def outcome(at: PageFetcher, url: str) -> str:
     try:
         await fetch(at, url)
     except ReadError as error:
@@ -146,7 +145,7 @@ class VirtualClock:
     def now(self) -> float:
         return self.time
 
-    def wall(self) -> str:
+    def utc_time(self) -> str:
         return "2026-01-01T00:00:00+00:00"
 
     async def sleep(self, seconds: float) -> None:

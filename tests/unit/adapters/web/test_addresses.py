@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from corrobora.adapters.web.addresses import REFUSED, Allow, refused
+from corrobora.adapters.web.network import BLOCKED_NETWORKS, AllowList, blocked_reason
 
 SAMPLES = {  # one address inside each row, written down apart from the table
     "0.0.0.0/8": "0.0.0.0",
@@ -51,13 +51,13 @@ SAMPLES = {  # one address inside each row, written down apart from the table
 @pytest.mark.parametrize(("row", "address"), SAMPLES.items())
 def test_g7_f01_each_row_refuses_its_network_for_its_own_reason(row: str, address: str):
     network = ipaddress.ip_network(row)
-    why = dict(REFUSED)[row]
+    why = dict(BLOCKED_NETWORKS)[row]
     for each in (address, str(network[0]), str(network[-1])):
-        assert refused(ipaddress.ip_address(each)) == why
+        assert blocked_reason(ipaddress.ip_address(each)) == why
 
 
 def test_every_row_has_its_sample():
-    assert [row for row, _ in REFUSED] == list(SAMPLES)
+    assert [row for row, _ in BLOCKED_NETWORKS] == list(SAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -69,20 +69,20 @@ def test_every_row_has_its_sample():
     ).split(),
 )
 def test_public_addresses_are_let_through(address: str):
-    assert refused(ipaddress.ip_address(address)) is None
+    assert blocked_reason(ipaddress.ip_address(address)) is None
 
 
 @pytest.mark.parametrize("address", ["4000::1", "8000::1", "1000::1", "200::1", "2606:4700::1%eth0"])
 def test_what_iana_has_not_given_out_and_scoped_addresses_are_refused(address: str):
-    assert refused(ipaddress.ip_address(address))
+    assert blocked_reason(ipaddress.ip_address(address))
 
 
 def test_f08_an_operator_opens_an_endpoint_and_nothing_beside_it():
-    allow = Allow(endpoints=frozenset({("127.0.0.1", 8098)}))
+    allow = AllowList(endpoints=frozenset({("127.0.0.1", 8098)}))
     here = ipaddress.ip_address("127.0.0.1")
-    assert allow.refusal(here, 8098) is None
-    assert allow.refusal(here, 80)
-    assert allow.refusal(ipaddress.ip_address("127.0.0.2"), 8098)
-    assert allow.refusal(ipaddress.ip_address("1.1.1.1"), 8098), "the port is open for that address only"
-    assert allow.refusal(ipaddress.ip_address("1.1.1.1"), 443) is None
-    assert not allow.port(22)
+    assert allow.refusal_reason(here, 8098) is None
+    assert allow.refusal_reason(here, 80)
+    assert allow.refusal_reason(ipaddress.ip_address("127.0.0.2"), 8098)
+    assert allow.refusal_reason(ipaddress.ip_address("1.1.1.1"), 8098), "the port is open for that address only"
+    assert allow.refusal_reason(ipaddress.ip_address("1.1.1.1"), 443) is None
+    assert not allow.allows_port(22)

@@ -17,9 +17,8 @@ import pytest
 from tests.unit.adapters.web.lab import QUICK, Canary, outcome, redirecting, resolver, visitor
 
 from corrobora.adapters.web import network
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.network import Refused, Unresolved, VettedNetwork, system_resolve
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork, resolve_host
+from corrobora.testing.http_server import HttpServer, Request, Response
 
 LITERALS = (  # F01: ways to write addresses that no page has
     "127.0.0.1 127.0.0.2 127.255.255.254 0.0.0.0 0 127.1 127.0.1 2130706433 0x7f000001 0x7f.0.0.1 0177.0.0.1 "
@@ -97,7 +96,7 @@ async def test_g7_f03_f04_no_packet_to_names_of_private_addresses(way: str):
 async def test_the_canary_sings_when_it_is_reached():
     async with Canary() as canary:
         for address in ("127.0.0.1", "::1"):
-            allow = Allow(endpoints=frozenset({(address, canary.port)}))
+            allow = AllowList(endpoints=frozenset({(address, canary.port)}))
             stream = await VettedNetwork(allow=allow).connect_tcp(address, canary.port, 5.0)
             await stream.aclose()
         await canary.reached(2)
@@ -118,26 +117,26 @@ async def test_f05_rebinding_50_rounds_each_connection_goes_to_the_address_that_
         return Response(200 if request.path == "/" else 404, b"<p>x</p>", "text/html")
 
     async with HttpServer(page) as server:
-        backend = VettedNetwork(resolve=flip, allow=Allow(endpoints=frozenset({("127.0.0.1", server.port)})))
+        backend = VettedNetwork(resolve=flip, allow=AllowList(endpoints=frozenset({("127.0.0.1", server.port)})))
         for number in range(50):
             if number % 2 == 0:
                 stream = await backend.connect_tcp("flip.example", server.port, 5.0)
                 assert stream.get_extra_info("server_addr")[0] == "127.0.0.1"
                 await stream.aclose()
             else:
-                with pytest.raises(Refused):
+                with pytest.raises(ConnectionBlocked):
                     await backend.connect_tcp("flip.example", server.port, 5.0)
     assert next(asked) == 50, "one look-up for each connection"
 
 
 @pytest.mark.parametrize("port", [0, 22, 25, 6379, 9200, 5432, 65535])
 async def test_f08_other_ports_are_refused_before_any_look_up(port: int):
-    with pytest.raises(Refused, match="port"):
+    with pytest.raises(ConnectionBlocked, match="port"):
         await VettedNetwork(resolve=resolver({})).connect_tcp("a.example", port, 1.0)
 
 
 async def test_local_sockets_are_refused():
-    with pytest.raises(Refused):
+    with pytest.raises(ConnectionBlocked):
         await VettedNetwork().connect_unix_socket("/var/run/docker.sock")
 
 
@@ -147,25 +146,25 @@ async def test_f14_a_name_without_address_and_a_silent_resolver_are_told_apart_f
         await asyncio.Event().wait()
         return []
 
-    with pytest.raises(Unresolved, match="no address"):
+    with pytest.raises(NameUnresolved, match="no address"):
         await VettedNetwork(resolve=resolver({})).connect_tcp("nowhere.example", 443, 1.0)
-    with pytest.raises(Unresolved, match=r"within 0\.05 s"):
+    with pytest.raises(NameUnresolved, match=r"within 0\.05 s"):
         await VettedNetwork(resolve=silent, dns_seconds=0.05).connect_tcp("silent.example", 443, 1.0)
     at = visitor(resolve=silent, limits=replace(QUICK, dns_seconds=0.05))
     assert await outcome(at, "https://silent.example/") == "failed"
 
 
 async def test_the_system_resolver_answers_for_this_machine():
-    assert "127.0.0.1" in await system_resolve("localhost", 80)
-    with pytest.raises(Unresolved):
-        await system_resolve("x" * 300, 80)
+    assert "127.0.0.1" in await resolve_host("localhost", 80)
+    with pytest.raises(NameUnresolved):
+        await resolve_host("x" * 300, 80)
 
 
 def test_f14_a_look_up_that_hangs_does_not_hold_the_exit():
     """The program ends while its look-up still hangs: the thread is nobody's."""
     script = """
         import asyncio, socket, threading
-        from corrobora.adapters.web.network import Unresolved, VettedNetwork
+        from corrobora.adapters.web.network import NameUnresolved, VettedNetwork
 
         def hang(*_, **__):
             threading.Event().wait()
@@ -175,7 +174,7 @@ def test_f14_a_look_up_that_hangs_does_not_hold_the_exit():
         async def main():
             try:
                 await VettedNetwork(dns_seconds=0.1).connect_tcp("a.example", 443, 1.0)
-            except Unresolved as error:
+            except NameUnresolved as error:
                 print(error)
 
         asyncio.run(main())
@@ -190,7 +189,8 @@ async def test_f15_an_address_that_cannot_be_reached_fails_and_the_next_one_is_t
     async with Canary() as canary:
         addresses = [("127.0.0.9", canary.port), ("127.0.0.1", canary.port)]
         backend = VettedNetwork(
-            resolve=resolver({"two.example": ["127.0.0.9", "127.0.0.1"]}), allow=Allow(endpoints=frozenset(addresses))
+            resolve=resolver({"two.example": ["127.0.0.9", "127.0.0.1"]}),
+            allow=AllowList(endpoints=frozenset(addresses)),
         )
         stream = await backend.connect_tcp("two.example", canary.port, 5.0)
         assert stream.get_extra_info("server_addr")[0] == "127.0.0.1"

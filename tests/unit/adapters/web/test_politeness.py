@@ -25,7 +25,7 @@ async def test_g14_f20_fifty_hosts_and_two_thousand_pages_without_one_violation(
 
     async def visit(host: str, seconds: float) -> None:
         nonlocal flying, most
-        async with turns.turn(host):
+        async with turns.take_turn(host):
             flying += 1
             most = max(most, flying)
             began = clock.now()
@@ -52,16 +52,16 @@ async def test_f21_a_pause_is_waited_for_or_the_host_is_left_alone():
     turns = Politeness(clock)
 
     async def work() -> None:
-        async with turns.turn("a.example"):
-            turns.pause("a.example", 12.0)
-        async with turns.turn("a.example"):
+        async with turns.take_turn("a.example"):
+            turns.delay_host("a.example", 12.0)
+        async with turns.take_turn("a.example"):
             assert clock.now() >= 12.0
-            turns.pause("a.example", 3_600.0)
+            turns.delay_host("a.example", 3_600.0)
         with pytest.raises(ReadError) as caught:
-            async with turns.turn("a.example"):
+            async with turns.take_turn("a.example"):
                 pass
         assert caught.value.outcome == "skipped"
-        async with turns.turn("b.example"):
+        async with turns.take_turn("b.example"):
             pass
 
     await clock.run(work())
@@ -73,7 +73,7 @@ async def test_a_site_may_ask_for_a_longer_pause():
 
     async def work() -> None:
         for _ in range(3):
-            async with turns.turn("a.example", pause=5.0):
+            async with turns.take_turn("a.example", pause=5.0):
                 pass
         assert clock.now() == 10.0
 
@@ -86,7 +86,7 @@ async def test_a_cancelled_visit_frees_its_turn():
     inside = asyncio.Event()
 
     async def stay() -> None:
-        async with turns.turn("a.example"):
+        async with turns.take_turn("a.example"):
             inside.set()
             await asyncio.Event().wait()
 
@@ -94,7 +94,7 @@ async def test_a_cancelled_visit_frees_its_turn():
     await inside.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    async with asyncio.timeout(300), turns.turn("a.example"):
+    async with asyncio.timeout(300), turns.take_turn("a.example"):
         pass
 
 
@@ -105,7 +105,7 @@ async def test_a_waiting_host_does_not_hold_a_slot_of_the_others():
     done: list[tuple[str, float]] = []
 
     async def visit(host: str) -> None:
-        async with turns.turn(host):
+        async with turns.take_turn(host):
             done.append((host, clock.now()))
 
     await clock.run(_all([*[visit("slow.example") for _ in range(20)], visit("other.example")]))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.adapters.web.lab import VirtualClock
 
-from corrobora.adapters.web.robots import Robots
+from corrobora.adapters.web.politeness import RobotsCache
 from corrobora.adapters.web.transport import Reply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
@@ -49,18 +49,18 @@ TEXTS = {  # (robots.txt, path, allowed)
 @pytest.mark.parametrize("name", TEXTS)
 async def test_h21_h22_rules(name: str):
     text, path, allowed = TEXTS[name]
-    verdict = await Robots(Site(200, text), VirtualClock()).verdict(SITE + path)
+    verdict = await RobotsCache(Site(200, text), VirtualClock()).check_url(SITE + path)
     assert verdict.allowed is allowed or name == "the file itself"
 
 
 @pytest.mark.parametrize(("status", "allowed"), [(404, True), (401, True), (403, True), (410, True), (204, True)])
 async def test_h22_4xx_is_permission(status: int, allowed: bool):
-    assert (await Robots(Site(status), VirtualClock()).verdict(f"{SITE}/x")).allowed is allowed
+    assert (await RobotsCache(Site(status), VirtualClock()).check_url(f"{SITE}/x")).allowed is allowed
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 599])
 async def test_h22_5xx_is_not(status: int):
-    verdict = await Robots(Site(status), VirtualClock()).verdict(f"{SITE}/x")
+    verdict = await RobotsCache(Site(status), VirtualClock()).check_url(f"{SITE}/x")
     assert (verdict.allowed, verdict.outcome) == (False, "robots")
     assert str(status) in verdict.why
 
@@ -69,7 +69,7 @@ async def test_h22_a_site_that_cannot_be_reached_is_not_called_forbidding():
     async def down(url: str) -> Reply:
         raise ReadError(ReadOutcome.TIMEOUT, "No whole answer within 20 s.")
 
-    verdict = await Robots(down, VirtualClock()).verdict(f"{SITE}/x")
+    verdict = await RobotsCache(down, VirtualClock()).check_url(f"{SITE}/x")
     assert (verdict.allowed, verdict.outcome) == (False, "timeout")
 
 
@@ -77,41 +77,43 @@ async def test_a_site_that_is_skipped_now_may_be_asked_later():
     async def paused(url: str) -> Reply:
         raise ReadError(ReadOutcome.SKIPPED, "later")
 
-    robots = Robots(paused, VirtualClock())
+    robots = RobotsCache(paused, VirtualClock())
     for _ in range(2):
         with pytest.raises(ReadError, match="later"):
-            await robots.verdict(f"{SITE}/x")
+            await robots.check_url(f"{SITE}/x")
 
 
 async def test_h22_rules_after_500_kib_are_not_read():
     filler = "# x\n" * 128_000
-    assert (await Robots(Site(200, f"{filler}User-agent: *\nDisallow: /"), VirtualClock()).verdict(f"{SITE}/x")).allowed
+    assert (
+        await RobotsCache(Site(200, f"{filler}User-agent: *\nDisallow: /"), VirtualClock()).check_url(f"{SITE}/x")
+    ).allowed
 
 
 async def test_kept_for_a_day_then_asked_again():
     clock, site = VirtualClock(), Site(200, "User-agent: *\nCrawl-delay: 3")
-    robots = Robots(site, clock)
-    verdicts = await asyncio.gather(*[robots.verdict(f"{SITE}/{n}") for n in range(10)])
+    robots = RobotsCache(site, clock)
+    verdicts = await asyncio.gather(*[robots.check_url(f"{SITE}/{n}") for n in range(10)])
     assert {verdict.pause for verdict in verdicts} == {3.0}
     clock.time = 86_399.0
-    await robots.verdict(f"{SITE}/x")
+    await robots.check_url(f"{SITE}/x")
     assert site.asked == [f"{SITE}/robots.txt"]
     clock.time = 86_400.0
-    await robots.verdict(f"{SITE}/x")
+    await robots.check_url(f"{SITE}/x")
     assert len(site.asked) == 2
 
 
 async def test_other_ports_and_schemes_are_other_sites():
     site = Site(404)
-    robots = Robots(site, VirtualClock())
+    robots = RobotsCache(site, VirtualClock())
     for url in ("https://a.example/x", "https://a.example:8443/x", "http://a.example/x"):
-        await robots.verdict(url)
+        await robots.check_url(url)
     assert len(site.asked) == 3
 
 
 async def test_the_memory_of_sites_is_bounded():
     site = Site(404)
-    robots = Robots(site, VirtualClock())
+    robots = RobotsCache(site, VirtualClock())
     for number in range(2_100):
-        await robots.verdict(f"https://{number}.example/x")
+        await robots.check_url(f"https://{number}.example/x")
     assert len(robots._sites) <= 2_000

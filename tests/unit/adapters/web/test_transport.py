@@ -15,14 +15,12 @@ from tests.unit.adapters.web.certificates import Key, serving, showing, trusting
 from tests.unit.adapters.web.lab import QUICK, fetch, outcome, raw_server, visitor
 
 import corrobora
-from corrobora.adapters.web.addresses import Allow
-from corrobora.adapters.web.network import VettedNetwork
+from corrobora.adapters.web.network import AllowList, VettedNetwork
 from corrobora.adapters.web.transport import Bounds, Transport
-from corrobora.assembly.people import SystemClock
+from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
-from corrobora.testing.http import HttpServer, Request, Response
+from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bomb
 from corrobora.testing.web import LoopbackWeb
-from corrobora.testing.web_faults import bomb
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
 RAW = {  # F17, F18, F19, H08: what servers say, byte for byte, and how it ends
@@ -134,10 +132,10 @@ async def test_f19_headers_are_stored_on_one_line_and_cut():
     cookie = b"x-long: " + b"a" * 50_000 + b"\r\nx-two: a\r\nx-two: b\r\nx-utf: \xc3\xa4\r\ncontent-length: 1\r\n\r\nx"
     async with raw_server(OK + cookie) as port:
         reply = await fetch(visitor(_at(port)), f"http://127.0.0.1:{port}/")
-    assert len(reply.header("x-long")) == 2_000
-    assert reply.header("x-two") == "a, b"
-    assert reply.header("x-utf") == "ä"
-    assert reply.header("missing") == ""
+    assert len(reply.get_header("x-long")) == 2_000
+    assert reply.get_header("x-two") == "a, b"
+    assert reply.get_header("x-utf") == "ä"
+    assert reply.get_header("missing") == ""
 
 
 async def test_s18_tls_that_fails_is_a_failure():
@@ -147,11 +145,11 @@ async def test_s18_tls_that_fails_is_a_failure():
 
 async def test_the_body_is_read_only_if_it_is_wanted():
     async with LoopbackWeb(faults={"/x": "endless"}) as web:
-        network = VettedNetwork(allow=Allow(endpoints=frozenset({web.endpoint})))
+        network = VettedNetwork(allow=AllowList(endpoints=frozenset({web.endpoint})))
         transport = Transport(network, clock=SystemClock(), limits=QUICK)
-        reply = await transport.get(f"{web.url}/x", lambda _: None)
+        reply = await transport.request_page(f"{web.url}/x", lambda _: None)
         assert (reply.status, reply.body) == (200, b"")
-        cut = await transport.get(f"{web.url}/x", lambda _: Bounds(1_000, 2_000, truncate=True))
+        cut = await transport.request_page(f"{web.url}/x", lambda _: Bounds(1_000, 2_000, truncate=True))
         assert (len(cut.body), cut.truncated) == (1_000, True)
 
 
@@ -185,7 +183,7 @@ async def test_g8_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_me
     script = """
         import asyncio, resource, sys
         from tests.unit.adapters.web.lab import BOUNDS, outcome, visitor
-        from corrobora.testing.http import HttpServer
+        from corrobora.testing.http_server import HttpServer
 
         async def main(url, port):
             server = HttpServer(None)
@@ -197,7 +195,7 @@ async def test_g8_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_me
 
         asyncio.run(main(sys.argv[1], int(sys.argv[2])))
         """
-    assert len(bomb(1024)) < 1_200_000
+    assert len(gzip_bomb(1024)) < 1_200_000
     async with LoopbackWeb(faults={"/x": "bomb"}) as web:
         process = await asyncio.create_subprocess_exec(
             sys.executable,

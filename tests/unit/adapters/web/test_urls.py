@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.web.urls import BadUrl, canonical, host_of, identity, origin_of, parse, site_of
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url, origin_of, page_key, parse_url, site_of
 
 SPELLINGS = {
     "https://Example.ORG": "https://example.org/",
@@ -75,28 +75,28 @@ CONFUSED = {  # F09: what some parsers read as another host
 
 @pytest.mark.parametrize(("given_", "expected"), SPELLINGS.items())
 def test_s06_one_spelling(given_: str, expected: str):
-    assert canonical(given_) == expected
-    assert canonical(expected) == expected
+    assert normalize_url(given_) == expected
+    assert normalize_url(expected) == expected
 
 
 @pytest.mark.parametrize("url", SCHEMES)
 def test_f02_other_schemes_are_refused(url: str):
     with pytest.raises(BadUrl) as caught:
-        canonical(url)
+        normalize_url(url)
     assert caught.value.code == "scheme" or "//" not in url
 
 
 @pytest.mark.parametrize("url", BAD.values(), ids=BAD)
 def test_f08_f10_f11_bad_urls_are_refused(url: str):
     with pytest.raises(BadUrl) as caught:
-        canonical(url)
+        normalize_url(url)
     assert caught.value.code == "bad_url"
 
 
 @pytest.mark.parametrize("url", CONFUSED.values(), ids=CONFUSED)
 def test_f09_hosts_that_programs_read_differently_are_refused(url: str):
     with pytest.raises(BadUrl):
-        canonical(url)
+        normalize_url(url)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_f09_hosts_that_programs_read_differently_are_refused(url: str):
 )
 def test_f09_other_digits_and_dots_are_no_way_around(url: str):
     try:
-        shown = canonical(url)
+        shown = normalize_url(url)
     except BadUrl:
         return
     assert host_of(shown) in {"127.0.0.1", "localhost"}, "what is shown is what is vetted"
@@ -113,19 +113,19 @@ def test_f09_other_digits_and_dots_are_no_way_around(url: str):
 @given(st.text(max_size=60).map(lambda text: "http://" + text) | st.text(max_size=60))
 def test_any_text_is_a_url_or_a_bad_url(text: str):
     try:
-        found = canonical(text)
+        found = normalize_url(text)
     except BadUrl:
         return
-    assert canonical(found) == found
-    assert parse(found).raw_host.decode().strip("[]") == host_of(found)
+    assert normalize_url(found) == found
+    assert parse_url(found).raw_host.decode().strip("[]") == host_of(found)
     assert found.isascii()
     assert found.startswith(("http://", "https://"))
 
 
 def test_parts_of_a_canonical_url():
-    url = canonical("https://www.example.org:8443/a/?q=1")
+    url = normalize_url("https://www.example.org:8443/a/?q=1")
     assert (host_of(url), site_of(url)) == ("www.example.org", "example.org")
     assert origin_of(url) == "https://www.example.org:8443"
     assert origin_of("http://[::1]:8/x") == "http://[::1]:8"
     assert host_of("http://[::1]:8/x") == "::1"
-    assert identity("http://www.example.org/a/") == identity("https://example.org/a")
+    assert page_key("http://www.example.org/a/") == page_key("https://example.org/a")

@@ -8,11 +8,11 @@ import pytest
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Stage
-from corrobora.faces.cli.arguments import (
-    find_stage,
+from corrobora.faces.cli.options import (
     parse_deliveries,
     parse_fields,
     parse_models,
+    parse_stage,
     read_plan,
     read_question,
 )
@@ -67,8 +67,8 @@ def test_fields() -> None:
     ],
 )
 def test_s1_stage_names_are_aliases(name: str, stage: Stage) -> None:
-    assert find_stage(name) is stage
-    assert find_stage(stage.value) is stage
+    assert parse_stage(name) is stage
+    assert parse_stage(stage.value) is stage
 
 
 def test_a_delivery_folder_without_a_name_is_refused() -> None:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import io
 import json
 
-from corrobora.domain.events import Event, EventType
-from corrobora.faces.cli.display import Jsonl, Plain, Rich, Silent, choose
+from corrobora.domain.run import Event, EventType
+from corrobora.faces.cli.display import JsonlDisplay, PlainDisplay, RichDisplay, SilentDisplay, choose_display
 
 EVENT = Event(EventType.SEARCH, "k", "root/round/1", 1, {"query": "why", "provider": "library", "hits": 2}, 5, "2026")
 
 
 def test_choice() -> None:
-    assert isinstance(choose("none", as_json=False), Silent)
-    assert isinstance(choose("plain", as_json=False), Plain)
-    assert isinstance(choose("jsonl", as_json=False), Jsonl)
-    assert isinstance(choose("auto", as_json=False), Plain)  # stderr of a test is no terminal
-    assert not isinstance(choose("rich", as_json=False, env={"TERM": "dumb"}), Rich)
+    assert isinstance(choose_display("none", as_json=False), SilentDisplay)
+    assert isinstance(choose_display("plain", as_json=False), PlainDisplay)
+    assert isinstance(choose_display("jsonl", as_json=False), JsonlDisplay)
+    assert isinstance(choose_display("auto", as_json=False), PlainDisplay)  # stderr of a test is no terminal
+    assert not isinstance(choose_display("rich", as_json=False, env={"TERM": "dumb"}), RichDisplay)
 
 
 def test_jsonl_envelope() -> None:
     out = io.StringIO()
-    display = Jsonl(out)
+    display = JsonlDisplay(out)
     display.launch("r_1", "/x")
     display.show(EVENT)
     display.close(0)
@@ -35,4 +35,4 @@ def test_jsonl_envelope() -> None:
 def test_a_closed_stream_is_silence() -> None:
     out = io.StringIO()
     out.close()
-    Jsonl(out).show(EVENT)
+    JsonlDisplay(out).show(EVENT)

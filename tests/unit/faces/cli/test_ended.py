@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus
-from corrobora.faces.cli.ended import ended
+from corrobora.faces.cli.exit_codes import run_exit
 
 GOOD: dict[str, Any] = {
     "outcome": "complete",
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[RunRow, dict[str, Any], float | None, bool, int]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_exit_code(case: str) -> None:
     found, report, min_score, strict, code = CASES[case]
-    end = ended(found, report, min_score=min_score, strict=strict)
+    end = run_exit(found, report, min_score=min_score, strict=strict)
     assert end.code == code
     assert bool(end.why) == (code != 0)
 
@@ -69,6 +69,6 @@ def test_exit_code(case: str) -> None:
 @pytest.mark.parametrize("report", [{}, GOOD])
 def test_the_next_step_of_an_error_names_the_run(report: dict[str, Any]) -> None:
     failed = row(RunStatus.FAILED, "disk", "x cannot be written. Make room, then: corrobora resume RUN.")
-    why = ended(failed, report, min_score=None, strict=False).why
+    why = run_exit(failed, report, min_score=None, strict=False).why
     assert "corrobora resume r_1" in why
     assert "RUN" not in why

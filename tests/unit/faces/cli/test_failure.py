@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.faces.cli.failure import explain_disk
+from corrobora.faces.cli.exit_codes import explain_disk
 
 
 def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:

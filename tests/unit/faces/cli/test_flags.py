@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from corrobora.config import load_settings
-from corrobora.faces.cli.research import research, run_flags, wanted_of
+from corrobora.faces.cli.request import output_options, research, run_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
 RUN = (QUESTION, "-l", "docs", "-q")
@@ -124,8 +124,8 @@ def test_flag_config(filled):
 
 def test_flag_no_input_means_that_nobody_is_asked():
     flags: Any = research.make_context("research", [QUESTION, "--no-input"]).params
-    settings = load_settings(run_flags(flags), env={}, user_file=Path("/nonexistent"))
-    assert wanted_of(flags, settings).may_ask is False
+    settings = load_settings(run_settings(flags), env={}, user_file=Path("/nonexistent"))
+    assert output_options(flags, settings).may_ask is False
 
 
 def test_flag_no_input_leaves_a_plan_waiting_although_a_person_sits_there(filled):

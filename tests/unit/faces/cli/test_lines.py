@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.domain.events import Event, EventType
-from corrobora.faces.cli.lines import plain_line
+from corrobora.domain.run import Event, EventType
+from corrobora.faces.cli.display import plain_line
 
 TOLD = {
     EventType.PLAN_AUTHORIZED: ({"by": "policy"}, "▣ plan authorized by policy"),

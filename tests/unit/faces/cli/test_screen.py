@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from corrobora.domain.events import Event, EventType
-from corrobora.faces.cli.lines import json_line, plain_line
-from corrobora.faces.cli.live import draw, gauge_line
-from corrobora.faces.cli.screen import Gauge, Screen, fold, thread_of
+from corrobora.domain.run import Event, EventType
+from corrobora.faces.cli.display import json_line, plain_line
+from corrobora.faces.cli.live import gauge_line, render_screen
+from corrobora.faces.cli.screen import Gauge, Screen, fold_event, thread_path
 
 
 def event(kind: str, path: str = "root", number: int | None = None, **data: object) -> Event:
@@ -55,7 +55,7 @@ RUN = [
 
 
 def test_counts_gaps_stop_and_budget() -> None:
-    screen = reduce(fold, RUN, Screen())
+    screen = reduce(fold_event, RUN, Screen())
     assert (screen.searches, screen.reads, screen.unread, screen.facts, screen.gaps) == (1, 1, 1, 1, 2)
     assert (screen.questions, screen.warnings, screen.outcome, screen.finished) == (1, 1, "partial", True)
     assert [(lane.title, lane.round, lane.state) for lane in screen.lanes] == [
@@ -66,12 +66,14 @@ def test_counts_gaps_stop_and_budget() -> None:
 
 
 def test_the_reserve_is_known_before_the_first_round() -> None:
-    assert fold(Screen(), RUN[0]).gauge.reserve_seconds == 36.0  # 0.3 of two minutes
+    assert fold_event(Screen(), RUN[0]).gauge.reserve_seconds == 36.0  # 0.3 of two minutes
 
 
 def test_the_drawing_shows_counts_and_the_reserve_and_no_escape_of_the_question() -> None:
     out = io.StringIO()
-    Console(file=out, width=100, force_terminal=False).print(draw(reduce(fold, RUN, Screen()), 70.0, note="note"))
+    Console(file=out, width=100, force_terminal=False).print(
+        render_screen(reduce(fold_event, RUN, Screen()), 70.0, note="note")
+    )
     for part in ("First part", "1 searches", "2 gaps", "1:10/2:00 (reserve 0:30)", "partial", "gaps_empty", "note"):
         assert part in out.getvalue()
     assert not {"\x1b", "\u202e"} & set(out.getvalue())
@@ -93,7 +95,7 @@ def test_plain_lines_are_safe_single_lines_for_what_a_person_wants() -> None:
 
 
 def test_thread_of_a_round() -> None:
-    assert thread_of("root/1/round/2") == "root/1"
+    assert thread_path("root/1/round/2") == "root/1"
 
 
 VALUES = st.recursive(
@@ -111,15 +113,15 @@ def test_any_event_is_folded_drawn_and_told_without_failing(
     kind: EventType, data: dict[str, object], number: int | None
 ) -> None:
     told = Event(kind, "k", "root/1/round/1", number, data)
-    screen = fold(fold(Screen(), RUN[0]), told)
-    Console(file=io.StringIO(), width=80).print(draw(screen, 1.0))
+    screen = fold_event(fold_event(Screen(), RUN[0]), told)
+    Console(file=io.StringIO(), width=80).print(render_screen(screen, 1.0))
     assert "\n" not in plain_line(told)
     assert "\n" not in json_line(told, "r_1")
 
 
 def test_a_node_that_works_again_is_named_after_its_first_turn() -> None:
     again = event("search", "root/1~2/round/1", 1, query="why", provider="library", hits=3)
-    screen = reduce(fold, (*RUN, again), Screen())
+    screen = reduce(fold_event, (*RUN, again), Screen())
     assert [lane.title for lane in screen.lanes] == ["First part", "Second part", "First part (turn 2)"]
     assert "[1, turn 2]" in plain_line(again)
     assert "~" not in plain_line(again)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.target import check_target
+from corrobora.faces.cli.report import check_target
 
 TEXTS = {"md": "# text", "html": "<p>", "json": "{}"}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.faces.cli.terminal import can_draw, is_terminal, one_line, safe
+from corrobora.faces.cli.terminal import can_draw, is_terminal, one_line, sanitize_text
 
 OBEYED = {
     "colour": ("\x1b[31mred\x1b[0m", "red"),
@@ -28,12 +28,12 @@ OBEYED = {
 @pytest.mark.parametrize("case", OBEYED)
 def test_q10_q11_control_sequences_are_removed(case: str) -> None:
     text, expected = OBEYED[case]
-    assert safe(text).replace("]", "") == expected.replace("]", "")
+    assert sanitize_text(text).replace("]", "") == expected.replace("]", "")
 
 
 @given(st.text(max_size=300))
 def test_nothing_obeyed_is_left(text: str) -> None:
-    left = safe(text)
+    left = sanitize_text(text)
     assert not any((ord(c) < 32 and c not in "\t\n") or 0x7F <= ord(c) < 0xA0 for c in left)
     assert not set(left) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

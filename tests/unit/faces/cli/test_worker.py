@@ -7,19 +7,19 @@ import json
 import signal
 from typing import Any
 
-from corrobora.assembly import Workspace
+from corrobora.app import Workspace
 from corrobora.config import load_settings
 from corrobora.domain.run import Request, RunId, RunStatus
 
 
 async def _queued(question: str) -> RunId:
     async with Workspace.open(load_settings()) as workspace:
-        return await workspace.submit(Request(question, libraries=("docs",)))
+        return await workspace.submit_run(Request(question, libraries=("docs",)))
 
 
 async def _ended(run: RunId) -> RunStatus:
     async with Workspace.open(load_settings()) as workspace:
-        return (await workspace.queue.wait([run], timeout_seconds=600))[run]
+        return (await workspace.queue.wait_for_runs([run], timeout_seconds=600))[run]
 
 
 def test_a_worker_takes_a_queued_run_and_leaves_on_sigterm(filled: Any) -> None:

@@ -1,0 +1,166 @@
+"""Certificates: the one TLS context of this process. Does not know who is asked.
+
+Waits: how long a server asks to be left alone.
+
+Knows Retry-After in seconds and as a date. Does not know who waits.
+
+Decoding: raw bytes of an answer, read and unpacked within bounds.
+
+Knows gzip and plain bytes, a bound for the wire and one for what comes out; memory never follows the answer's wish.
+Does not know what the bytes mean. The library's own decoding is not used: it lets 1.6 KB become 2 GB before a count.
+"""
+
+from __future__ import annotations
+
+import ssl
+import zlib
+from collections.abc import AsyncIterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+
+import httpx2
+
+from corrobora.domain.limits import LIMITS
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Return the context for every connection: certificates are checked, the environment is not asked.
+
+    Made once: reading the machine's certificates takes tens of milliseconds and a megabyte.
+    """
+    return httpx2.create_ssl_context(trust_env=False)
+
+
+def parse_retry_after(value: str, now: str) -> float | None:
+    """Return the seconds that a Retry-After header asks for, at most 60; None for none or nonsense (S15).
+
+    `now` is the ISO time that a date is compared with.
+    """
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:9]), LIMITS.retry_after_max_seconds)
+    try:
+        at = parsedate_to_datetime(text)
+        here = datetime.fromisoformat(now)
+        seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)) - (here if here.tzinfo else here.replace(tzinfo=UTC))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    wait = seconds.total_seconds()
+    return min(wait, LIMITS.retry_after_max_seconds) if wait > 0 else None
+
+
+ACCEPT_ENCODING = "gzip"  # the only coding that is asked for, and the only one that is read
+_STEP = 1 << 16
+_GZIP = b"\x1f\x8b"
+_MAX_MEMBERS = 100  # honest streams have one; each costs time, however little it holds
+
+
+class BadEncoding(Exception):
+    """The answer is packed in a way that was not asked for, or its packing is damaged."""
+
+
+class TruncatedBody(Exception):
+    """The packed answer ended before its end."""
+
+
+class BodyTooLarge(Exception):
+    """The answer has more bytes than its bound, packed (`wire`) or unpacked (`decoded`)."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"more than {limit:,} bytes {'on the wire' if what == 'wire' else 'when unpacked'}")
+        self.what = what
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The bytes of an answer; `truncated` if the rest was left on the wire."""
+
+    data: bytes
+    truncated: bool = False
+
+
+async def read_body(
+    chunks: AsyncIterable[bytes], coding: str, *, wire: int, decoded: int, truncate: bool = False
+) -> Body:
+    """Read at most `wire` bytes and unpack at most `decoded`; with `truncate`, a longer wire is cut, not refused.
+
+    Raises:
+        TooLarge: a bound was passed. Memory stays within `decoded` and one step.
+        BadCoding: any coding other than one gzip, or damaged data.
+        CutShort: the packed data ends early.
+    """
+    unpack = _make_decoder(coding)
+    out = bytearray()
+    taken = 0
+    async for chunk in chunks:
+        room = wire - taken
+        cut = len(chunk) > room
+        unpack.feed_chunk(chunk[:room], out, decoded)
+        taken += min(len(chunk), room)
+        if cut:
+            if not truncate:
+                raise BodyTooLarge("wire", wire)
+            return Body(bytes(out), truncated=True)
+    unpack.check_end()
+    return Body(bytes(out))
+
+
+def _make_decoder(coding: str) -> _PlainDecoder | _GzipDecoder:
+    match coding.strip().lower():
+        case "" | "identity":
+            return _PlainDecoder()
+        case "gzip" | "x-gzip":
+            return _GzipDecoder()
+        case other:
+            raise BadEncoding(f"the answer is packed as {other[:40]!r}, but only {ACCEPT_ENCODING} was asked for")
+
+
+class _PlainDecoder:
+    def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
+        if len(out) + len(chunk) > limit:
+            raise BodyTooLarge("decoded", limit)
+        out += chunk
+
+    def check_end(self) -> None:
+        """Plain bytes have no end of their own."""
+
+
+class _GzipDecoder:
+    """Unpacks one gzip stream, which may have several members; what follows the last is ignored."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        self._members = 1
+        self._started = False
+        self._done = False
+
+    def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
+        data = chunk
+        while data and not self._done:
+            self._started = True
+            try:
+                out += self._stream.decompress(data, min(_STEP, limit - len(out) + 1))
+            except zlib.error as error:
+                raise BadEncoding("its gzip data is damaged") from error
+            if len(out) > limit:
+                raise BodyTooLarge("decoded", limit)
+            data = self._stream.unconsumed_tail
+            if self._stream.eof:
+                data = self._stream.unused_data
+                self._done = bool(data) and not data.startswith(_GZIP[: len(data)])
+                if data and not self._done:
+                    self._start_member()
+
+    def _start_member(self) -> None:
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise BadEncoding(f"its gzip data has more than {_MAX_MEMBERS} members")
+        self._stream = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    def check_end(self) -> None:
+        if self._started and not self._stream.eof and not self._done:
+            raise TruncatedBody("its gzip data ends early")

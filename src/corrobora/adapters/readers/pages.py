@@ -1,0 +1,233 @@
+"""The web reader: from a hit with a URL to a stored document, safely.
+
+Knows which types of pages are parsed, in a child that can be killed, and how many of one host a run may read.
+Does not know addresses, redirects or robots (the visitor does), nor what the page is needed for.
+
+The Firecrawl reader: pages that Firecrawl fetches and cleans, stored like any other page.
+
+Knows how its pages become documents. Does not fetch anything itself: addresses that are plainly private are not passed
+on, since a server of one's own would reach them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corrobora.adapters.readers.markup import read_markdown
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.search.firecrawl import Firecrawl, ScrapedPage
+from corrobora.adapters.search.library import store_page
+from corrobora.adapters.search.provider import parse_published
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import blocked_reason
+from corrobora.adapters.web.transport import Bounds, Reply
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
+from corrobora.domain.limits import LIMITS, Limits
+from corrobora.ports import Clock, Library
+
+_READ = frozenset({200, 203})
+_GONE = frozenset({404, 410})
+_CLOSED = frozenset({401, 402, 403, 407, 451})
+_NOTHING = frozenset({204, 205})
+_PDF = "application/pdf"
+_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-rst", _PDF})
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
+_META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
+_META_BYTES = 50_000
+
+
+class WebReader:
+    """`Reader` of pages for one run.
+
+    Every read ends in a document or in one `ReadError` whose outcome is of the closed set. What a page says is data:
+    nothing in it is followed, run or obeyed.
+
+    Args:
+        visitor: fetches; shared between runs, so that hosts are paced for all of them.
+        child: parses; killed when a page takes too long.
+        library: keeps the snapshots, in the space `space`.
+        clock: says which dates lie in the future.
+        limits: sizes, and pages of one host in one run.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of one reader
+        self,
+        visitor: PageFetcher,
+        child: ParserProcess,
+        library: Library,
+        space: str,
+        *,
+        clock: Clock,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._visitor = visitor
+        self._child = child
+        self._library = library
+        self._space = space
+        self._clock = clock
+        self._limits = limits
+        self._of_host: Counter[str] = Counter()
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for a hit that is not in the library; an address that is not of the web is then refused by name."""
+        return hit.source is None
+
+    async def read(self, hit: Hit) -> Document:
+        """Fetch, parse and store the page of `hit`; return it with the passages worth reading. Raises `ReadError`."""
+        self._count_page(hit.url)
+        reply = await self._visitor.fetch_page(hit.url, self._choose_bounds)
+        _check_status(reply)
+        _check_front_page(hit.url, reply.url)
+        if _forbids_ai(reply):
+            raise ReadError(ReadOutcome.ROBOTS, "The page says that programs of this kind shall not read it (noai).")
+        charset = _CHARSET.search(reply.get_header("content-type"))
+        parsed = await self._child.parse_document(
+            reply.body,
+            name=reply.url.partition("?")[0],
+            content_type=_type_of(reply) or "text/html",
+            charset=charset[1] if charset else "",
+        )
+        now = self._clock.utc_time()
+        date = parse_published(parsed.published, now) or parse_published(hit.published, now)
+        parsed = replace(parsed, truncated=parsed.truncated or reply.truncated)
+        document = await store_page(
+            parsed, hit, url=reply.url, published=date, library=self._library, space=self._space
+        )
+        if not document.passages:
+            raise ReadError(ReadOutcome.EMPTY, "The page has no readable passage.")
+        return document
+
+    def _count_page(self, url: str) -> None:
+        """Count a page of its host, and refuse the one that would be too many."""
+        try:
+            host = host_of(normalize_url(url))
+        except BadUrl as error:
+            raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+        if self._of_host[host] >= self._limits.pages_per_host:
+            raise ReadError(
+                ReadOutcome.SKIPPED, f"This run has read {self._limits.pages_per_host} pages of {host}, its limit."
+            )
+        self._of_host[host] += 1
+
+    def _choose_bounds(self, head: Reply) -> Bounds | None:
+        """Decide from status and type whether the body is read at all (safety H03, H05)."""
+        if head.status not in _READ:
+            return None
+        type_ = _type_of(head)
+        if type_ not in _TYPES:
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader reads.")
+        if type_ == _PDF:
+            return Bounds(self._limits.pdf_wire_bytes, self._limits.pdf_decoded_bytes)
+        return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)
+
+
+def _type_of(reply: Reply) -> str:
+    return reply.get_header("content-type").partition(";")[0].partition(",")[0].strip().lower()
+
+
+def _check_status(reply: Reply) -> None:
+    """Turn every status but success into its outcome (safety F17)."""
+    status = reply.status
+    if status in _READ:
+        return
+    if status in _GONE:
+        raise ReadError(ReadOutcome.NOT_FOUND, f"The page is not there (HTTP {status}).")
+    if status in _CLOSED:
+        raise ReadError(ReadOutcome.NOT_CONTENT, f"The page is not open to everybody (HTTP {status}).")
+    if status in _NOTHING:
+        raise ReadError(ReadOutcome.EMPTY, f"The page is empty (HTTP {status}).")
+    raise ReadError(ReadOutcome.FAILED, f"The site answered with HTTP {status}.")
+
+
+def _check_front_page(asked: str, got: str) -> None:
+    """Refuse a page that led to the front page of its own site: it is gone, whatever the status says (H20)."""
+    wanted = normalize_url(asked)
+    if _url_path(wanted) != "/" and _url_path(got) == "/" and _site_name(wanted) == _site_name(got):
+        raise ReadError(ReadOutcome.NOT_CONTENT, "The page leads to the front page of its site: it is gone.")
+
+
+def _url_path(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2]
+
+
+def _site_name(url: str) -> str:
+    return host_of(url).removeprefix("www.")
+
+
+def _forbids_ai(reply: Reply) -> bool:
+    """True if header or head of the page say `noai` (H21)."""
+    if _NO_AI.search(reply.get_header("x-robots-tag")):
+        return True
+    metas = _META.findall(reply.body[:_META_BYTES])
+    return any(_NO_AI.search(meta.decode("latin-1").replace('"', " ").replace("'", " ")) for meta in metas)
+
+
+_MISSING = frozenset({404, 410})
+_FIRST_ERROR = 400
+
+
+class FirecrawlReader:
+    """`Reader` over Firecrawl's scrape, for pages that need a browser; `Crawler` of whole small sites."""
+
+    def __init__(self, firecrawl: Firecrawl, library: Library, space: str) -> None:
+        self._firecrawl = firecrawl
+        self._library = library
+        self._space = space
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for a hit that is not in the library."""
+        return hit.source is None
+
+    async def read(self, hit: Hit) -> Document:
+        """Scrape and store one page. Raises `ReadError`, or `ProviderError` if Firecrawl itself failed."""
+        page = await self._firecrawl.scrape_page(_check_public(hit.url))
+        return await self._store_page(page, hit)
+
+    async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
+        """Store at most `limit` pages of one site; pages that say nothing are left out."""
+        found: dict[SourceId, Hit] = {}
+        for page in await self._firecrawl.crawl_site(_check_public(url), limit=limit):
+            try:
+                source = (await self._store_page(page, Hit(url=page.url, title=page.title))).source
+            except ReadError:
+                continue  # one page of a site that is not there is not a failure of the crawl
+            hit = Hit(source.url, source.title, provider=self._firecrawl.name, published=source.published)
+            found.setdefault(source.id, replace(hit, source=source.id))
+        return tuple(found.values())
+
+    async def _store_page(self, page: ScrapedPage, hit: Hit) -> Document:
+        if page.status >= _FIRST_ERROR:
+            outcome = ReadOutcome.NOT_FOUND if page.status in _MISSING else ReadOutcome.FAILED
+            raise ReadError(outcome, f"The page answered Firecrawl with HTTP {page.status}.")
+        if not page.text.strip():
+            raise ReadError(ReadOutcome.EMPTY, "Firecrawl found no text on the page.")
+        try:
+            url = normalize_url(page.url)
+        except BadUrl:
+            url = normalize_url(hit.url)
+        parsed = read_markdown(page.text.encode(), url)
+        parsed = replace(parsed, title=page.title or parsed.title)
+        date = page.published or hit.published
+        return await store_page(parsed, hit, url=url, published=date, library=self._library, space=self._space)
+
+
+def _check_public(url: str) -> str:
+    """Return the canonical URL. Raises `ReadError` `refused` for a bad one, or a private address as a number."""
+    try:
+        checked = normalize_url(url)
+    except BadUrl as error:
+        raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+    try:
+        why = blocked_reason(ipaddress.ip_address(host_of(checked)))
+    except ValueError:
+        why = "this machine" if host_of(checked).rpartition(".")[2] in {"localhost", "local", "internal"} else None
+    if why is not None:
+        raise ReadError(ReadOutcome.REFUSED, f"Not fetched: {why}.")
+    return checked

@@ -1,0 +1,115 @@
+"""Snapshots of pages: what was read is stored once, and the passages worth reading are chosen.
+
+Knows the library port and a plain measure of overlap with what was searched for. Does not know how a page was fetched.
+
+The library as a search provider and as a reader: hits of stored passages, read with their neighbours.
+
+Knows ports.Library. Does not know where it is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corrobora.adapters.web.urls import host_of
+from corrobora.domain.documents import ParsedDocument
+from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
+from corrobora.domain.limits import LIMITS
+from corrobora.policies.grading import is_official
+from corrobora.ports import Library
+from corrobora.text.tokens import stem_text
+
+_SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
+_SATURATION = 1.2  # BM25's k1
+_OPENING = 3  # passages of a page in which no word of the query occurs
+
+
+async def store_page(  # noqa: PLR0913 - the parts of one snapshot
+    parsed: ParsedDocument, hit: Hit, *, url: str, published: str, library: Library, space: str
+) -> Document:
+    """Store a page under `url` and return it with the passages worth reading, in reading order."""
+    host = host_of(url)
+    source = Source(
+        id=SourceId(""),
+        title=parsed.title or hit.title or url,
+        url=url,
+        snapshot="",
+        version=parsed.version,
+        published=published,
+        publisher=host,
+        kind="web",
+        primary=is_official(url),
+    )
+    stored, passages = await library.store(source, parsed.text, space=space, headings=parsed.headings)
+    chosen = select_passages(passages, hit.query, hit.snippet)
+    return Document(stored, parsed.text, chosen, truncated=parsed.truncated)
+
+
+def select_passages(
+    passages: Sequence[Passage], query: str, snippet: str, *, most: int = LIMITS.page_passages
+) -> tuple[Passage, ...]:
+    """Return at most `most` passages that share the rarest words with query and snippet, in reading order.
+
+    A page without such a word is opened at its beginning: it may still be what a title or a link promised.
+    """
+    if len(passages) <= most and len(passages) <= _OPENING:
+        return tuple(passages)
+    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
+    wanted = dict.fromkeys(stem_text(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stem_text(query), 1.0)
+    spread = Counter(word for text in texts for word in text)
+    weights = {
+        word: weight * math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
+        for word, weight in wanted.items()
+        if spread[word]
+    }
+    scores = [
+        sum(weight * text[word] / (text[word] + _SATURATION) for word, weight in weights.items() if text[word])
+        for text in texts
+    ]
+    ranked = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: (-scores[at], at))[:most]
+    return tuple(passages[at] for at in sorted(ranked)) or tuple(passages[: min(most, _OPENING)])
+
+
+NEIGHBOURS = 1  # passages before and after a hit that are read with it
+
+
+class LibrarySearch:
+    """`SearchProvider` over a library."""
+
+    name = "library"
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        """Return the best passages, best first. A site hint means nothing in a library."""
+        hits = await self._library.hybrid_search(query.text, limit=limit)
+        return [replace(hit, provider=self.name, query=query.text) for hit in hits]
+
+
+class LibraryReader:
+    """`Reader` of stored documents."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def accepts(self, hit: Hit) -> bool:
+        """True for a hit that names a stored source."""
+        return hit.source is not None
+
+    async def read(self, hit: Hit) -> Document:
+        """Return the document with the hit passage and its neighbours; without a passage, with those worth reading.
+
+        Raises `ReadError` if it is gone.
+        """
+        if hit.source is None:
+            raise ValueError("accepts() was not asked")
+        source, text = await self._library.document(hit.source)
+        if hit.passage is None:  # a source that a plan or a scout named
+            passages = select_passages(await self._library.source_passages(hit.source), hit.query, hit.snippet)
+        else:
+            passages = await self._library.neighbour_passages(hit.passage, before=NEIGHBOURS, after=NEIGHBOURS)
+        return Document(source, text, tuple(passages))

@@ -1,0 +1,374 @@
+"""Answers: what kind of statement answers a question, and how far a sentence is of that kind.
+
+Knows English question words and the forms in which quantities, times, persons, places, reasons, definitions and lists
+are stated. Does not know any subject: a sentence may be of the right kind and still speak of something else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrobora.text.mentions import MentionKind, find_dates, find_mentions, find_quantities, find_years
+from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
+
+
+class AnswerKind(StrEnum):
+    """One property that the answering statement has."""
+
+    EXTENT = "extent"  # how long, how large, what size: a number of a measure
+    DURATION = "duration"  # how long, at most when: a number of a time
+    AGE = "age"  # how old
+    FREQUENCY = "frequency"  # how often
+    COUNT = "count"  # how many of something
+    MONEY = "money"
+    SHARE = "share"  # what percentage
+    AMOUNT = "amount"  # any number with a unit
+    CLOCK = "clock"  # what time
+    DATE = "date"
+    PERSON = "person"
+    PLACE = "place"
+    REASON = "reason"
+    MEANS = "means"  # how something is done
+    DUTY = "duty"
+    DEFINITION = "definition"
+    LIST = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedAnswer:
+    """What a question asks for: one of `kinds` (any will do), and `duty` beside it where it asks what must be."""
+
+    kinds: frozenset[AnswerKind] = frozenset()
+    duty: bool = False
+    permission: bool = False  # it asks whether something may be, not what must be
+    counted: frozenset[str] = frozenset()  # stems of what is counted ("how many DAYS"), or of what is defined
+    named: frozenset[str] = frozenset()  # stems of the question: its own names are no answer
+
+    @property
+    def quantified(self) -> bool:
+        """True if a number is asked for."""
+        return bool(self.kinds & _NUMBERS)
+
+
+_NUMBERS = frozenset(
+    (
+        AnswerKind.EXTENT,
+        AnswerKind.DURATION,
+        AnswerKind.AGE,
+        AnswerKind.FREQUENCY,
+        AnswerKind.COUNT,
+        AnswerKind.MONEY,
+        AnswerKind.SHARE,
+        AnswerKind.AMOUNT,
+    )
+)
+_DEGREES: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
+    ("long", (AnswerKind.EXTENT, AnswerKind.DURATION)),
+    ("often|frequently|regularly", (AnswerKind.FREQUENCY,)),
+    ("soon|quickly|fast", (AnswerKind.DURATION, AnswerKind.DATE, AnswerKind.AMOUNT)),
+    ("old", (AnswerKind.AGE, AnswerKind.DATE)),
+    (
+        "far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close",
+        (AnswerKind.EXTENT, AnswerKind.AMOUNT),
+    ),
+    ("expensive|costly|cheap", (AnswerKind.MONEY,)),
+    ("much", (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT)),
+)
+_HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
+_HOW_MANY = re.compile(r"\bhow many((?: \w+){1,4})")
+_NOUNS: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
+    ("length|height|width|depth|distance|size|dimensions|weight|area|volume", (AnswerKind.EXTENT, AnswerKind.AMOUNT)),
+    ("duration|timeout|lifetime|period|deadline|delay|age|interval", (AnswerKind.DURATION, AnswerKind.FREQUENCY)),
+    ("frequency", (AnswerKind.FREQUENCY,)),
+    (
+        "price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent",
+        (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT),
+    ),
+    ("percentage|percent|proportion|share|rate", (AnswerKind.SHARE, AnswerKind.AMOUNT)),
+    (
+        "number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score",
+        (AnswerKind.AMOUNT,),
+    ),
+    ("time", (AnswerKind.CLOCK,)),
+    ("date|year|month|day", (AnswerKind.DATE,)),
+    ("address|city|town|country|location|place|venue|street", (AnswerKind.PLACE,)),
+    ("reason|reasons|rationale|cause|causes|purpose", (AnswerKind.REASON,)),
+)  # fmt: skip
+_OPENS_NOUN = (
+    r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?(?: \w+){0,2}? "
+)
+_NOUN = tuple((re.compile(rf"{_OPENS_NOUN}(?:{nouns})\b"), kinds) for nouns, kinds in _NOUNS)
+_CHANGED = tuple(
+    (re.compile(rf"\b(?:{nouns})(?: \w+){{0,2}}? (?:chang|differ|evolv|develop|grow|grew|rise|rose|fall|fell)"), kinds)
+    for nouns, kinds in _NOUNS[:6]
+)
+_PERSON = re.compile(r"\b(?:who|whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b")
+_DEFINITION_QUESTION = re.compile(
+    r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
+    r"(?:mean|stand for)|define ([\w .'/-]{2,60}?))\W*$"
+)
+_LISTS = re.compile(
+    r"\b(?:which|what)\b(?: \w+){0,4}? (?:are|were)\b|\b(?:what|which) (?:\w+ ){0,2}?"
+    r"(?:kinds|types|steps|ways|methods|options|features|ingredients|factors|examples|reasons|conditions|items|parts)\b"
+    r"|\blist\b|\bname (?:the|all|two|three|four|five)\b"
+)
+_OBLIGES = re.compile(
+    r"\b(?:must|shall|should|required|require|requires|requirements?|mandatory|allowed|permitted|prohibited|forbidden|"
+    r"acceptable|guidance|rules?|polic(?:y|ies)|may|can|have to|has to|need to|needs to|obliged|minimum|maximum)\b"
+)
+_DUTY = re.compile(
+    r"(?i)\b(?:must|shall|should|may|required?|requires|prohibit(?:s|ed)|forbidden|recommended|permit(?:s|ted)|"
+    r"allow(?:s|ed)|"
+    r"cannot|mandatory|at least|at most|no (?:more|less|fewer|later) than|up to|not exceed|have to|has to|needs? to)\b"
+)
+_STRICT = re.compile(r"(?i)\b(?:must|shall|required|mandatory|prohibited|forbidden)\b")
+_PERMITS = re.compile(
+    r"\b(?:is|are|was|were|may|can|could) (?:[\w-]+ ){1,8}?(?:allowed|permitted|acceptable|prohibited|forbidden|"
+    r"banned|legal|"
+    r"admissible|possible)\b|^(?:may|can) \b|\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
+    r"can) \w+ (?:be )?"
+    r"(?:used?|shared?|open|enter|apply)\b"
+)
+_PERMISSION = re.compile(
+    r"(?i)\b(?:no (?:\w+ ){1,3}?(?:shall|may|can|must)|"
+    r"may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|"
+    r"possible)|"
+    r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
+    r"unless|except)\b"
+)
+_TIMES = frozenset(
+    stem_word(word)
+    for word in "second seconds minute minutes min mins hour hours hrs day days night nights week weeks weekday "
+    "month months year years yr yrs decade century fortnight quarter".split()
+)
+_MEASURES = frozenset(
+    stem_word(word)
+    for word in "character characters digit digits letter letters word words page pages line lines bit bits byte bytes "
+    "kb mb gb tb kilobyte megabyte gigabyte meter metre meters metres m km kilometer kilometre mm cm centimetre inch "
+    "inches foot feet ft yard mile miles mi acre hectare litre liter gram grams g kg kilogram kilograms mg ton tonne "
+    "tonnes pound pounds lb ounce degree degrees percent pixel pixels volt watt watts hertz item items token "
+    "tokens".split()
+)
+_CURRENCY = frozenset(
+    ("$", "€", "£", *(stem_word(w) for w in "dollar dollars euro euros pound pounds eur usd gbp".split()))
+)
+_OFTEN = re.compile(
+    r"(?i)\b(?:every|each|once|twice|thrice|daily|weekly|monthly|quarterly|annually|yearly|hourly|per|always|never|"
+    r"\w+ times|times an?|periodically|regularly|at least once|nightly|biweekly)\b"
+)
+_AGED = re.compile(r"(?i)\b(?:age[ds]?|years? old|year-olds?|born|anniversary)\b")
+_EVERY = re.compile(
+    r"(?i)\b(?:every|each|per|(?:once|twice|thrice|times) an?) (?:other |\w+ )?(?:second|minute|hour|day|night|week|"
+    r"weekday|weekend|month|quarter|season|year)s?\b|\b(?:hourly|daily|nightly|(?:bi)?weekly|monthly|quarterly|yearly|annually)\b"
+)
+_CLOCK = re.compile(r"(?i)\b\d{1,2}(?::|\.)\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m)\b|\b(?:noon|midnight|o'clock)\b")
+_DAY = re.compile(
+    r"(?i)\b\d{1,2}(?:st|nd|rd|th|\.)? may\b|\bmay \d{1,2}\b|"
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
+    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|since|"
+    r"until|by) "
+    r"(?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
+)
+_PLACE = re.compile(
+    r"\b(?:in|at|near|from|to|on|outside|inside|around) (?:the |our |my |your |a )?[A-Z][\w'-]+|"
+    r"\b\d+ [A-Z]\w+ (?:St|Ave|R)"
+)
+_PLACE_WORD = re.compile(
+    r"(?i)\b(?:at|in|near|behind|beside|outside|inside|around|opposite) (?:the|our|my|your|a|an) \w+"
+)
+_REASON = re.compile(
+    r"(?i)\b(?:because|since|therefore|due to|reasons?|rationale|so that|in order to|as a result|caused? by|"
+    r"owing to|thanks to|"
+    r"hence|to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
+)
+_MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")
+_LISTING = re.compile(r",[^,]{2,60},? (?:and|or|&) |\n\s*[-*•]|^\s*[-*•]|: .*;|\b(?:first|second|third)(?:ly)?,")
+_DEFINITION_VERB = re.compile(
+    r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:is|are|was|were|means|refers? to|stands? for|denotes?|describes?|"
+    r":|—|–|-)(?:\s|$)"
+)
+_STATED = re.compile(
+    r"(?i)\b(?:is|are|was|were|be|or|of|to|than|least|most|exactly|about|only|exceeds?)\s+(?:about |exactly |only )?"
+    r"(?!(?:1[5-9]|20)\d\d\b)\d[\d,.]*(?:\s?(?:thousand|million|billion|trillion))?\b"
+    r"(?=\s*(?:[.,;:)(]|or\b|and\b|$))(?![.,]\d)"
+)
+_PLAIN_NUMBER = 0.95  # what a sentence fits that states a number without any unit
+_FALLBACK = 0.4  # a number of another kind, a name of one word
+
+
+def classify_question(question: str) -> ExpectedAnswer:
+    """Read from its words what a question wants to be told.
+
+    Example:
+        >>> sorted(asked("How often must a session be renewed?").kinds), asked("How often must it be renewed?").duty
+        ([<Wants.FREQUENCY: 'frequency'>], True)
+    """
+    folded = " ".join(fold_text(question).split())
+    own = frozenset(stem_text(question))
+    duty = _OBLIGES.search(folded) is not None
+    if _PERMITS.search(folded) is not None:
+        return ExpectedAnswer(duty=True, permission=True, named=own)
+    many = _HOW_MANY.search(folded)
+    if many is not None:
+        counted = frozenset(stem_text(" ".join(many.group(1).split()[:2])))
+        return ExpectedAnswer(frozenset((AnswerKind.COUNT,)), duty, counted=counted, named=own)
+    how = _HOW.search(folded)
+    if how is not None:
+        kinds = next(kinds for names, kinds in _DEGREES if how.group(1) in names.split("|"))
+        born = duty and AnswerKind.AGE in kinds  # how old something must be is no date
+        return ExpectedAnswer(frozenset(kinds) - {AnswerKind.DATE} if born else frozenset(kinds), duty, named=own)
+    defined = _DEFINITION_QUESTION.match(folded)
+    for pattern, kinds in (*_NOUN, *_CHANGED):
+        if pattern.search(folded) is not None:
+            return ExpectedAnswer(frozenset(kinds), duty, named=own)
+    return _classify_by_question_word(folded, defined, own, duty=duty)
+
+
+def _classify_by_question_word(
+    folded: str, defined: re.Match[str] | None, own: frozenset[str], *, duty: bool
+) -> ExpectedAnswer:
+    said = folded.split()
+    if "when" in said[:8] and not folded.startswith(("what", "who", "why")):
+        return ExpectedAnswer(frozenset((AnswerKind.DATE, AnswerKind.CLOCK)), duty=False, named=own)
+    if _PERSON.search(folded):
+        return ExpectedAnswer(frozenset((AnswerKind.PERSON,)), duty, named=own)
+    if "where" in said[:6]:
+        return ExpectedAnswer(frozenset((AnswerKind.PLACE,)), duty, named=own)
+    if "why" in said[:6]:
+        return ExpectedAnswer(frozenset((AnswerKind.REASON,)), duty=False, named=own)
+    if defined is not None and not duty:
+        thing = frozenset(stem_text(next(group for group in defined.groups() if group)))
+        if 0 < len(thing) <= 4:  # noqa: PLR2004 - a term, not a description
+            return ExpectedAnswer(frozenset((AnswerKind.DEFINITION,)), duty, counted=thing, named=own)
+    if said[:1] == ["how"] and len(said) > 1 and not duty:
+        return ExpectedAnswer(frozenset((AnswerKind.MEANS,)), duty, named=own)
+    if _LISTS.search(folded):
+        return ExpectedAnswer(frozenset((AnswerKind.LIST,)), duty, named=own)
+    return ExpectedAnswer(frozenset(), duty, named=own)
+
+
+def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
+    """Say how far a sentence is of the kind that is asked for, 0.0 to 1.0; 0.0 where nothing definite is asked.
+
+    Where a duty is asked beside a number, a sentence with both fits best, one with the number alone only half.
+    """
+    kind = max((_score_kind(text, each, wanted) for each in wanted.kinds), default=0.0)
+    if not wanted.duty:
+        return kind
+    duty = 1.0 if _STRICT.search(text) else 0.8 if _DUTY.search(text) else 0.0
+    if wanted.permission:
+        duty = 1.0 if _PERMISSION.search(text) else 0.5 * duty
+    if not wanted.kinds:
+        return duty
+    return kind * (0.4 + 0.6 * duty)
+
+
+def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
+    match kind:
+        case AnswerKind.EXTENT:
+            return max(_score_measure(text, _MEASURES), _score_plain_number(text))
+        case AnswerKind.DURATION:
+            return _score_measure(text, _TIMES)
+        case AnswerKind.AGE:
+            return (1.0 if _AGED.search(text) else 0.6) * _score_measure(text, _TIMES)
+        case AnswerKind.FREQUENCY:
+            timed = 1.0 if _EVERY.search(text) else _score_measure(text, _TIMES)
+            return max(
+                0.8 * timed, 1.0 if timed == 1.0 and _OFTEN.search(text) else 0.6 if _OFTEN.search(text) else 0.0
+            )
+        case AnswerKind.COUNT:
+            return _score_count(text, wanted.counted)
+        case AnswerKind.MONEY:
+            return _score_measure(text, _CURRENCY)
+        case AnswerKind.SHARE:
+            return _score_measure(text, frozenset(("%",)))
+        case AnswerKind.AMOUNT:
+            return 0.8 if find_quantities(text) else _score_plain_number(text)
+        case AnswerKind.CLOCK:
+            return 1.0 if _CLOCK.search(text) else 0.0
+        case AnswerKind.DATE:
+            return 1.0 if find_dates(text) or find_years(text) or _DAY.search(text) else 0.0
+        case AnswerKind.PERSON:
+            return _score_person(text, wanted.named)
+        case AnswerKind.PLACE:
+            return 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0
+        case AnswerKind.REASON:
+            return 1.0 if _REASON.search(text) else 0.0
+        case AnswerKind.MEANS:
+            return 0.5 if _MEANS.search(text) else 0.0
+        case AnswerKind.DUTY:
+            return 1.0 if _DUTY.search(text) else 0.0
+        case AnswerKind.DEFINITION:
+            return _score_definition(text, wanted.counted)
+        case AnswerKind.LIST:
+            return 0.6 if _LISTING.search(text) else 0.0
+
+
+def _score_measure(text: str, units: frozenset[str]) -> float:
+    found = find_quantities(text)
+    if any(each.unit in units for each in found):
+        return 1.0
+    return _FALLBACK if found else 0.0
+
+
+def _score_plain_number(text: str) -> float:
+    """A number that a sentence states, in no unit: "The default is 2000."."""
+    return _PLAIN_NUMBER if _STATED.search(text) else 0.0
+
+
+def _score_count(text: str, counted: frozenset[str]) -> float:
+    """A number right before what is counted, up to two words between; any other number is worth less."""
+    said = split_words(text)
+    for at, word in enumerate(said):
+        if (word.isdigit() or word in _SPELLED) and counted & {stem_word(each) for each in said[at + 1 : at + 4]}:
+            return 1.0
+    if _STATED.search(text) and counted & {stem_word(each) for each in said}:
+        return _PLAIN_NUMBER
+    return _FALLBACK if any(word.isdigit() or word in _SPELLED for word in said) else 0.0
+
+
+_SPELLED = frozenset(
+    "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand "
+    "million dozen no none".split()
+)
+
+
+def _score_person(text: str, named: frozenset[str]) -> float:
+    best = 0.0
+    for mention in find_mentions(text):
+        own = frozenset(stem_text(mention.text))
+        if mention.kind is MentionKind.NAME and own and not own & named:
+            best = max(best, 1.0 if len(mention.text.split()) > 1 else 0.6)
+    return best
+
+
+def _score_definition(text: str, thing: frozenset[str]) -> float:
+    """True for "A THING is ...", "THING (T): ..."; the thing must open the sentence."""
+    seen: set[str] = set()
+    for match in re.finditer(r"[\w'’-]+", text[:160]):
+        seen |= set(stem_text(match.group()))
+        if thing <= seen:
+            opening = len(stem_text(text[: match.end()])) <= len(thing) + 1
+            return 1.0 if opening and _DEFINITION_VERB.match(text[match.end() :]) else _FALLBACK if opening else 0.0
+    return 0.0
+
+
+def suggest_answer_words(wanted: ExpectedAnswer) -> tuple[str, ...]:
+    """Return words in which an answer of this kind is usually put: what to search for beside the topic."""
+    if wanted.duty:
+        most = [_DUTY_ANSWER_WORDS[kind] for kind in sorted(wanted.kinds) if kind in _DUTY_ANSWER_WORDS]
+        return ("shall", "least", *dict.fromkeys(most))
+    return tuple(dict.fromkeys(word for kind in sorted(wanted.kinds) for word in _ANSWER_WORDS.get(kind, "").split()))
+
+
+_DUTY_ANSWER_WORDS = {AnswerKind.EXTENT: "length", AnswerKind.AGE: "age", AnswerKind.FREQUENCY: "once"}
+_ANSWER_WORDS = {
+    AnswerKind.EXTENT: "length",
+    AnswerKind.DURATION: "minutes hours days",
+    AnswerKind.AGE: "age years",
+    AnswerKind.FREQUENCY: "every once",
+    AnswerKind.MONEY: "costs price",
+    AnswerKind.SHARE: "percent",
+}

@@ -1,0 +1,240 @@
+"""Compare facts: pairs from different sources or editions that differ about the same thing.
+
+Knows the facts of a thread and how editions are ordered. Does not decide which side is right: both are kept.
+
+Versions: put two dated or numbered editions in order.
+
+Knows years, months and revision numbers as people write them. Does not know any document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.text.comparison import (
+    SAME_SUBJECT_SHARE,
+    Aspect,
+    Difference,
+    Statement,
+    compare_topics,
+    find_difference,
+    parse_statement,
+)
+from corrobora.text.markup import strip_markup
+from corrobora.text.mentions import MentionKind, find_mentions, find_years
+from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import fold_text, stem_text
+
+_PERIOD = re.compile(
+    r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d{1,2}\b)?)\b"
+)
+_CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
+_PAIRS = 40  # contradictions reported at once, weightiest first
+_SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
+_COMMON = 60  # a stem in more sentences than this pairs nothing by itself
+_MARKS = re.compile(r"[\"'“”‘’()]")
+_WEIGHT = {Aspect.OBLIGATION: 0, Aspect.NEGATION: 1, Aspect.QUANTITY: 2, Aspect.DATE: 3, Aspect.WORDING: 4}
+_LEAST = _WEIGHT[Aspect.WORDING]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSentence:
+    """One sentence of one fact, taken apart."""
+
+    fact: Fact
+    statement: Statement
+
+
+def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
+    """Return the differences between facts of different origins, older edition first, weightiest first.
+
+    Each sentence is compared only with the one most like it of another source, and only if that liking is mutual.
+    Two sentences are told once, in whatever quotes they stand; a term that was replaced everywhere is told once.
+    The result does not depend on the order of the facts.
+    """
+    said = [
+        ComparedSentence(fact, parse_statement(text))
+        for fact in sorted(facts, key=lambda fact: fact.id)
+        for text in _fact_sentences(fact)
+    ]
+    found: dict[tuple[FactId, FactId], tuple[int, float, Contradiction]] = {}
+    told: set[tuple[str, ...]] = set()
+    for alike, first, second in _match_sentences(said):
+        made = _build_contradiction(said[first], said[second])
+        if made is None:
+            continue
+        weight, contradiction = made
+        key = (contradiction.a, contradiction.b)
+        same = sorted((said[first].statement.text, said[second].statement.text))
+        ways: set[tuple[str, ...]] = {(normalize_difference(contradiction.difference), *same)}
+        if weight == _LEAST:
+            ways.add((normalize_difference(contradiction.difference),))
+        if ways & told and key not in found:
+            continue
+        told |= ways
+        if key not in found or (weight, -alike) < found[key][:2]:
+            found[key] = (weight, -alike, contradiction)
+    ranked = sorted(found.values(), key=lambda row: (row[0], row[1], row[2].a, row[2].b))
+    return tuple(row[2] for row in ranked[:_PAIRS])
+
+
+def normalize_difference(difference: str) -> str:
+    """Return a difference without quotation marks and case, so that two tellings of it are equal."""
+    return fold_text(_MARKS.sub("", difference))
+
+
+def _fact_sentences(fact: Fact) -> list[str]:
+    read = strip_markup(fact.quote)
+    return [read[s.start : s.end] for s in split_sentences(read)]
+
+
+def _edition_key(fact: Fact) -> str:
+    """Name what a sentence is compared across: its version where one is stated, else its origin."""
+    return fact.version or fact.origin or fact.source
+
+
+def _match_sentences(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
+    """Match sentences of different editions one to one, the most alike first: each has one partner in each edition."""
+    taken: set[tuple[int, str]] = set()
+    matched: list[tuple[float, int, int]] = []
+    for alike, first, second in sorted(_similar_pairs(said), key=lambda row: (-row[0], row[1], row[2])):
+        ends = ((first, _edition_key(said[second].fact)), (second, _edition_key(said[first].fact)))
+        if taken.isdisjoint(ends):
+            taken.update(ends)
+            matched.append((alike, first, second))
+    return matched
+
+
+def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
+    """Return the pairs of sentences of different editions that speak of the same thing."""
+    where: dict[str, list[int]] = defaultdict(list)
+    for at, one in enumerate(said):
+        for term in one.statement.topic:
+            where[term].append(at)
+    pairs: set[tuple[int, int]] = set()
+    for places in where.values():
+        if len(places) <= _COMMON:
+            pairs |= {(first, second) for n, first in enumerate(places) for second in places[n + 1 :]}
+    found: list[tuple[float, int, int]] = []
+    for first, second in sorted(pairs):
+        one, other = said[first], said[second]
+        if _edition_key(one.fact) == _edition_key(other.fact) or one.fact.source == other.fact.source:
+            continue
+        if _differ_in_subject(one.fact, other.fact):
+            continue
+        alike = compare_topics(one.statement, other.statement)
+        if alike >= SAME_SUBJECT_SHARE:
+            same = {verb for _, verb in one.statement.duties if verb} & {verb for _, verb in other.statement.duties}
+            found.append((alike + (_SAME_VERB if same else 0.0), first, second))
+    return found
+
+
+def _differ_in_subject(one: Fact, other: Fact) -> bool:
+    """True if titles are alike but for an identifier or a period, and no version tells them apart.
+
+    Two models, two quarters or two meetings may differ without contradicting each other.
+    """
+    if one.version or other.version or one.title == other.title:
+        return False
+    (marks, named), (other_marks, other_named) = _title_identifiers(one.title), _title_identifiers(other.title)
+    shared = len(named & other_named)
+    apart = marks and other_marks and marks.isdisjoint(other_marks)
+    return bool(apart) and 2 * shared >= min(len(named), len(other_named))
+
+
+@lru_cache(maxsize=10_000)  # asked for every pair of sentences, of which a title has many
+def _title_identifiers(title: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the identifiers and periods of a title, and the stems of its words."""
+    codes = {m.text for m in find_mentions(title) if m.kind is not MentionKind.QUOTED and _CODE.search(m.text)}
+    periods = {match.group().lower() for match in _PERIOD.finditer(title)}
+    return frozenset(codes | periods), frozenset(stem_text(title))
+
+
+def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tuple[int, Contradiction] | None:
+    order = compare_versions((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
+    older, newer = (other, one) if order > 0 else (one, other)
+    editions = bool(one.fact.version and other.fact.version and one.fact.version != other.fact.version)
+    differs = find_difference(older.statement, newer.statement, editions=editions and order != 0)
+    if differs is None:
+        return None
+    superseded = editions and order != 0
+    scope = ""
+    if order != 0 or editions:
+        scope = " -> ".join(
+            label_version(said.fact.version, said.fact.published, said.fact.title) for said in (older, newer)
+        )
+    return _WEIGHT[differs.aspect], Contradiction(
+        claim=_claim_text(older, newer),
+        a=older.fact.id,
+        b=newer.fact.id,
+        relation=Relation.SUPERSEDES if superseded else Relation.CONTRADICTS,
+        severity=_rate_severity(differs),
+        resolved=superseded,
+        difference=differs.text,
+        scope=scope,
+    )
+
+
+def _claim_text(older: ComparedSentence, newer: ComparedSentence) -> str:
+    """Name what both speak of: the older sentence, the shorter reading of the pair on a tie of editions."""
+    return older.statement.text if len(older.statement.text) <= 300 else newer.statement.text[:300]  # noqa: PLR2004 - one line
+
+
+def _rate_severity(differs: Difference) -> Severity:
+    if differs.aspect is Aspect.WORDING:
+        return Severity.LOW
+    if differs.aspect in (Aspect.NEGATION, Aspect.OBLIGATION) and differs.opposed:
+        return Severity.HIGH
+    return Severity.MEDIUM
+
+
+_VERSION_NUMBER = re.compile(
+    r"\b(?:revision|rev|version|ver|edition|release|v|draft|part|r)\.?\s?(\d{1,4})(?:\.(\d{1,4}))?"
+)
+_MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b")
+_MONTHS: tuple[str, ...] = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ISO = re.compile(r"^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
+
+VersionKey = tuple[int, int, int, int, int]
+UNKNOWN_VERSION: VersionKey = (0, 0, 0, 0, 0)
+
+
+def make_version_key(version: str, published: str) -> VersionKey:
+    """Return a key that rises with time: publication date, else the year (month) in the version, then its number.
+
+    `UNKNOWN` if neither says anything.
+    """
+    folded = fold_text(version)
+    numbered = _VERSION_NUMBER.search(folded)
+    major, minor = (int(numbered.group(1)), int(numbered.group(2) or 0)) if numbered else (0, 0)
+    iso = _ISO.match(published)
+    if iso is not None:
+        return int(iso.group(1)), int(iso.group(2) or 0), int(iso.group(3) or 0), major, minor
+    stated = find_years(version)
+    if stated:
+        month = _MONTH.search(folded)
+        return stated[0], _MONTHS.index(month.group(1)) + 1 if month else 0, 0, major, minor
+    return 0, 0, 0, major, minor
+
+
+def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:
+    """Compare two (version, published): -1 if `a` is older, 1 if newer, 0 if the order is unknown.
+
+    Dates are compared only if both are known, numbers only if both are known.
+    """
+    first, second = make_version_key(*a), make_version_key(*b)
+    for at, until in ((0, 3), (3, 5)):
+        if first[at] and second[at] and first[at:until] != second[at:until]:
+            return -1 if first[at:until] < second[at:until] else 1
+    return 0
+
+
+def label_version(version: str, published: str, title: str) -> str:
+    """Name an edition for a reader: its version, else its date, else its title."""
+    return version or published[:10] or title

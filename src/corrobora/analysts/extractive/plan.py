@@ -1,0 +1,377 @@
+"""Plan without a model: a tree from the parts of a question, the canonical angles, or a suggested plan.
+
+Knows the profile's way of splitting. Does not judge feasibility: the policies do, after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from corrobora.analysts.extractive.clarify import estimate_complexity
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec
+from corrobora.policies.queries import is_near_duplicate
+from corrobora.roles.plan import Angle, Planning, Refinement, Shortfall
+from corrobora.roles.suggested import read_suggested
+from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
+from corrobora.text.ranking import jaccard_similarity
+from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+
+_TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # S1 requirement 11
+_THEME_SIZE = 3  # sub-questions below one inner node of a tree
+_QUERIES_OF_A_LEAF = 4
+_TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
+_TITLE_CHARS = 160
+_SAME = 0.85  # two queries as alike as this are one
+
+
+def make_plan(given: Planning) -> Plan:
+    """Return a plan of the asked split; a suggested plan is taken where it can be read and is not too deep (S0)."""
+    tier = given.complexity_hint or estimate_complexity(given.brief.question)
+    notes: tuple[str, ...] = ()
+    if given.suggested_plan or given.brief.suggested_plan:
+        taken = _adopt_suggestion(given)
+        if isinstance(taken, Node):
+            return Plan(taken, tier, "The suggested plan was taken as it is.")
+        notes = (taken,)
+    match given.split:
+        case "angles":
+            root = _plan_angles(given, tier)
+        case "tree":
+            root = _plan_tree(given)
+        case "questions" | "leaf" | "given":  # one thread that holds all sub-questions (S2: the lead agent's loop)
+            root = _make_leaf(given.path, given.brief.question, given.brief, given.brief.sub_questions, given)
+    return Plan(root, tier, f"Split by {given.split} from the structure of the question, without a model.", notes=notes)
+
+
+def _make_leaf(path: str, title: str, brief: Brief, asked: tuple[SubQuestion, ...], given: Planning) -> Node:
+    texts = [brief.question, *(part.text for part in asked)]
+    queries = distinct_queries(texts, ())[:_QUERIES_OF_A_LEAF]
+    return Node(
+        path=path,
+        title=_shorten_title(title),
+        objective=f"Find literal evidence for: {title}",
+        sub_questions=asked,
+        subjects=_relevant_subjects(brief, texts if len(asked) > 1 or not asked else [asked[0].text]),
+        queries=queries,
+        specs=_task_specs(asked) if given.split == "tree" else (),
+    )
+
+
+def _task_specs(asked: tuple[SubQuestion, ...]) -> tuple[TaskSpec, ...]:
+    questions = tuple(part.text for part in asked)
+    if not questions:
+        return ()
+    text = "Answer from this source only, with literal quotes: " + " ".join(questions)
+    return (
+        TaskSpec(
+            questions,
+            expected_format="facts with literal quotes",
+            acceptance_criteria="each quote stands in the source and speaks to one of the questions",
+            verbatim=text,
+        ),
+    )
+
+
+def _relevant_subjects(brief: Brief, texts: Sequence[str]) -> tuple[Subject, ...]:
+    said = set(stem_text(" ".join(texts)))
+    return tuple(s for s in brief.subjects if set(stem_text(s.name)) & said or not stem_text(s.name)) or brief.subjects
+
+
+def _shorten_title(text: str) -> str:
+    """Return a text as a title: one line, a long one cut after a word."""
+    line = " ".join(text.split())
+    if len(line) > _TITLE_CHARS:
+        return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
+    return line.rstrip(" ,;:")
+
+
+def _make_child(path: str, brief: Brief, asked: tuple[SubQuestion, ...], given: Planning) -> Node:
+    own = Brief(asked[0].text if len(asked) == 1 else _join_questions(asked), asked, brief.subjects)
+    return _make_leaf(path, asked[0].text if len(asked) == 1 else _shared_theme(asked), own, asked, given)
+
+
+def _join_questions(asked: Sequence[SubQuestion]) -> str:
+    return " ".join(part.text for part in asked)[: LIMITS.query_max_chars]
+
+
+def _shared_theme(asked: Sequence[SubQuestion]) -> str:
+    """Name a group of sub-questions by the words they share, else by the first of them."""
+    first = asked[0].text
+    shared = set(stem_text(first)).intersection(*(set(stem_text(part.text)) for part in asked[1:]))
+    kept = [word.strip("?.,;:") for word in first.split() if set(stem_text(word)) & shared]
+    return " ".join(kept) or first
+
+
+def _plan_tree(given: Planning) -> Node:
+    """Inner nodes by theme, at most `max_depth` executor levels, a gate with criteria at each."""
+    brief = given.brief
+    asked = brief.sub_questions or (SubQuestion("sq-1", brief.question),)
+    groups = [asked[at : at + _THEME_SIZE] for at in range(0, len(asked), _THEME_SIZE)]
+    nested = len(groups) > 1 and given.max_depth > 1
+    children: list[Node] = []
+    if given.discovery:
+        children.append(_discovery_leaf(f"{given.path}/1", brief))
+    room = max(1, given.max_leaves - len(children))
+    for group in groups if nested else [asked]:
+        taken = group[:room]
+        if not taken:
+            break
+        room -= len(taken)
+        path = f"{given.path}/{len(children) + 1}"
+        if nested and len(taken) > 1:
+            below = tuple(_make_child(f"{path}/{n}", brief, (part,), given) for n, part in enumerate(taken, start=1))
+            children.append(
+                Node(
+                    path,
+                    _shorten_title(_shared_theme(taken)),
+                    f"Gather: {_shared_theme(taken)}",
+                    below,
+                    taken,
+                    gates=(_make_gate(taken, given),),
+                )
+            )
+        elif nested:
+            children.append(_make_child(path, brief, taken, given))
+        else:
+            children += [
+                _make_child(f"{given.path}/{len(children) + 1 + n}", brief, (part,), given)
+                for n, part in enumerate(taken)
+            ]
+    return Node(
+        given.path,
+        _shorten_title(brief.question),
+        f"Answer: {brief.question}",
+        tuple(children),
+        asked,
+        brief.subjects,
+        gates=(_make_gate(asked, given),),
+    )
+
+
+def _make_gate(asked: Sequence[SubQuestion], given: Planning) -> Gate:
+    themes = tuple(" ".join(find_topic_stems(part.text)[:4]) for part in asked)
+    return Gate(
+        "gather",
+        Criteria(corroboration=1, themes=themes, minimum_confidence=0.3),
+        max_iterations=max(1, min(2, given.max_rounds)),
+    )
+
+
+def _discovery_leaf(path: str, brief: Brief) -> Node:
+    return Node(
+        path,
+        "Discovery of sources",
+        f"Curate sources for: {brief.question}",
+        sub_questions=brief.sub_questions,
+        subjects=brief.subjects,
+        queries=distinct_queries([brief.question, *(part.text for part in brief.sub_questions)], ()),
+        discovery=True,
+        max_rounds=1,
+    )
+
+
+def _plan_angles(given: Planning, tier: str) -> Node:
+    """Choose angles by tier and relevance, each with a task of its own and queries that no other angle has (S1)."""
+    brief = given.brief
+    chosen = _choose_angles(given, tier)
+    if not chosen:
+        return _make_leaf(given.path, brief.question, brief, brief.sub_questions, given)
+    asked: list[str] = []
+    children: list[Node] = []
+    topic = " ".join(_topic_text(brief.question).split()[:_TOPIC_WORDS])
+    for number, angle in enumerate(chosen, start=1):
+        guided = [f"{topic} {angle.title}", *(f"{topic} {part}" for part in _narrow_directions(angle))]
+        if number == 1:
+            guided.insert(0, brief.question)
+        fresh = [text for text in distinct_queries(guided, asked) if not any(is_near_duplicate(text, q) for q in asked)]
+        queries = tuple(fresh[:_QUERIES_OF_A_LEAF]) or (angle.title,)
+        asked += queries
+        others = "; ".join(other.title for other in chosen if other.slug != angle.slug)
+        children.append(
+            Node(
+                f"{given.path}/{number}",
+                _shorten_title(f"{angle.title}: {', '.join(s.name for s in brief.subjects[:2]) or topic}"),
+                f"{angle.title}: find literal evidence on {topic}. {angle.guidance}".strip(),
+                sub_questions=_deal_questions(brief, number, len(chosen)),
+                subjects=brief.subjects,
+                angle=angle.slug,
+                output_format="a summary of cited statements, best first",
+                queries=queries,
+                out_of_scope=f"Left to other angles: {others}" if others else "",
+                max_rounds=given.max_rounds,
+            )
+        )
+    return Node(
+        given.path,
+        _shorten_title(brief.question),
+        f"Report on: {brief.question}",
+        tuple(children),
+        brief.sub_questions,
+        brief.subjects,
+    )
+
+
+def _deal_questions(brief: Brief, number: int, many: int) -> tuple[SubQuestion, ...]:
+    """Deal the sub-questions out to the angles; an angle that gets none works on all of them."""
+    own = tuple(part for at, part in enumerate(brief.sub_questions) if at % many == number - 1)
+    return own or brief.sub_questions
+
+
+def _choose_angles(given: Planning, tier: str) -> tuple[Angle, ...]:
+    low, high = _TIERS.get(tier, _TIERS["moderate"])
+    pool = list(given.angles)
+    if given.dynamic_angles:
+        high = max(high, given.max_leaves)
+        pool = [*_derive_angles(given.brief), *pool]
+    wanted = set(stem_text(given.brief.question))
+    scored = [(_fit_score(angle, wanted), at, angle) for at, angle in enumerate(pool)]
+    ranked = sorted(scored, key=lambda row: (-row[0], row[1]))
+    fitting = sum(1 for fit, _, _ in ranked if fit > 0)
+    many = min(max(low, min(high, fitting)), given.max_leaves, len(pool))
+    kept = sorted(ranked[:many], key=lambda row: row[1])
+    return tuple(angle for _, _, angle in kept)
+
+
+def _fit_score(angle: Angle, wanted: set[str]) -> int:
+    return len(wanted & set(stem_text(f"{angle.title} {angle.guidance}")))
+
+
+def _derive_angles(brief: Brief) -> list[Angle]:
+    """Make an angle of every part of the question, and of every side it compares (`--angles dynamic`)."""
+    found: dict[str, Angle] = {}
+    for text in (*(part.text for part in brief.sub_questions), *find_compared_sides(brief.question)):
+        title = _topic_text(text)
+        slug = "-".join(stem_text(title)[:6])
+        if slug and slug not in found:
+            found[slug] = Angle(slug, title[:1].upper() + title[1:], f"Everything that answers: {text}")
+    return list(found.values()) if len(found) > 1 else []
+
+
+def _topic_text(question: str) -> str:
+    """Return the topic words of a question as they stand, framing and question words left out."""
+    light = find_framing_stems(question)
+    kept: list[str] = []
+    for word in question.split():
+        bare = word.strip("?.,;:!()\"'“”‘’")
+        folded = fold_text(bare)
+        if bare and folded not in STOP_WORDS and stem_word(folded) not in light and (stem_text(bare) or bare.isdigit()):
+            kept.append(bare)
+    return " ".join(kept)[: LIMITS.query_max_chars // 2].strip() or question[: LIMITS.query_max_chars // 2].strip("? ")
+
+
+def _narrow_directions(angle: Angle) -> list[str]:
+    """Read narrowing directions from an angle's title and guidance: its parts between commas and conjunctions."""
+    text = angle.guidance or angle.title
+    pieces = text.replace(";", ",").replace(".", ",").replace(" and ", ",").split(",")
+    return [piece.strip() for piece in pieces if 1 <= len(stem_text(piece)) <= 5]  # noqa: PLR2004 - a direction, not a sentence
+
+
+def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts that are no near-copy of one another or of what was asked, cut to the limit of a query."""
+    seen = [frozenset(stem_text(text)) for text in asked]
+    kept: list[str] = []
+    for text in texts:
+        query = " ".join(text.split())[: LIMITS.query_max_chars].strip()
+        own = frozenset(stem_text(query))
+        if not own or any(own == other or jaccard_similarity(own, other) >= _SAME for other in seen):
+            continue
+        seen.append(own)
+        kept.append(query)
+    return tuple(kept)
+
+
+def _adopt_suggestion(given: Planning) -> Node | str:
+    """Take a suggested plan as it is, with the sub-questions it leaves out; or say why it was not taken (S0)."""
+    try:
+        root = read_suggested(given.suggested_plan or given.brief.suggested_plan, given.path)
+    except UserError as error:
+        return f"{error.message} A plan of our own was made."
+    return _assign_questions(root, given, _SubQuestionIds(given.brief.sub_questions))
+
+
+class _SubQuestionIds:
+    """Ids for sub-questions that came without one; equal texts share one."""
+
+    def __init__(self, known: Sequence[SubQuestion]) -> None:
+        self._by_text = {" ".join(part.text.split()): part for part in known}
+        self._ids = {part.id for part in known}
+
+    def assign_id(self, part: SubQuestion) -> SubQuestion:
+        """Return the sub-question with an id that is unique here."""
+        text = " ".join(part.text.split())
+        if text not in self._by_text:
+            free = next(f"sq-{n}" for n in count(1) if f"sq-{n}" not in self._ids)
+            self._by_text[text] = SubQuestion(part.id if part.id and part.id not in self._ids else free, part.text)
+            self._ids.add(self._by_text[text].id)
+        return self._by_text[text]
+
+
+def _assign_questions(node: Node, given: Planning, numbers: _SubQuestionIds) -> Node:
+    """Give each node its sub-questions: its own, those of its specs, else those of the brief that it speaks of."""
+    children = tuple(_assign_questions(child, given, numbers) for child in node.children)
+    own = node.sub_questions or tuple(SubQuestion("", text) for spec in node.specs for text in spec.questions)
+    if not own and children:
+        own = tuple({part.id: part for child in children for part in child.sub_questions}.values())
+    elif not own:
+        matching = tuple(part for part in given.brief.sub_questions if shares_topic(part.text, node.title))
+        own = matching or given.brief.sub_questions
+    asked = tuple(dict.fromkeys(numbers.assign_id(part) for part in own))
+    gates = node.gates or ((_make_gate(asked, given),) if children else ())
+    queries = node.queries or (() if children else distinct_queries((node.title,), ()))
+    subjects = node.subjects or given.brief.subjects
+    return replace(node, children=children, sub_questions=asked, gates=gates, queries=queries, subjects=subjects)
+
+
+def shares_topic(a: str, b: str) -> bool:
+    """True if two texts share a topic word."""
+    return bool(set(find_topic_stems(a)) & set(stem_text(b)))
+
+
+def refine_plan(given: Shortfall) -> Refinement:
+    """Answer a gate's shortfall with new queries and linked sources for the leaves; never with new nodes (S0)."""
+    below = [node for node in _descendant_nodes(given.node) if node.is_leaf and not node.discovery]
+    asked = list(given.asked)
+    changes: list[tuple[str, tuple[str, ...]]] = []
+    for leaf in below:
+        own = {part.id for part in leaf.sub_questions}
+        gaps = [gap for gap in given.gaps if not gap.target or gap.target in own or len(below) == 1]
+        texts = [gap.text for gap in gaps]
+        texts += [
+            f"{_topic_text(part.text)} {extra}" for part in leaf.sub_questions for extra in _search_words(given.unmet)
+        ]
+        texts += [_topic_text(part.text) for part in leaf.sub_questions]
+        fresh = distinct_queries([_gap_topic(text) for text in texts], asked)[:3]
+        asked += fresh
+        if fresh:
+            changes.append((leaf.path, fresh))
+    linked = sorted(given.linked, key=lambda link: (-link.priority, link.reference))
+    sources = tuple(dict.fromkeys(link.reference for link in linked if "://" in link.reference))[:5]
+    places = ((below[0].path, sources),) if below and sources else ()
+    why = f"Iteration {given.iteration}: unmet: {'; '.join(given.unmet) or 'nothing named'}; "
+    return Refinement(
+        tuple(changes), places, f"{why}added {sum(len(q) for _, q in changes)} queries, {len(sources)} sources."
+    )
+
+
+def _descendant_nodes(node: Node) -> list[Node]:
+    return [node, *(leaf for child in node.children for leaf in _descendant_nodes(child))]
+
+
+def _search_words(unmet: Sequence[str]) -> list[str]:
+    """Turn what a gate misses into words to search with: a theme's words, or words of confirmation."""
+    found: list[str] = []
+    for text in unmet:
+        folded = fold_text(text)
+        if "corrobor" in folded or "confidence" in folded or "contradict" in folded:
+            found.append("confirmed evidence")
+        elif stem_text(text):
+            found.append(_topic_text(text))
+    return found
+
+
+def _gap_topic(gap: str) -> str:
+    return gap.split(": ", 1)[1] if ": " in gap else gap

@@ -1,0 +1,270 @@
+"""Relevance: how far a sentence speaks to a question.
+
+Knows stems, their rarity in what is read, neighbours and headings. Does not know any index of a library: the only
+statistics are those of the text at hand, so that the same text always ranks the same.
+
+Directness: how plainly one sentence says what is asked, beside how many of its words it holds.
+
+Knows how close together the words stand, how long the sentence is, and which sentences are told for another's sake:
+examples, asides, pointers. Does not know subjects, and never refuses a sentence.
+
+Definitions: what a question wants explained, and how far a sentence explains it.
+
+Knows the forms of such questions ("What is X?", "What does X do?", "Tell me about X"; the first one in German, French
+and Spanish too) and of sentences that say what a thing is or does. Does not know any thing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+
+_FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
+_HEADING_SHARE = 0.35
+_NEIGHBOUR_SHARE = 0.25
+_TITLE_SHARE = 0.6
+_SATURATION = 0.5  # a word said twice in one sentence says little more
+_LENGTH = 22.0  # stems of a usual sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTerms:
+    """A sentence to be ranked: its stems, those of the headings above it, and its paragraph (neighbours share one)."""
+
+    stems: tuple[str, ...]
+    heading: frozenset[str] = frozenset()
+    paragraph: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceScore:
+    """`total` ranks; `coverage` is the share of the question's weight that the sentence itself or its heading holds."""
+
+    total: float
+    coverage: float
+    own: float  # share held by the sentence itself
+
+
+def is_same_family(one: str, other: str) -> bool:
+    """True if two stems are of one family of words: "direct" and "director", "nation" and "national"."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _FAMILY and long.startswith(short) and len(long) - len(short) <= _ENDING
+
+
+def compute_rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
+    """Return for each stem of `texts` its inverse document frequency, always above 0."""
+    count: Counter[str] = Counter()
+    total = 0
+    for text in texts:
+        total += 1
+        count.update(set(text))
+    return {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) + 0.3 for term, n in count.items()}
+
+
+def weigh_by_rarity(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, float]:
+    """Multiply each wanted stem by its rarity, damped: what is rare in a short text is often rare by chance.
+
+    A stem that is nowhere counts as a common one: it ranks nothing, and must not hide what is there.
+    """
+    top = max(rare.values(), default=1.0)
+    return {term: weight * (0.5 + 0.5 * rare.get(term, 0.5 * top) / top) for term, weight in wanted.items()}
+
+
+def damp_title_terms(weights: Mapping[str, float], title: Collection[str]) -> dict[str, float]:
+    """Lower what the title of a source says: all of it is about that, and a sentence tells little by repeating it.
+
+    Where the title holds all that is asked, nothing is lowered.
+    """
+    held = {term for term in weights if term in title}
+    if len(held) == len(weights):
+        return dict(weights)
+    return {term: weight * (_TITLE_SHARE if term in held else 1.0) for term, weight in weights.items()}
+
+
+def score_sentences(units: Sequence[SentenceTerms], weights: Mapping[str, float]) -> tuple[RelevanceScore, ...]:
+    """Score every unit against weighted stems: BM25-like saturation by length, headings and neighbours of a paragraph.
+
+    Returns one score for each unit, in their order; all totals are 0.0 where nothing matches.
+    """
+    mass = sum(weights.values()) or 1.0
+    own = [_score_own_terms(unit, weights) for unit in units]
+    scores: list[RelevanceScore] = []
+    for at, unit in enumerate(units):
+        mine = set(unit.stems)
+        held = sum(weight for term, weight in weights.items() if term in mine)
+        above = sum(weight for term, weight in weights.items() if term in unit.heading and term not in mine)
+        around = max(
+            (
+                own[near]
+                for near in (at - 1, at + 1)
+                if 0 <= near < len(units) and units[near].paragraph == unit.paragraph
+            ),
+            default=0.0,
+        )
+        total = own[at] + _HEADING_SHARE * above + _NEIGHBOUR_SHARE * around
+        scores.append(RelevanceScore(total / mass, (held + above) / mass, held / mass))
+    return tuple(scores)
+
+
+def _score_own_terms(unit: SentenceTerms, weights: Mapping[str, float]) -> float:
+    norm = 0.5 + 0.5 * len(unit.stems) / _LENGTH
+    counts = Counter(unit.stems)
+    top = 1 + _SATURATION
+    return sum(w * counts[t] * top / (counts[t] + _SATURATION * norm) for t, w in weights.items() if counts[t])
+
+
+_FAMILY_PREFIX = 5  # letters that words of one family share at least
+_CLOSE = 0.5  # what a sentence gains that says all its words of the question side by side
+_USUAL = 28  # stems from which a sentence is long
+_ASIDE = re.compile(
+    r"(?i)^[\s\"'“‘*-]*(?:\(|(?:for|an?|the (?:above|following)|in (?:the|this)(?: (?:above|following))?) example\b|"
+    r"e\.g\.|see\b|(?:as )?(?:shown|noted|described|discussed|mentioned) (?:above|below|in)\b|note that\b|"
+    r"(?:this|the (?:next|following|previous)) (?:section|chapter|appendix|annex|document|table|figure|page|article)\b|"
+    r"for (?:more|further|other|additional|full|details)\b.{0,90}?\b(?:see|consult|read|refer|visit|go|please)\b)"
+)
+_ELSEWHERE = re.compile(
+    r"(?i)\b(?:can be found|(?:is|are) (?:found|given|described|discussed|provided|explained|listed)(?: in detail)?) "
+    r"(?:in|at|on|under|below|above)\b|\bplease (?:see|refer|consult|visit|read)\b"
+)
+_OPENS_BACK = re.compile(
+    r"(?i)^[\s\"'“‘*-]*(?:it|they|he|she|this|these|those|its|their|both|such|however|but|also|therefore|thus|"
+    r"hence|then|in addition|additionally|moreover|furthermore|otherwise|instead|yes|no)\b"
+)
+_FOR_ANOTHER, _POINTING, _LEFT_OPEN = 0.6, 0.85, 0.6
+
+
+def score_proximity(said: Sequence[str], topic: Collection[str]) -> float:
+    """Return a factor from 1.0 on for stems that hold words of a topic: most where these stand side by side.
+
+    Example:
+        >>> close_together(("oil", "pump", "chang"), {"oil", "pump"}), close_together(("oil", "chang"), {"oil", "pump"})
+        (1.5, 1.0)
+    """
+    opens = {term[:_FAMILY_PREFIX]: term for term in topic}
+    held = [each if each in topic else _find_family_word(each, opens) for each in said]
+    wanted = len({term for term in held if term})
+    if wanted < 2:  # noqa: PLR2004 - one word is close to nothing
+        return 1.0
+    last: dict[str, int] = {}
+    shortest = len(held)
+    for at, term in enumerate(held):
+        if not term:
+            continue
+        last[term] = at
+        if len(last) == wanted:
+            shortest = min(shortest, at - min(last.values()) + 1)
+    return 1 + _CLOSE * (wanted / shortest) * (wanted / len(topic))
+
+
+def _find_family_word(each: str, opens: Mapping[str, str]) -> str:
+    """Return the topic word of one family with a stem, "" if there is none."""
+    term = opens.get(each[:_FAMILY_PREFIX], "")
+    return term if term and is_same_family(term, each) else ""
+
+
+def score_brevity(said: Sequence[str]) -> float:
+    """Return a factor up to 1.0: less for a sentence so long that what is asked is only a part of it."""
+    return min(1.0, (_USUAL / max(1, len(said))) ** 0.5)
+
+
+def score_standalone(text: str) -> float:
+    """Return a factor up to 1.0: less for what is told for another sentence's sake or cannot be understood alone.
+
+    Example:
+        >>> by_itself("Oil cools the pump."), by_itself("(See below.)"), by_itself("It cools."), by_itself("Such as:")
+        (1.0, 0.6, 0.85, 0.6)
+    """
+    if text.rstrip().endswith(":"):
+        return _LEFT_OPEN
+    if _ASIDE.match(text) or _ELSEWHERE.search(text):
+        return _FOR_ANOTHER
+    return _POINTING if _OPENS_BACK.match(text) else 1.0
+
+
+_EXPLANATION_QUESTIONS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^what (?:is|are)(?: meant by)? (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) (?:mean|stand for|do|say)\W*$",
+        r"^(?:explain|describe|define)(?: to me)? (?:what (?:is|are) )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^(?:please )?tell me about (?:the history of )?(?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"\b(?:say|said|written|stated|known|learn|found|find) (?:about|on) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+        r"^was (?:ist|sind|bedeutet|heisst|heißt)(?: (?:ein|eine|der|die|das))? ([\w .'/-]{2,60}?)\W*$",
+        r"^qu['’]?est-ce (?:que c['’]est )?(?:que |qu['’])(?:une? |les? |la |l['’]|des )?([\w .'/-]{2,60}?)\W*$",
+        r"^\W*que (?:es|son|significa)(?: (?:el|la|los|las|una?|unos|unas))? ([\w .'/-]{2,60}?)\W*$",
+        r"^(?:give|write) (?:me )?an? (?:overview|summary) (?:of|on|about) (?:an? |the )?([\w .'/-]{2,60}?)\W*$",
+    )
+)
+_PART_OF = re.compile(r" (?:of|for|between|in|on|with|to|from|by|at|and|or) ")  # it asks for something of the thing
+_WORD = re.compile(r"[\w'’-]+")
+_STATES_WHAT_IT_IS = re.compile(
+    r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?:is|are|was|were) (?:an?|the|any|one|both|defined|when|where|how|"
+    r"what)\b|(?:ist|sind|war) (?:eine?|der|die|das)\b|(?:est|sont|etait|était) (?:une?|les?|la|des|l['’])|"
+    r"(?:es|son|era) (?:una?|el|la|los|las)\b|means\b|bedeutet\b|bezeichnet\b|signifie\b|désigne\b|significa\b|"
+    r"refers? to\b|stands? for\b|denotes?\b|describes?\b|consists? of\b|:\s)"
+)
+_STATES_WHAT_IT_DOES = re.compile(
+    r"(?i)^[\s,]*(?:\([^()]{1,60}\)[\s,]*)?(?:(?!is\b|was\b|has\b|does\b)[a-z]{2,}(?<!s)s|exist|allow|help|protect|"
+    r"prevent|serve|ensure|enable|provide)\b (?!of\b|and\b|or\b|in\b)"
+)
+_CALLED = re.compile(
+    r"(?i)\b(?:called|known as|termed|named|referred to as|defined as|bekannt als|bezeichnet als|appelée?s?|"
+    r"sous le nom de|conocid[oa]s? como|llamad[oa]s?|denominad[oa]s?)\s+(?:an?\s+|the\s+)?[\"'“‘«*]?$"
+)
+_WHICH = re.compile(r"(?i)^[\"'”’»*]?,?\s+(?:which|that|who)\s+(?:is|are|was|were|has|have|holds?|contains?)\b")
+_BELONGING = re.compile(  # "the use of a kiln is a craft" tells of the use
+    r"(?i)\b(?:of|for|in|on|with|from|by|to|at|de|del|en|con|von|vom|mit|für|im|du|des|dans|avec|pour)\s+"
+    r"(?:(?:an?|the|this|el|la|los|las|una?|le|les|une|der|die|das|dem|den|eine[mnrs]?|ein)\s+)?$"
+)
+_MOST_STEMS = 4
+_MAX_TERM_OFFSET = 200  # characters in which the thing must be named
+
+
+@lru_cache(maxsize=1_000)
+def find_explained_term(question: str) -> frozenset[str]:
+    """Return the stems of the thing that a question wants explained; nothing for any other question.
+
+    Example:
+        >>> sorted(explained("What does HSTS do?")), explained("How long is it?")
+        (['hst'], frozenset())
+    """
+    folded = " ".join(fold_text(question).split())
+    for pattern in _EXPLANATION_QUESTIONS:
+        match = pattern.search(folded)
+        if match is not None:
+            own = frozenset(stem_text(match.group(1)))
+            return own if len(own) <= _MOST_STEMS and _PART_OF.search(match.group(1)) is None else frozenset()
+    return frozenset()
+
+
+def score_explanation(text: str, thing: frozenset[str]) -> float:
+    """Say how far a sentence explains a thing: 1.0 if it says what it is, 0.6 what it does, 0.0 if neither.
+
+    Example:
+        >>> explains("For us, a kiln is an oven.", frozenset({"kiln"})), explains("A kiln is hot.", frozenset({"kiln"}))
+        (1.0, 0.0)
+    """
+    if not thing:
+        return 0.0
+    best = 0.0
+    recent: list[tuple[str, int]] = []
+    for match in _WORD.finditer(text[:_MAX_TERM_OFFSET]):
+        word = fold_text(match.group())
+        recent.append(("" if word in STOP_WORDS else stem_word(word), match.start()))
+        span = [(term, start) for term, start in recent[-len(thing) - 1 :] if term]
+        if recent[-1][0] in thing and thing <= {term for term, _ in span}:
+            first = min(start for term, start in span if term in thing)
+            after = text[match.end() : match.end() + 80]
+            named = len(thing) == 1 and _CALLED.search(text[:first]) is not None
+            telling = 0.6 if _STATES_WHAT_IT_DOES.match(after) or _WHICH.match(after) or named else 0.0
+            is_it = _STATES_WHAT_IT_IS.match(after) is not None and _BELONGING.search(text[:first]) is None
+            best = max(best, 1.0 if is_it else telling)
+    return best

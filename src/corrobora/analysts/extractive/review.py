@@ -1,0 +1,382 @@
+"""Critique, revise and judge without a model: what code can see of a draft.
+
+Knows a draft, the facts it may use and the question. Scores are computed from checks of every sentence; nothing here
+raises what another check has lowered.
+
+Drafts: the cited sentences of a Markdown draft, wherever they stand in it.
+
+Knows lines, headings, lists, tables and markers. Does not know what is true; works on any analyst's draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
+from corrobora.analysts.extractive.decomposition import split_question
+from corrobora.analysts.extractive.layouts import cite_fact, normalize_sentence
+from corrobora.analysts.extractive.selection import fact_equivalences, rank_facts, select_diverse
+from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
+from corrobora.domain.report import Critique, Draft, Verdict
+from corrobora.roles.review import Reviewing, Revising
+from corrobora.text import phrases
+from corrobora.text.markup import strip_markup
+from corrobora.text.mentions import find_quantities
+from corrobora.text.phrases import is_written_by_code
+from corrobora.text.questions import find_topic_stems, read_expectation
+from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import stem_text
+from corrobora.text.vocabulary import add_aliased_stems, map_aliases
+
+_SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold
+_PART = 0.4  # share of a sub-question's topic that the draft must hold
+_GRADES = {Grade.VERIFIED: 1.0, Grade.PLAUSIBLE: 0.75, Grade.UNVERIFIED: 0.45}
+_ENOUGH_SOURCES = 5
+_ADDED = 3
+_HEADLESS = "|-|"  # stands for the rule of a table without rows, until its line of titles is met
+_NUMBERED = re.compile(r"## (\d+)\. ")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChecks:
+    """What the checks found, sentence by sentence."""
+
+    sentences: tuple[DraftSentence, ...]
+    uncited: tuple[DraftSentence, ...]
+    unknown: tuple[DraftSentence, ...]  # a marker that no fact has
+    unsupported: tuple[DraftSentence, ...]
+    repeated: tuple[DraftSentence, ...]
+    missing: tuple[str, ...]  # parts of the question that nothing speaks to
+
+    @property
+    def bad(self) -> tuple[DraftSentence, ...]:
+        """Sentences that a revision takes out."""
+        return (*self.uncited, *self.unknown, *self.unsupported, *self.repeated)
+
+
+def check_draft(question: str, draft: Draft, facts: Sequence[Fact]) -> DraftChecks:
+    """Check every sentence of a draft against the facts it cites, and the draft against the parts of the question."""
+    by_marker: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_marker.setdefault(fact.marker.strip("[]"), []).append(fact)
+    every = parse_sentences(draft.body)
+    uncited = tuple(s for s in every if not s.markers)
+    unknown = tuple(s for s in every if s.markers and not any(m in by_marker for m in s.markers))
+    unsupported = tuple(s for s in every if s.markers and s not in unknown and not _is_supported(s, by_marker))
+    seen: set[tuple[str, ...]] = set()
+    repeated: list[DraftSentence] = []
+    for one in every:
+        key = (*stem_text(one.text), *one.markers)
+        if one.cell:  # a comparison sets side by side what the text says as well
+            continue
+        if key in seen and one not in uncited:
+            repeated.append(one)
+        seen.add(key)
+    return DraftChecks(every, uncited, unknown, unsupported, tuple(repeated), _missing_parts(question, draft, facts))
+
+
+def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact]]) -> bool:
+    held = [fact for marker in sentence.markers for fact in by_marker.get(marker, ())]
+    quotes = [strip_markup(fact.quote) for fact in held]
+    said = _strip_label(sentence.text, held) if sentence.cell else sentence.text
+    quoted, own = frozenset(stem_text(" ".join(quotes))), stem_text(said)
+    if not own or sum(term in quoted for term in own) / len(own) < _SUPPORT:
+        return False
+    stated = {(q.value, q.unit) for quote in quotes for q in find_quantities(quote)}
+    return all((q.value, q.unit) in stated for q in find_quantities(said))
+
+
+def _strip_label(text: str, facts: Sequence[Fact]) -> str:
+    """The words of a cell without the name of the edition that says them: it stands in no quote."""
+    labels = (strip_markup(label_version(fact.version, fact.published, fact.title)) for fact in facts)
+    named = next((name for name in labels if name and text.startswith(f"{name}:")), "")
+    return text.removeprefix(f"{named}:").strip("“” ")
+
+
+def _missing_parts(question: str, draft: Draft, facts: Sequence[Fact]) -> tuple[str, ...]:
+    return tuple(part for part, share in _part_shares(question, draft, facts) if share < _PART)
+
+
+def _part_shares(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tuple[str, float]]:
+    """Each part of the question with the share of its topic that some cited sentence of the draft speaks of.
+
+    What counts is the best single sentence: words of a part that are scattered over a page answer nothing. Words that
+    only name the documents, as their titles do, say nothing about what a sentence speaks of.
+    """
+    cited_sentences = [one for one in parse_sentences(draft.body) if one.markers]
+    named = frozenset(
+        stem_text(" ".join(f"{fact.title} {fact.version}" for fact in _cited_facts(cited_sentences, facts)))
+    )
+    said = [stem_text(one.text) for one in cited_sentences]
+    pairs = fact_equivalences(facts)
+    found: list[tuple[str, float]] = []
+    for part in split_question(question):
+        whole = frozenset(find_topic_stems(part))
+        topic = whole - named or whole
+        known = map_aliases(topic, pairs)
+        best = max((len(topic & frozenset(add_aliased_stems(each, known))) for each in said), default=0)
+        found.append((part, best / len(topic) if topic else 1.0))
+    return found
+
+
+def critique_draft(given: Reviewing) -> Critique:
+    """List what is wrong with a draft, whatever its sections are called: one problem a line, most serious first."""
+    found = check_draft(given.question, given.draft, given.facts)
+    problems = [
+        *(_problem_line("no fact has this marker", s) for s in found.unknown),
+        *(_problem_line("not supported by its quotes", s) for s in found.unsupported),
+        *(_problem_line("without a citation", s) for s in found.uncited),
+        *(_problem_line("said twice", s) for s in found.repeated),
+        *(f"No sentence speaks to: {part}" for part in found.missing),
+    ]
+    count = len(strip_markup(given.draft.body).split())
+    if count > given.words_max:
+        problems.append(f"Too long: {count} words, at most {given.words_max}.")
+    elif count < given.words_min:
+        problems.append(f"Too short: {count} words, at least {given.words_min} where there is evidence.")
+    total = len(found.sentences)
+    return Critique(
+        tuple(problems), f"{total - len(set(found.bad))} of {total} sentences stand; {len(problems)} problems."
+    )
+
+
+def _problem_line(what: str, sentence: DraftSentence) -> str:
+    where = f"Section {sentence.section!r}: " if sentence.section else ""
+    return f"{where}{what}: {sentence.text[:300]}"
+
+
+def revise_draft(given: Revising) -> Draft:
+    """Take out what the checks refuse, add evidence for parts that nothing speaks to; sections keep their names."""
+    found = check_draft(given.question, given.draft, given.facts)
+    lines = given.draft.body.splitlines()
+    gone: dict[int, list[DraftSentence]] = {}
+    for sentence in found.bad:
+        gone.setdefault(sentence.line, []).append(sentence)
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        if number not in gone:
+            kept.append(line)
+        elif not line.lstrip().startswith("|"):
+            left = [s for s in found.sentences if s.line == number and s not in gone[number]]
+            if left:
+                kept.append(_rewrite_line(line, left))
+    body = _drop_empty_headings(kept)
+    return Draft(given.draft.title, _add_missing_parts(body, found, given))
+
+
+def _rewrite_line(line: str, left: Sequence[DraftSentence]) -> str:
+    mark = line[: len(line) - len(line.lstrip("-*> \t"))]
+    texts = [f"{s.text.rstrip('.!?;: ')} {' '.join(f'[{m}]' for m in s.markers)}." for s in left]
+    return mark + " ".join(texts)
+
+
+def _drop_bare_tables(lines: Sequence[str]) -> list[str]:
+    """Drop the heads of tables that have no row left, and the wording that announces what is no longer there."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        below = next((other for other in reversed(kept) if other.strip()), "---")
+        head = line.startswith("|") and not below.startswith("|") and set(line) <= set("|-: ")
+        titles = line.startswith("|") and below == _HEADLESS
+        announces = line.startswith(phrases.SIDE_BY_SIDE) and (below == "---" or below.startswith("## "))
+        if head:
+            kept.append(_HEADLESS)
+        elif titles:
+            kept.pop()
+        elif not announces:
+            kept.append(line)
+    return [line for line in reversed(kept) if line != _HEADLESS]
+
+
+def _drop_empty_headings(given: Sequence[str]) -> list[str]:
+    """Drop headings that have nothing below them, and runs of empty lines."""
+    lines = _drop_bare_tables(given)
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        if heading_text(line) and not line.startswith("# "):
+            level = len(line) - len(line.lstrip("#"))
+            below = lines[number + 1 :]
+            body = False
+            for other in below:
+                if heading_text(other) and len(other) - len(other.lstrip("#")) <= level:
+                    break
+                if other.strip() and other.strip() != "---":
+                    body = True
+                    break
+            if not body:
+                continue
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+    return kept
+
+
+def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) -> str:
+    """Add sections for what nothing speaks to, before the conclusion, in the draft's own form: numbered, with rules."""
+    printed = {normalize_sentence(sentence.text) for sentence in parse_sentences("\n".join(lines))}
+    numbers = [int(match.group(1)) for line in lines if (match := _NUMBERED.match(line))]
+    rule = ["---", ""] if "---" in lines else []
+    added: list[str] = []
+    for part in found.missing:
+        best = [one for one in rank_facts(part, given.facts) if one.worth > 0]
+        written = [cite_fact(one.fact, printed=printed) for one in select_diverse(best, _ADDED)]
+        if any(written):
+            number = f"{max(numbers) + 1}. " if numbers else ""
+            numbers += [max(numbers) + 1] if numbers else []
+            added += ["", f"## {number}{part.rstrip('?. ')}", "", *(f"- {text}" for text in written if text), "", *rule]
+    ending = next((at for at, line in enumerate(lines) if heading_text(line).casefold() == "conclusion"), len(lines))
+    if ending == len(lines) and added and rule:
+        added = ["", "---", *added[: -len(rule)]]
+    return "\n".join([*lines[:ending], *added, *lines[ending:]]).strip() + "\n"
+
+
+def judge_draft(given: Reviewing) -> Verdict:
+    """Score a draft from the checks (S1 requirement 8): supported share, resolved markers, parts, grades, sources.
+
+    Completeness is how far the parts of the question are spoken to; where a change or a difference is asked for, half
+    of it is the share of the differences in the evidence of which the draft cites both sides.
+    """
+    found = check_draft(given.question, given.draft, given.facts)
+    cited_sentences = [s for s in found.sentences if s.markers]
+    total = len(found.sentences)
+    supported = len(cited_sentences) - len(found.unknown) - len(found.unsupported)
+    spoken = [share for _, share in _part_shares(given.question, given.draft, given.facts)]
+    told, differing = _count_differences(given, cited_sentences)
+    whole = sum(spoken) / len(spoken) if spoken else 0.0
+    used = _cited_facts(cited_sentences, given.facts)
+    differences = f" {told} of {differing} differences of the sources are told with both sides." if differing else ""
+    return Verdict(
+        factual_accuracy=_bounded_ratio(supported, total),
+        citation_accuracy=_bounded_ratio(supported, len(cited_sentences)),
+        completeness=round((whole + told / differing) / 2 if differing else whole, 4) if cited_sentences else 0.0,
+        source_quality=_bounded_ratio(sum(max(_GRADES[f.grade], 0.9 if f.primary else 0.0) for f in used), len(used)),
+        source_diversity=_source_diversity(used),
+        rationale=(
+            f"{supported} of {total} sentences are supported by what they cite, {len(found.uncited)} cite nothing; "
+            f"{len(spoken) - len(found.missing)} of {len(spoken)} parts of the question are spoken to.{differences}"
+        ),
+    )
+
+
+def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence]) -> tuple[int, int]:
+    """Count the differences that a comparison should tell, and those whose two sides the draft cites."""
+    if not read_expectation(given.question).comparison:
+        return 0, 0
+    told = {marker for sentence in cited_sentences for marker in sentence.markers}
+    by_id = {fact.id: fact.marker.strip("[]") for fact in given.facts}
+    pairs = [each for each in find_contradictions(given.facts) if _is_relevant(each, given.question)]
+    return sum({by_id[each.a], by_id[each.b]} <= told for each in pairs), len(pairs)
+
+
+def _is_relevant(found: Contradiction, question: str) -> bool:
+    """True for a difference in what is asked for, not in mere wording."""
+    return found.severity is not Severity.LOW and bool(set(find_topic_stems(question)) & set(stem_text(found.claim)))
+
+
+def _cited_facts(cited_sentences: Sequence[DraftSentence], facts: Sequence[Fact]) -> list[Fact]:
+    markers = {marker for sentence in cited_sentences for marker in sentence.markers}
+    return [fact for fact in facts if fact.marker.strip("[]") in markers]
+
+
+def _bounded_ratio(part: float, whole: int) -> float:
+    return round(min(1.0, max(0.0, part / whole)), 4) if whole else 0.0
+
+
+def _fact_documents(used: Sequence[Fact]) -> dict[str, str]:
+    """Map each fact to its document: its address without the part, or the first address of its origin."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for fact in sorted(used, key=lambda fact: fact.id):
+        address = fact.url.partition("#")[0] or fact.source
+        found[fact.id] = first.setdefault(fact.origin or address, address)
+    return found
+
+
+def _source_diversity(used: Sequence[Fact]) -> float:
+    """Half for the number of distinct documents, half for how evenly they are used.
+
+    Parts of one address are one document, and copies of one origin are one as well.
+    """
+    if not used:
+        return 0.0
+    counts = Counter(_fact_documents(used).values())
+    even = 1 - max(counts.values()) / len(used) if len(counts) > 1 else 0.0
+    return round(0.5 * min(1.0, len(counts) / _ENOUGH_SOURCES) + 0.5 * min(1.0, even * 2), 4)
+
+
+MARKER = re.compile(r"\[(S\d+:C\d+)\]")
+_WITH_SPACE = re.compile(r"\s?\[S\d+:C\d+\]")
+_MARKERS_AFTER = re.compile(r"([.!?][\"'”’)]?)((?:\s?\[S\d+:C\d+\])+)")
+_RULE = re.compile(r"^\s*(?:-{3,}|\|[\s:|-]+\|)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSentence:
+    """One sentence of a draft: its line, its words without markers, its markers."""
+
+    line: int
+    start: int  # in its line
+    end: int
+    text: str
+    markers: tuple[str, ...]
+    section: str
+    cell: bool = False  # it stands in a table, where a comparison repeats what the text says
+
+
+def heading_text(line: str) -> str:
+    """Return the text of a heading line, "" for any other line."""
+    return line.lstrip("#").strip() if line.startswith("#") else ""
+
+
+def parse_sentences(body: str) -> tuple[DraftSentence, ...]:
+    """Return the sentences of a draft in order; headings, rules and code's own wordings are none."""
+    found: list[DraftSentence] = []
+    section = ""
+    table = False
+    for number, line in enumerate(body.splitlines()):
+        if heading_text(line):
+            section = heading_text(line)
+            continue
+        if not line.strip() or _RULE.match(line):
+            table = table and bool(line.strip())
+            continue
+        if line.startswith("**") and line.endswith("**") and not MARKER.search(line):
+            continue  # the label of a group
+        if is_written_by_code(line) and not MARKER.search(line):
+            continue  # a gap may be told in several sentences
+        if line.lstrip().startswith("|"):
+            if table:
+                found += _parse_cells(line, number, section)
+            table = True
+            continue
+        table = False
+        found += _split_sentences(line, number, section, 0)
+    return tuple(found)
+
+
+def _parse_cells(line: str, number: int, section: str) -> list[DraftSentence]:
+    found: list[DraftSentence] = []
+    at = 0
+    for cell in re.split(r"(?<!\\)\|", line):
+        if MARKER.search(cell):
+            said = [replace(one, cell=True) for one in _split_sentences(cell, number, section, at)]
+            ends = not any(one.markers for one in said[:-1])  # a cell that cites only at its end cites for all of it
+            found += [replace(one, markers=tuple(MARKER.findall(cell))) for one in said] if ends else said
+        at += len(cell) + 1
+    return found
+
+
+def _split_sentences(text: str, number: int, section: str, shift: int) -> list[DraftSentence]:
+    """Split a line; markers after the full stop belong to the sentence before it, so they are read inside it."""
+    moved = _MARKERS_AFTER.sub(lambda m: f"{m.group(2)}{m.group(1)}", text)
+    found: list[DraftSentence] = []
+    for span in split_sentences(moved):
+        piece = moved[span.start : span.end]
+        words = strip_markup(_WITH_SPACE.sub("", piece))
+        if not stem_text(words) or is_written_by_code(words):
+            continue
+        found.append(
+            DraftSentence(number, shift + span.start, shift + span.end, words, tuple(MARKER.findall(piece)), section)
+        )
+    return found

@@ -1,0 +1,365 @@
+"""Scope without a model: the queries of one round, broad first, then from what was read.
+
+Knows one thread's needs: open questions, learned words, names met, escapes, hints of the phase. Does not know the
+library; every query it makes differs from those already asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from corrobora.analysts.extractive.answers import classify_question, suggest_answer_words
+from corrobora.analysts.extractive.plan import distinct_queries
+from corrobora.domain.evidence import Query
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.text.mentions import find_mentions, find_names, find_years, is_calendar_name
+from corrobora.text.questions import (
+    find_alternatives,
+    find_anchors,
+    find_attributions,
+    find_compared_sides,
+    find_framing_stems,
+    find_topic_stems,
+    is_relational,
+)
+from corrobora.text.releases import find_asked_releases
+from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.vocabulary import parse_equivalence
+
+_PHRASE_WORDS = 8  # more words are a sentence, not a phrase
+_TOLD_FIRST = 2  # queries for open questions before one for what lies beside them
+_FOLLOWED = 4  # names taken from what is known
+
+
+def scope_round(given: ScopeInput) -> Intent:
+    """Return the intent of one round (S4, SCOPE): a goal, its queries, and what they aim at.
+
+    Round 1 asks broadly; later rounds ask with learned words and follow names met in the evidence. An escape changes
+    the queries as its name says. At least one query is returned, and none that was asked before, as long as any other
+    can be made.
+    """
+    phase = given.phase
+    least, most = max(1, phase.min_queries), max(1, phase.min_queries, phase.max_queries)
+    wishes = [text for text in _candidate_queries(given) if text.strip()]
+    chosen = distinct_queries([_add_constraints(text, given) for text in wishes], given.past_queries)[:most]
+    if len(chosen) < least:
+        spare = distinct_queries(_spare_queries(given), (*given.past_queries, *chosen))
+        chosen = (*chosen, *spare[: least - len(chosen)])
+    if not chosen:
+        chosen = (_add_constraints(given.question, given),)
+    queries = tuple(_add_hint(text, given, at) for at, text in enumerate(chosen))
+    open_ids = tuple(part.id for part in given.open_questions)
+    return Intent(
+        goal=_round_goal(given),
+        queries=queries,
+        targets=_target_ids(given, chosen) or open_ids,
+        subjects=_target_subjects(given, chosen),
+        reasoning=_explain_round(given),
+        forced=f"subject {given.forced_subject} has had no round" if given.forced_subject else "",
+    )
+
+
+def _candidate_queries(given: ScopeInput) -> list[str]:
+    """List what could be asked, most wanted first."""
+    if given.forced_subject:
+        return [_join_phrases(given.forced_subject, _topic_words(given)), given.forced_subject, *_next_queries(given)]
+    if given.escape is not None:
+        return [*_escape_queries(given, given.escape), *_next_queries(given)]
+    if given.round <= 1:
+        return _first_queries(given)
+    return _next_queries(given)
+
+
+def _first_queries(given: ScopeInput) -> list[str]:
+    """Broad first: the planner's query or the question, then its parts and the sides it compares."""
+    broad = given.suggested[0] if given.suggested else given.question
+    parts = [part.text if is_relational(part.text) else _answer_wording(part.text) for part in given.open_questions]
+    core = "" if is_relational(given.question) else _content_words(given.question, without=_side_stems(given.question))
+    compared = [_join_phrases(side, core) for side in find_compared_sides(given.question)]
+    if find_alternatives(given.question):
+        return [broad, *compared, *parts]
+    about = [] if is_relational(given.question) else list(find_anchors(given.question))
+    named = [subject.name for subject in given.uncovered]
+    about = [*(f"release {number} v{number}" for number in find_asked_releases(given.question).numbers), *about]
+    return [broad, *parts[:1], *about, *parts[1:], *given.suggested[1:], *compared, *named]
+
+
+def _next_queries(given: ScopeInput) -> list[str]:
+    """Open questions in the sources' words, counterparts of what was read, names that were met, what was suggested."""
+    texts = _open_texts(given)
+    ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
+    told = [query for way in zip_longest(*ways, fillvalue="") for query in way]
+    followed = _follow_names(given)
+    counterparts = [term for term in given.terms if _is_statement(term)]
+    steered = [given.next_topic] if given.next_topic else []
+    if is_relational(given.question):
+        wishes = [*followed[:_TOLD_FIRST], *steered, *told[:1], *followed[_TOLD_FIRST:], *told[1:]]
+    else:
+        beside = [*counterparts, *(followed if find_anchors(given.question) else [])]
+        fresh = list(distinct_queries(told, given.past_queries))
+        first = min(len(texts), _TOLD_FIRST)
+        wishes = [*fresh[:first], *beside[:_TOLD_FIRST], *fresh[first:], *beside[_TOLD_FIRST:], *steered]
+    wishes += list(given.suggested)
+    return wishes + [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]
+
+
+def _answer_wording(text: str) -> str:
+    """Say the topic of a question in the words in which its answer is usually put: a number, a duty, a reason."""
+    wanted = classify_question(text)
+    return (
+        _join_phrases(_core_topic(text), " ".join(suggest_answer_words(wanted)))
+        if wanted.quantified
+        else _core_topic(text)
+    )
+
+
+def _is_statement(term: str) -> bool:
+    """A whole sentence among the terms is one whose counterpart elsewhere is wanted."""
+    return len(term.split()) > _PHRASE_WORDS
+
+
+def _open_texts(given: ScopeInput) -> list[str]:
+    """Return what is still open: the questions that gaps name, then the open ones; the question itself if none is."""
+    named = [gap.text.split(": ", 1)[1] for gap in given.gaps if ": " in gap.text]
+    texts = dict.fromkeys((*named, *(part.text for part in given.open_questions)))
+    if len(texts) == 1 and _learned_terms(given):
+        texts |= dict.fromkeys(given.suggested)  # what was answered in other words may be answered better in these
+    return list(texts) or [given.question]
+
+
+def _phrase_variants(text: str, given: ScopeInput, turn: int) -> list[str]:
+    """Say an open question in several ways: in learned names, by the things it names, with learned phrases."""
+    core = _core_topic(text)
+    translated = _translate_terms(core, given)
+    phrases = _learned_phrases(given)
+    about = find_anchors(text)
+    ways: list[str] = []
+    if classify_question(text).quantified:
+        ways.append(_answer_wording(translated))
+    if about and not is_relational(text):
+        words = _content_words(core, without=frozenset(s for name in about for s in stem_text(name))).split()
+        ways += [_join_phrases(about[0], word) for word in (*words[turn:], *words[:turn])][:1]
+        ways += [_join_phrases(about[0], phrase) for phrase in phrases[turn : turn + 1]]
+    if translated != core:
+        ways += [translated, _join_phrases(core, translated)]
+    if (
+        classify_question(text).quantified and not about
+    ):  # what the sources may call it, in the words in which numbers are put
+        wanted = " ".join(suggest_answer_words(classify_question(text)))
+        ways += [_join_phrases(phrase, wanted) for phrase in phrases[turn : turn + 2]]
+    ways += [_join_phrases(translated, phrase) for phrase in (*phrases[turn : turn + 2], *phrases[:turn])][:2] or [core]
+    return ways + [_join_phrases(translated, side) for side in find_compared_sides(text)]
+
+
+def _translate_terms(core: str, given: ScopeInput) -> str:
+    learned = _learned_terms(given)
+    said = [next((learned[s] for s in stem_text(word) if s in learned), "") or word for word in core.split()]
+    return " ".join(dict.fromkeys(said))
+
+
+def _core_topic(text: str) -> str:
+    """Return the topic words of a question without the sides it compares: they stand in titles, not in sentences."""
+    aside = _side_stems(text) | frozenset(s for name in find_attributions(text) for s in stem_text(name))
+    core = _content_words(text, without=aside)
+    return core if len(stem_text(core)) > 1 else _content_words(text) or text.strip("? ")
+
+
+def _learned_terms(given: ScopeInput) -> dict[str, str]:
+    """Map stems of the question's words to the sources' words for them, as far as they were learned."""
+    found: dict[str, str] = {}
+    for term in given.terms:
+        pair = parse_equivalence(term)
+        if pair is None:
+            continue
+        for part in stem_text(pair.other):
+            found.setdefault(part, pair.one)
+    return found
+
+
+def _plain_terms(given: ScopeInput) -> list[str]:
+    asked = set(stem_text(given.question))
+    plain = (term for term in given.terms if parse_equivalence(term) is None and not _is_statement(term))
+    return [term for term in plain if not set(stem_text(term)) <= asked]
+
+
+def _learned_phrases(given: ScopeInput) -> list[str]:
+    """Learned phrases that are no names."""
+    return [term for term in _plain_terms(given) if not _is_name(term)]
+
+
+def _is_name(term: str) -> bool:
+    found = find_mentions(term)
+    return len(found) == 1 and found[0].text == term
+
+
+def _follow_names(given: ScopeInput) -> list[str]:
+    """Ask for names that the findings mention and the question does not: the next hop of a chain."""
+    asked = set(stem_text(given.question))
+    past = {fold_text(query) for query in given.past_queries}
+    hanging = is_relational(given.question)
+    met = [term for term in _plain_terms(given) if _is_name(term)]
+    met += [name for line in given.known for name in find_names(line)]
+    met = [name for name in met if hanging or ((" " in name or name.isupper()) and not any(c.isdigit() for c in name))]
+    found: dict[str, None] = {}
+    for name in met:
+        own = set(stem_text(name))
+        if (
+            own
+            and not own <= asked
+            and not is_calendar_name(name)
+            and not any(fold_text(name) in query for query in past)
+        ):
+            found[name] = None
+    return [name if hanging else _join_phrases(name, _anchor_name(given)) for name in list(found)[:_FOLLOWED]]
+
+
+def _anchor_name(given: ScopeInput) -> str:
+    """Return the first thing that the question is about by name, else its topic."""
+    return next(iter(find_anchors(given.question)), "") or _topic_words(given)
+
+
+def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
+    topic = _topic_words(given)
+    match escape:
+        case Escape.REFORMULATE:
+            return _reformulate_query(given)
+        case Escape.SHIFT_SOURCES:
+            return [_join_phrases(_content_words(part.text), given.phase.goal) for part in given.open_questions] or [
+                topic
+            ]
+        case Escape.LATERAL:
+            return [*(name.split("  ")[0] for name in _related_names(given)), *_plain_terms(given)]
+        case Escape.NEGATIVE:
+            return [
+                f"no evidence of {topic}",
+                f"{topic} not listed",
+                f"no records of {topic}",
+                f"{topic} unknown or disputed",
+            ]
+        case Escape.COMMUNITY:
+            return [f"experience with {topic}", f"has anyone {topic}", f"{topic} in practice"]
+        case Escape.FRACTAL:
+            return [
+                f"assumptions behind {topic}",
+                f"definition of {topic}",
+                f"alternatives to {topic}",
+                f"exceptions to {topic}",
+            ]
+
+
+def _related_names(given: ScopeInput) -> list[str]:
+    asked = set(stem_text(given.question))
+    return [name for line in given.known for name in find_names(line) if not set(stem_text(name)) <= asked]
+
+
+def _reformulate_query(given: ScopeInput) -> list[str]:
+    """Change at least half of the terms of the last query: its rarest words stay, learned ones replace the rest."""
+    last = given.past_queries[-1] if given.past_queries else given.question
+    old = list(dict.fromkeys(word for word in _content_words(last).split()))
+    gone = set(stem_text(last))
+    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given), *given.phase.goal.split()]
+    fresh: list[str] = []
+    for term in pool:
+        new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
+        fresh += [word for word in new if word not in fresh]
+    if not fresh:
+        fresh = [
+            word for word in ("overview", "facts", "definition", "history", "details") if stem_word(word) not in gone
+        ]
+    kept = sorted(old, key=lambda word: (-len(word), word))[: max(1, min(len(old) // 2, len(fresh)))]
+    return [
+        " ".join((*kept, *fresh[at : at + max(len(kept), 2)])) for at in range(0, min(len(fresh), 6), max(len(kept), 2))
+    ]
+
+
+def _spare_queries(given: ScopeInput) -> list[str]:
+    topic = _topic_words(given)
+    extra = ("overview", "definition", "details", "evidence", "exceptions", "history", "criticism", "comparison")
+    own = [_content_words(part.text) for part in given.open_questions]
+    return [topic, *own, *(f"{topic} {word}" for word in extra)]
+
+
+def _topic_words(given: ScopeInput) -> str:
+    return _content_words(given.question) or given.question.strip("? ")
+
+
+def _content_words(text: str, *, without: frozenset[str] = frozenset()) -> str:
+    """Return the words of `text` that name its topic, as they stand."""
+    light = find_framing_stems(text)
+    kept: dict[str, None] = {}
+    for raw in text.split():
+        word = raw.strip("?.,;:!()\"'“”‘’[]")
+        folded = fold_text(word)
+        own = set(stem_text(word))
+        if word and folded not in STOP_WORDS and own and not own <= light and not own <= without:
+            kept[word] = None
+    return " ".join(kept)
+
+
+def _side_stems(question: str) -> frozenset[str]:
+    return frozenset(s for side in find_compared_sides(question) for s in stem_text(side))
+
+
+def _join_phrases(first: str, second: str) -> str:
+    """Put two phrases together without repeating words."""
+    said = set(stem_text(first))
+    return " ".join((first, *(word for word in second.split() if not set(stem_text(word)) <= said))).strip()
+
+
+def _add_constraints(text: str, given: ScopeInput) -> str:
+    """Add disambiguation and the years of the focus, where the query does not hold them yet (S4)."""
+    said = set(stem_text(text))
+    extra = [term for term in given.disambiguation if not set(stem_text(term)) & said]
+    if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
+        extra.append(str(given.focus_since))
+    room = LIMITS.query_max_chars - sum(len(term) + 1 for term in extra)
+    return " ".join((text[: max(room, 40)].strip(), *extra))[: LIMITS.query_max_chars]
+
+
+def _add_hint(text: str, given: ScopeInput, at: int) -> Query:
+    """Give a query one of its phase's hints in turn: `site:` restricts the place, other hints are words."""
+    hints = given.phase.query_hints
+    if not hints:
+        return Query(text, intent=_round_goal(given))
+    hint = hints[(given.round - 1 + at) % len(hints)]
+    if hint.startswith("site:"):
+        return Query(text, site=hint.removeprefix("site:"), intent=_round_goal(given))
+    return Query(f"{text} {hint}"[: LIMITS.query_max_chars], intent=_round_goal(given))
+
+
+def _round_goal(given: ScopeInput) -> str:
+    if given.forced_subject:
+        return f"Cover {given.forced_subject}"
+    if given.gaps and given.round > 1:
+        return given.gaps[0].text
+    if given.open_questions:
+        return given.open_questions[0].text
+    return given.objective or given.question
+
+
+def _target_ids(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
+    said = set(stem_text(" ".join(chosen)))
+    return tuple(part.id for part in given.open_questions if set(find_topic_stems(part.text)) & said)
+
+
+def _target_subjects(given: ScopeInput, chosen: Sequence[str]) -> tuple[str, ...]:
+    said = set(stem_text(" ".join(chosen)))
+    aimed = (subject.name for subject in given.uncovered if set(stem_text(subject.name)) <= said)
+    return _unique_items((given.forced_subject, *aimed) if given.forced_subject else aimed)
+
+
+def _unique_items(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _explain_round(given: ScopeInput) -> str:
+    if given.escape is not None:
+        return f"Escape from a plateau: {given.escape.value}."
+    if given.round <= 1:
+        return "First round: the question as it was asked, broadly, then its parts."
+    learned = [term for term in given.terms if parse_equivalence(term) is not None]
+    open_ids = ", ".join(part.id for part in given.open_questions) or "none"
+    words = f"; the sources' words: {'; '.join(learned[:3])}" if learned else ""
+    return f"Round {given.round}: open: {open_ids}{words}."

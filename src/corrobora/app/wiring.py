@@ -1,0 +1,248 @@
+"""The web of a run: search providers by name, and the readers of pages, built from settings and request.
+
+Knows which adapter stands for which provider and where its key comes from; refuses what cannot work before anything is
+paid. Does not search or read.
+
+What a run may touch, picked from settings and request: analysts, searches, readers, an embedder, and how much.
+
+Knows which adapter stands for which name. Imports the heavy ones only when they are asked for.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from corrobora.adapters.readers.pages import FirecrawlReader, WebReader
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.search.exa import Exa
+from corrobora.adapters.search.firecrawl import Firecrawl
+from corrobora.adapters.search.library import LibraryReader, LibrarySearch
+from corrobora.adapters.search.provider import KeyedProvider
+from corrobora.adapters.search.tavily import Tavily
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
+from corrobora.adapters.web.urls import BadUrl, normalize_url
+from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.app.models import ModelPool
+from corrobora.config import Settings
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import LIMITS, Allowance, Limits
+from corrobora.domain.run import Request
+from corrobora.policies.profile import Profile, derive_allowance
+from corrobora.policies.selection import SITE_SUFFIX
+from corrobora.ports import Analyst, Clock, Embedder, Library, Limiter, Reader, SearchProvider
+
+OpenLimiter = Callable[[str], Limiter]
+PROVIDER_RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
+_SEARCH_PROVIDERS = {each.name: each for each in (Tavily, Exa, Firecrawl)}
+FIRECRAWL_NAME = Firecrawl.name
+_MAX_PORT = 65_535
+P = TypeVar("P", bound=KeyedProvider)
+
+
+def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
+    """Return the web search providers of a run, in order: the request's, else the settings'; none offline.
+
+    Raises:
+        UserError: an unknown name, or a provider asked for together with offline (safety C15, C17).
+    """
+    known = ", ".join(_SEARCH_PROVIDERS)
+    if settings.offline:
+        if request.providers:
+            raise UserError(
+                "config_contradiction",
+                f"The run is offline, but {', '.join(request.providers)} is asked for.",
+                next_step="Leave out --offline or --provider.",
+            )
+        return ()
+    names = tuple(dict.fromkeys(request.providers or settings.providers))
+    for name in names:
+        if name not in _SEARCH_PROVIDERS:
+            raise UserError(
+                "provider_unknown", f"There is no search provider {name[:40]!r}.", next_step=f"Name one of: {known}."
+            )
+    return names
+
+
+def open_web_searches(
+    settings: Settings, request: Request, limiter: OpenLimiter | None = None, *, clock: Clock
+) -> Mapping[str, SearchProvider]:
+    """Return the web search providers of a run by name, in order.
+
+    Args:
+        settings: keys, addresses, and the providers of every run.
+        request: the providers of this run.
+        limiter: gives the rate limit that all workers share for a provider; see `RATES`.
+        clock: for dates.
+
+    Raises:
+        UserError: as `provider_names`; or the key of a provider is not set, before any call is made.
+    """
+    names = provider_names(settings, request)
+    return {name: _open_provider(_SEARCH_PROVIDERS[name], settings, clock, limiter) for name in names}
+
+
+def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: OpenLimiter | None) -> P:
+    """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
+    return kind(
+        settings.key(kind.name).reveal(),
+        clock=clock,
+        base_url=settings.provider_urls.get(kind.name, ""),
+        limiter=limiter(kind.name) if limiter is not None else None,
+    )
+
+
+def check_sources(settings: Settings, request: Request) -> None:
+    """Refuse addresses that cannot be read first, before anything is paid.
+
+    Raises:
+        UserError: offline; what is no address of the web; a whole site without a reader that crawls.
+    """
+    for source in request.sources:
+        try:
+            normalize_url(source)
+        except BadUrl as error:
+            raise UserError(
+                "source_address",
+                f"The source {source[:80]!r} cannot be read: {error}.",
+                next_step="Give a web address.",
+            ) from error
+        if settings.offline:
+            raise UserError(
+                "config_contradiction",
+                f"The run is offline, but {source[:80]} is on the web.",
+                next_step="Leave out one.",
+            )
+        if source.endswith(SITE_SUFFIX) and settings.reader != FIRECRAWL_NAME:
+            raise UserError(
+                "source_site",
+                f"The whole site {source[:80]} is asked for, and nothing here can crawl.",
+                next_step='Set sources.reader = "firecrawl", or name single pages.',
+            )
+
+
+class WebAccess:
+    """What the page reads of one process share: the pacing of hosts, the memory of robots, the parser's process.
+
+    Open one per workspace and close it at the end.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Clock, *, resolve: Resolver = resolve_host, limits: Limits = LIMITS
+    ) -> None:
+        self.clock = clock
+        self._limits = limits
+        self._visitor = PageFetcher(clock, allow=parse_endpoints(settings), resolve=resolve, limits=limits)
+        self._child = ParserProcess()
+
+    def open_reader(self, library: Library, space: str) -> Reader:
+        """Return the page reader of one run."""
+        return WebReader(self._visitor, self._child, library, space, clock=self.clock, limits=self._limits)
+
+    async def close(self) -> None:
+        """End the parser's process."""
+        await self._child.close()
+
+
+def open_web_readers(  # noqa: PLR0913 - the parts of the readers
+    settings: Settings,
+    request: Request,
+    web: WebAccess,
+    library: Library,
+    space: str,
+    *,
+    limiter: OpenLimiter | None = None,
+) -> Sequence[Reader]:
+    """Return the readers of pages of a run, in order: none where nothing may come from the web.
+
+    With `sources.reader = "firecrawl"` pages are fetched by Firecrawl; a page that it fails at is tried directly where
+    the profile allows a second attempt.
+
+    Raises:
+        UserError: Firecrawl is to read and its key is not set, before any call is made.
+    """
+    if settings.offline or not (provider_names(settings, request) or request.sources):
+        return ()
+    direct = web.open_reader(library, space)
+    if settings.reader != FIRECRAWL_NAME:
+        return (direct,)
+    return (FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
+
+
+def parse_endpoints(settings: Settings) -> AllowList:
+    """Return what the operator adds to the open web. Raises `UserError` for an entry that is no ADDRESS:PORT."""
+    endpoints: set[tuple[str, int]] = set()
+    for text in settings.allowed_endpoints:
+        host, _, port = text.rpartition(":")
+        try:
+            address = ipaddress.ip_address(host.strip("[]"))
+            number = int(port)
+        except ValueError:
+            number = 0
+            address = None
+        if address is None or not 0 < number <= _MAX_PORT:
+            raise UserError(
+                "config_value",
+                f"sources.allowed_endpoints holds {text[:60]!r}, which is no address with a port.",
+                next_step="Write it as 127.0.0.1:8098 or [::1]:8098.",
+            )
+        endpoints.add((str(address), number))
+    return AllowList(endpoints=frozenset(endpoints))
+
+
+ACCEPT_UNKNOWN_PRICE = "accept_unknown_price"  # in a request's metadata: the user accepts models without a known price
+
+
+def open_analysts(settings: Settings, request: Request, profile: Profile, models: ModelPool) -> tuple[Analyst, ...]:
+    """The chain of analysts: the models that were named, then the extractive analyst, which always answers.
+
+    Raises:
+        UserError: a model cannot be used; or none may be without a price, and nobody accepted it (safety C16).
+    """
+    last = ExtractiveAnalyst()
+    wishes = {**settings.models, **dict(request.models)}
+    asked = dict(request.metadata)
+    if asked.get("max_usd") and not (settings.accept_unknown_price or asked.get(ACCEPT_UNKNOWN_PRICE)):
+        models.check_prices(wishes, thinking=profile.lead_thinking)
+    model = models.get_analyst(wishes, thinking=profile.lead_thinking)
+    return (last,) if model is None else (model, last)
+
+
+def run_allowance(request: Request, profile: Profile) -> Allowance:
+    """What a run may use: the time of its profile, and the tokens, dollars and searches of its request."""
+    limits = dict(request.metadata)
+    tokens, dollars, searched = (limits.get(name) for name in ("max_tokens", "max_usd", "max_searches"))
+    return derive_allowance(
+        profile,
+        tokens=int(tokens) if tokens else None,
+        dollars=float(dollars) if dollars else None,
+        searches=int(searched) if searched else None,
+    )
+
+
+def open_searches(
+    settings: Settings, request: Request, library: Library, limiter: OpenLimiter, clock: Clock
+) -> Mapping[str, SearchProvider]:
+    """The search providers of a run, by name: the libraries as one, and the web where providers are named."""
+    found: dict[str, SearchProvider] = dict(open_web_searches(settings, request, limiter, clock=clock))
+    if request.libraries or not found:
+        found = {"library": LibrarySearch(library), **found}
+    return found
+
+
+def open_readers(  # noqa: PLR0913 - the parts of the readers
+    settings: Settings, request: Request, web: WebAccess, library: Library, space: str, *, limiter: OpenLimiter
+) -> tuple[Reader, ...]:
+    """The readers of a run: the library's, and safe ones for pages where the web is allowed."""
+    return (LibraryReader(library), *open_web_readers(settings, request, web, library, space, limiter=limiter))
+
+
+def open_embedder(settings: Settings) -> Embedder | None:
+    """The embedder that the settings name, or None: vectors are an option."""
+    if not settings.embedder_model and not settings.embedder_url:
+        return None
+    from corrobora.app.libraries import load_embedder  # noqa: PLC0415 - onnxruntime only where it is used
+
+    return load_embedder(settings)

@@ -1,0 +1,175 @@
+"""Investigate: one node of the plan. A leaf is pursued as a thread, an inner node gathers its children.
+
+Knows the recursion, gates and bounded iteration. Iteration changes sources and questions, never depth (S0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman
+from corrobora.domain.plan import Gate, Node
+from corrobora.domain.report import Draft, Findings
+from corrobora.domain.run import EventType
+from corrobora.domain.thread import StopReason, ThreadState
+from corrobora.engine.inputs import leave_out_iteration, merge_findings, node_synthesis_input
+from corrobora.engine.pursue import pursue
+from corrobora.engine.session.calls import Session, enter_level, is_too_deep
+from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
+from corrobora.engine.steps.discover import share_shortlist, sweep_sources
+from corrobora.policies.budget import find_spent_phase_limit
+from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
+from corrobora.reporting.thread_json import build_leaf_result, name_result_file
+from corrobora.roles.plan import Refinement, Shortfall, refine
+from corrobora.roles.synthesize import synthesize
+
+
+async def investigate(node: Node, run: Session) -> Findings:
+    """Research one node: a leaf is pursued, an inner node gathers its children (S0, executor)."""
+    if node.is_leaf:
+        return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
+    if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
+        return refuse_node(node, run)
+    opened = await run.record_meter(f"{node.path}/open")
+    findings = await _run_children(node, run, None)
+    turn = 1
+    for place, gate in enumerate(node.gates or (Gate(),)):
+        if place:  # a later phase has its budget from where it begins; the first one began with the node
+            opened = await run.record_meter(f"{node.path}/phase/{place + 1}")
+        for _ in range(gate.max_iterations - (place == 0)):  # the first gathering is the first gate's iteration
+            meter = await run.record_meter(f"{node.path}/gate/{turn}")
+            missing = find_unmet_criteria(gate, findings)
+            if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
+                break
+            change = await run.call(refine, refine_input(node, turn, missing, findings))
+            turn += 1
+            node = refine_node(node, change, turn)
+            after = await _run_children(node, run, findings)
+            log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
+            run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
+            taken = after if has_improved(gate, findings, after) else leave_out_iteration(findings, after)
+            findings = replace(taken, delta=(*findings.delta, log))
+    return findings
+
+
+async def _run_children(node: Node, run: Session, before: Findings | None) -> Findings:
+    """Work on all children, discovery first, and synthesize what they found."""
+    scouted = tuple([await run_isolated(sweep_sources, child, run) for child in node.children if child.discovery])
+    with enter_level(node, run):
+        parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
+    parts = await reload_results(parts, run)  # from their artifacts, not from memory (S1)
+    alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
+    if node.path == "root" or alone:  # the report is the root's synthesis
+        draft = Draft(node.title, "\n\n".join(part.summary for part in parts if part.summary))
+    else:
+        draft = await run.call(synthesize, node_synthesis_input(node, run.brief.question, parts))
+    return merge_findings(node, parts, draft, before)
+
+
+async def pursue_leaf(node: Node, run: Session) -> Findings:
+    """Open the thread of a leaf and pursue it."""
+    return await record_leaf_result(
+        node, pursue(ThreadState.open_thread(node, run.brief, run.profile.course), run), run
+    )
+
+
+async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], node: Node, run: Session) -> Findings:
+    """The leaf boundary: a failed leaf is a sentinel that is recorded, and its siblings go on (S1, error isolation).
+
+    What concerns the whole run passes: a lost store, a waiting human, a newer owner, cancellation.
+    """
+    try:
+        return await work(node, run)
+    except (JournalError, NeedsHuman):
+        raise
+    except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (STYLE)
+        reason = error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
+        run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
+        return await write_leaf_result(node, make_sentinel(node, reason), run)
+
+
+def make_sentinel(node: Node, reason: str) -> Findings:
+    """What stands for a part that failed: its name, its questions, the reason (S1, error recovery)."""
+    asked = node.sub_questions
+    return Findings(node.path, node.title, failed=reason, angle=node.angle, stop=StopReason.ERROR, sub_questions=asked)
+
+
+def refuse_node(node: Node, run: Session) -> Findings:
+    """The sentinel of an executor that would have been too deep; it is told, and its siblings go on (S0, feasible)."""
+    reason = f"refused: an executor below level {run.profile.max_depth} is not spawned (S0, definition of feasible)"
+    run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
+    return make_sentinel(node, reason)
+
+
+def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
+    """What a gate still misses, for the planner."""
+    asked = tuple(q.text for child in findings.children for r in child.rounds for q in r.intent.queries)
+    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
+
+
+def refine_node(node: Node, change: Refinement, turn: int) -> Node:
+    """The node for its next iteration: the same tree with new questions and sources; new paths, so new journal keys."""
+    queries, sources = dict(change.queries), dict(change.sources)
+
+    def copy_node(child: Node, parent: str, name: str) -> Node:
+        path = f"{parent}/{name}"
+        return replace(
+            child,
+            path=path,
+            children=tuple(copy_node(each, path, each.path.rsplit("/", 1)[1]) for each in child.children),
+            queries=queries.get(child.path, child.queries),
+            sources=(*child.sources, *sources.get(child.path, ())),
+        )
+
+    def name_iteration(child: Node) -> str:
+        return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
+
+    return replace(node, children=tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children))
+
+
+SUBAGENT_FILES = "subagents"  # the profile's word for these files
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What is read back of a `SubAgentResult`: the rest of it is for people and says the same."""
+
+    findings: Findings
+
+
+async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
+    """Await a leaf's work, bill it (time, tokens, money) and write its result (S1, requirement 10)."""
+    began = run.budget.elapsed
+    with run.budget.track_usage() as ledger:
+        found = await work
+    key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
+    seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
+    return await write_leaf_result(node, replace(found, usage=ledger.usage, seconds=seconds), run)
+
+
+async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findings:
+    """Write the result of a leaf, also of one that failed: its task is in it."""
+    if SUBAGENT_FILES in run.profile.artifacts:
+        stored = get_type_adapter(Findings).dump_python(found, mode="json")
+        await run.write_json_artifact(name_result_file(found), {**build_leaf_result(node, found), "findings": stored})
+    return found
+
+
+async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
+    """Read the results of leaves back from their files (S1, "sub-agent output to filesystem")."""
+    if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
+        return tuple(parts)
+    return tuple([await _reload_result(part, run) for part in parts])
+
+
+async def _reload_result(part: Findings, run: Session) -> Findings:
+    read = run.outside.read
+    text = await read(name_result_file(part)) if read is not None and not part.children else None
+    if text is None:
+        return part
+    return decode(StoredResult, text, key=name_result_file(part)).findings
+
+
+async def _encode_seconds(seconds: float) -> tuple[str, CallMeta]:
+    return encode(float, round(seconds, 3)), CallMeta()

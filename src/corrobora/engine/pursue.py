@@ -1,0 +1,237 @@
+"""Pursue: one thread, round by round, until a rule says stop.
+
+Knows the loop and nothing of the outside: the session is the gate. Does not know trees or reports.
+
+The micro-report: one round, one report, as events and, where the profile asks, as files (S4, S3).
+
+Knows what a round's events show, and that a round ends with S4's self-check. The files' layout is `engine.artifacts`'.
+
+The self-check: S4's eight points and its forbidden acts, asserted after every round.
+
+Knows what must hold of a thread whose round is over. A broken point is a bug of ours, so it fails the leaf with its
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+from corrobora.domain.errors import RoleError
+from corrobora.domain.evidence import Grade, ReadOutcome
+from corrobora.domain.plan import SubQuestionStatus
+from corrobora.domain.report import Draft, Findings
+from corrobora.domain.run import EventType
+from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
+from corrobora.engine.inputs import build_thread_findings, reflect_input, summary_input
+from corrobora.engine.session.calls import Session
+from corrobora.engine.session.journal import RoundBuffer
+from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
+from corrobora.engine.steps.read import read_hits, reread_sources
+from corrobora.engine.steps.scope import list_attempts, scope_round
+from corrobora.engine.steps.search import search_round
+from corrobora.policies.coverage import (
+    accept_nearest_facts,
+    assess_thread,
+    meets_criteria,
+    merge_proposed_contradictions,
+)
+from corrobora.policies.grading import GRADE_RANK
+from corrobora.policies.plateau import measure_saturation, plateau_level, signal_level, url_overlap
+from corrobora.policies.selection import select_hits
+from corrobora.policies.stop import find_first_stop
+from corrobora.reporting.artifacts import render_micro_report
+from corrobora.reporting.thread_json import (
+    build_research_state,
+    build_round_finding,
+    name_findings_file,
+    name_state_file,
+    write_loop_decision,
+)
+from corrobora.roles.reflect import reflect
+from corrobora.roles.synthesize import summarize
+
+
+async def pursue(thread: ThreadState, run: Session) -> Findings:
+    """Advance one thread round by round until a rule says stop (S1 3b, S2, S3, S4 phases 1 to 6)."""
+    thread = await recall_knowledge(thread, run)
+    while thread.open and not run.budget.finishing:
+        gathered = RoundBuffer()
+        run.emit(EventType.ROUND_STARTED, thread.round_path, {"phase": thread.phase.name}, number=thread.number + 1)
+        async with run.until_reserve(thread, gathered):  # no round may eat the writing time
+            gathered.intent = await scope_round(thread, run)  # what do we not yet know?
+            gathered.searched = await search_round(gathered.intent, thread, run)
+            async for reading in read_hits(select_hits(gathered.searched.hits, thread), thread, run):
+                gathered.readings.append(reading)
+            gathered.readings += await reread_sources(thread, run)
+        thread = absorb_round(thread, gathered)
+        proposal = await run.call(reflect, reflect_input(thread))  # the model proposes gaps ...
+        meter = await run.record_meter(thread.last_path)
+        thread = merge_proposed_contradictions(thread.record_proposal(proposal, meter), proposal)
+        thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
+        thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape
+        await report_round(thread, run)  # one round, one report, checked
+        thread = await run.steer_between_rounds(thread)
+    if run.extractive_only:
+        thread = accept_nearest_facts(thread)
+    thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
+    await share_thread_facts(thread, run)
+    draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
+    return build_thread_findings(thread, draft, seconds=run.budget.elapsed)
+
+
+def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:
+    """Fold what was gathered into the thread. Readings are put in the order of the hits, not of their arrival."""
+    hits = gathered.searched.hits
+    order = {(hit.url, hit.passage): number for number, hit in reversed(list(enumerate(hits)))}
+    readings = sorted(gathered.readings, key=lambda r: (order.get((r.hit.url, r.hit.passage), -1), r.hit.url))
+    intent = gathered.intent or Intent("cut before it was scoped", ())
+    done = Round(
+        number=thread.number + 1,
+        phase=thread.phase.name,
+        intent=intent,
+        hits=hits,
+        readings=tuple(readings),
+        escape=thread.escape,
+        cut=gathered.cut,
+        failures=gathered.searched.failures,
+        attempts=list_attempts(intent, thread),
+        providers=gathered.searched.providers,
+    )
+    return thread.add_round(done, assess_thread(thread, done))
+
+
+async def report_round(thread: ThreadState, run: Session) -> None:
+    """Write the round's files, check the round, tell it: decision, conflicts, escapes, exhausted questions.
+
+    Raises:
+        RoleError: `self_check`, if an invariant of S4 does not hold after the round.
+    """
+    last = thread.last
+    if last is None or last.decision is None:
+        return
+    wanted, written = run.profile.artifacts, ""
+    if "micro_reports" in wanted:
+        written, text = render_micro_report(thread, run.outside.clock.utc_time())
+        await run.write_artifacts({written: text})
+    if "rounds" in wanted:
+        await run.write_json_artifact(
+            name_findings_file(thread.path), [build_round_finding(done) for done in thread.rounds]
+        )
+        state = build_research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
+        await run.write_json_artifact(name_state_file(thread.path), state)
+    check_invariants(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
+    _emit_round_events(thread, run)
+    data = {
+        "phase": last.phase,
+        "new_facts": last.new_facts,
+        "confirming": last.confirming_facts,
+        "saturation": measure_saturation(thread),
+        "gaps": [gap.text for gap in thread.gaps],
+        "stop": thread.stop,
+        "cut": last.cut,
+        "elapsed": last.decision.elapsed_seconds,
+        "remaining": last.decision.remaining_seconds,
+        "reserve": run.budget.allowance.reserve_seconds,
+        "attempts": [asdict(attempt) for attempt in last.attempts],
+    }
+    if written:
+        data["micro_report"] = written
+    run.emit(EventType.ROUND_FINISHED, thread.last_path, data, number=last.number)
+    done = {"text": f"Round {last.number} is complete.", "new_facts": last.new_facts, "sources": len(last.hits)}
+    run.emit(EventType.COMPLETE, thread.last_path, done, number=last.number)
+
+
+def _emit_round_events(thread: ThreadState, run: Session) -> None:
+    last = thread.rounds[-1]
+    path, number = thread.last_path, last.number
+    for conflict in thread.contradictions:
+        data = {"claim": conflict.claim, "difference": conflict.difference, "relation": conflict.relation}
+        run.emit(EventType.CONTRADICTION, thread.path, data, number=number, part=f"{conflict.a}~{conflict.b}")
+    for each in thread.known_conflicts:
+        data = {"claim": each.known, "difference": each.difference, "relation": "contradicts", "status": "OPEN"}
+        run.emit(EventType.CONTRADICTION, thread.path, data, number=number, part=f"known~{each.fact}~{each.known}")
+    for question in thread.sub_questions:
+        if question.standing == "EXHAUSTED":
+            data = {"question": question.text, "tag": "#RETRY_EXHAUSTED", "attempts": question.attempts}
+            run.emit(EventType.EXHAUSTED, thread.path, data, number=number, part=question.id)
+    if thread.escape is not None:
+        run.emit(EventType.ESCAPE, path, {"escape": thread.escape}, number=number)
+    level = max(plateau_level(thread), thread.plateau_level)
+    if level:
+        overlap = round(url_overlap(thread), 3)
+        run.emit(EventType.PLATEAU, path, {"level": level, "url_overlap": overlap}, number=number)
+    if last.decision is not None:
+        run.emit(EventType.DECISION, path, write_loop_decision(last.decision), number=number)
+
+
+def check_invariants(thread: ThreadState, rules: Sequence[tuple[str, StopRule]], *, reported: bool) -> ThreadState:
+    """Assert S4's self-check after a round; `reported` says that its micro-report was written.
+
+    Raises:
+        RoleError: `self_check`, naming the points that do not hold.
+    """
+    points = (("micro-report written", reported), *_list_invariants(thread, frozenset(name for name, _ in rules)))
+    broken = [name for name, holds in points if not holds]
+    if broken:
+        raise RoleError("self_check", f"The self-check of {thread.last_path} failed: {'; '.join(broken)}.")
+    return thread
+
+
+def _list_invariants(thread: ThreadState, rules: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    last = thread.last
+    yield "round history appended", last is not None and last.number == thread.number
+    yield "decision recorded", last is not None and last.decision is not None
+    yield "every fact has an address and a literal quote", all(fact.url and fact.quote for fact in thread.facts)
+    yield "every fact was read", _facts_were_read(thread)
+    yield "sub-question statuses updated", _statuses_updated(thread)
+    yield "subject registry updated", _registry_updated(thread)
+    yield "drift detection applied", not thread.course.drift or _drift_applied(thread)
+    yield "at most the allowed results read", last is None or _count_reads(thread) <= thread.course.reads_per_round
+    yield "a search follows its scope", last is None or not last.hits or bool(last.intent.goal)
+    yield "plateau detection performed", not (thread.open and thread.course.escapes) or _plateau_judged(thread)
+    yield "convergence evaluated", "converged" not in rules or not meets_criteria(thread) or not thread.open
+    yield "a stopped thread says why", thread.open or thread.stop is not None
+
+
+def _facts_were_read(thread: ThreadState) -> bool:
+    read = {fact.id for r in thread.rounds for reading in r.readings for fact in reading.facts}
+    read |= {fact.id for fact in thread.recalled}
+    return all(fact.id in read for fact in thread.facts)
+
+
+def _statuses_updated(thread: ThreadState) -> bool:
+    """Only facts of PLAUSIBLE or better answer a sub-question, and they always do."""
+    enough = {
+        answer
+        for fact in thread.facts
+        if GRADE_RANK[fact.grade] >= GRADE_RANK[Grade.PLAUSIBLE]
+        for answer in fact.answers
+    }
+    return all(
+        (question.standing is SubQuestionStatus.ANSWERED) == (question.id in enough)
+        for question in thread.sub_questions
+    )
+
+
+def _registry_updated(thread: ThreadState) -> bool:
+    """Every targeted subject has its round counted; a round that was cut before it looked at anything is none."""
+    looked = [r for r in thread.rounds if not r.cut or r.readings]
+    return all(subject.rounds == sum(subject.name in r.intent.subjects for r in looked) for subject in thread.subjects)
+
+
+def _drift_applied(thread: ThreadState) -> bool:
+    fetched = (ReadOutcome.READ, ReadOutcome.DRIFTED)
+    last = thread.last
+    return last is None or all(r.drift_checked for r in last.readings if r.outcome in fetched and not r.again)
+
+
+def _plateau_judged(thread: ThreadState) -> bool:
+    """The level is that of the signals, as they were before the next escape was taken."""
+    used = thread.escapes_used[:-1] if thread.escape is not None else thread.escapes_used
+    return thread.plateau_level == signal_level(replace(thread, escapes_used=used))
+
+
+def _count_reads(thread: ThreadState) -> int:
+    last = thread.last
+    return 0 if last is None else sum(not reading.again for reading in last.readings)

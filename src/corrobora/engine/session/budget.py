@@ -1,0 +1,188 @@
+"""The budget of one run: what was used, what is left, and the scopes that keep the writing time free.
+
+Knows the clock and the allowance; is rebuilt from the journal on resume. Decides nothing: policies read its meter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from corrobora.domain.limits import Allowance, Meter, Usage
+from corrobora.ports import Clock
+
+_scope: ContextVar[float] = ContextVar("scope_ends", default=math.inf)
+_writing: ContextVar[bool] = ContextVar("writing", default=False)
+_ledgers: ContextVar[tuple[UsageLedger, ...]] = ContextVar("ledgers", default=())
+
+WRITE_MARGIN_SECONDS = 1.0  # kept at the very end for rendering and writing files
+ROUND_SHARE = 0.5  # of what a round has left: the most that one call may take of it
+MAX_HALVINGS = 3  # of the patience, after calls that took too long
+DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
+
+
+class ScopeOver(TimeoutError):
+    """A call was about to start after its scope had ended; `ends` names the scope."""
+
+    def __init__(self, ends: float) -> None:
+        super().__init__("the time of this scope is over")
+        self.ends = ends
+
+
+@dataclass(slots=True)
+class UsageLedger:
+    """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too."""
+
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(slots=True)
+class TimeScope:
+    """One scope of time; `cut` says whether *its* limit fired (the pattern of nested limits)."""
+
+    cut: bool = False
+
+
+class Budget:
+    """The ledger of a run. `carried_seconds` is the working time of earlier attempts: down-time does not count."""
+
+    def __init__(self, allowance: Allowance, clock: Clock, *, carried_seconds: float = 0.0) -> None:
+        self.allowance = allowance
+        self._clock = clock
+        self._started = clock.now() - carried_seconds
+        self._usage = Usage()
+        self._searches = 0
+        self._open: set[asyncio.Timeout] = set()
+        self._too_slow = 0  # calls in a row that outlasted their patience
+        self.finishing = False
+
+    @property
+    def elapsed(self) -> float:
+        """Working seconds so far, over all attempts."""
+        return self._clock.now() - self._started
+
+    @property
+    def until_deadline(self) -> float:
+        """Seconds to the end of the run; `inf` without a limit."""
+        if self.allowance.seconds is None:
+            return math.inf
+        return self.allowance.seconds - self.elapsed
+
+    @property
+    def scope_left(self) -> float:
+        """Seconds left in the innermost scope, measured now."""
+        return min(_scope.get() - self._clock.now(), self.until_deadline)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one analyst may take before the next one is asked.
+
+        While writing it ends with the writing time. Before, it is half of what the round, or all research, has left, so
+        that a provider that hangs leaves time for the next analyst; what comes between the rounds (reflecting,
+        summarizing) may take a quarter of the reserve. After calls that took too long it is halved for each of them, up
+        to three, until one is answered: a model that hangs must not eat the run piece by piece.
+        """
+        return self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS)
+
+    def _base_patience(self) -> float:
+        if _writing.get():
+            return max(self.scope_left, 0.0)
+        if not math.isinf(_scope.get()):
+            return ROUND_SHARE * max(self.scope_left, 0.0)
+        reserve = self.allowance.reserve_seconds
+        return max(ROUND_SHARE * (self.until_deadline - reserve), DECISION_SHARE * reserve)
+
+    def record_timeout(self) -> None:
+        """Note that an analyst did not answer within its patience."""
+        self._too_slow += 1
+
+    def record_answer(self) -> None:
+        """Note that an analyst answered: the next one gets its full patience."""
+        self._too_slow = 0
+
+    def add_usage(self, usage: Usage) -> None:
+        """Book what a call cost."""
+        self._usage += usage
+        self.book_usage(usage)
+
+    @contextmanager
+    def track_usage(self) -> Generator[UsageLedger]:
+        """Book what is called inside to a ledger of its own as well: a sub-agent's bill (S1, requirement 10)."""
+        ledger = UsageLedger()
+        token = _ledgers.set((*_ledgers.get(), ledger))
+        try:
+            yield ledger
+        finally:
+            _ledgers.reset(token)
+
+    def book_usage(self, usage: Usage) -> None:
+        """Add to the ledgers that are open here."""
+        for ledger in _ledgers.get():
+            ledger.usage += usage
+
+    def count_search(self) -> None:
+        """Book one search."""
+        self._searches += 1
+
+    def read_meter(self) -> Meter:
+        """Read the meter now."""
+        return Meter(self.allowance, self.elapsed, self._usage, self._searches)
+
+    def check_scope(self) -> None:
+        """Refuse to start a call in a scope that is over. Raises `ScopeOver`, which that scope swallows."""
+        ends = _scope.get()
+        if ends <= self._clock.now() and not _writing.get():
+            raise ScopeOver(ends)
+
+    @asynccontextmanager
+    async def until_reserve(self, seconds: float | None = None) -> AsyncGenerator[TimeScope]:
+        """Run a body until only the reserve is left (or `seconds` are over); swallow only this scope's timeout.
+
+        A stop rule between rounds does not protect the reserve; this scope does (DESIGN 2).
+        """
+        left = self.until_deadline - self.allowance.reserve_seconds
+        if seconds is not None:
+            left = min(left, seconds)
+        async with self._limit_scope(left) as window:
+            yield window
+
+    @asynccontextmanager
+    async def use_reserve(self) -> AsyncGenerator[TimeScope]:
+        """Open the writing time: calls inside end before the deadline, so that a fall-back can still write."""
+        token = _scope.set(self._clock.now() + self.until_deadline - WRITE_MARGIN_SECONDS)
+        writing = _writing.set(True)
+        try:
+            yield TimeScope()
+        finally:
+            _writing.reset(writing)
+            _scope.reset(token)
+
+    @asynccontextmanager
+    async def _limit_scope(self, left: float) -> AsyncGenerator[TimeScope]:
+        window = TimeScope()
+        left = 0.0 if self.finishing else left
+        ends = min(_scope.get(), self._clock.now() + left)
+        token = _scope.set(ends)
+        limit = asyncio.timeout(None if math.isinf(left) else max(left, 0.0))
+        self._open.add(limit)
+        try:
+            async with limit:
+                yield window
+        except TimeoutError as error:
+            own = limit.expired() or (isinstance(error, ScopeOver) and error.ends == ends)
+            if not own:
+                raise
+            window.cut = True
+        finally:
+            self._open.discard(limit)
+            _scope.reset(token)
+
+    def finish_research(self) -> None:
+        """End all research now and go on to writing: what was gathered is kept (the first Ctrl-C)."""
+        self.finishing = True
+        for limit in self._open:
+            limit.reschedule(0.0)

@@ -1,0 +1,184 @@
+"""Codec: frozen values to JSON text and back, and the digests of journal keys.
+
+Knows the types of the domain and of the roles. Does not know the journal; revives values only, never objects.
+
+What one round gathers, before it is folded into the thread: its intent, its searches, its readings.
+
+Knows what a cut round keeps. Does not know how anything was gathered.
+
+Claims: which passage was sent to an analyst, so that no page is sent twice in a run.
+
+Knows passages by name and the extraction that covers them; is rebuilt from the journal, whose keys list the passages.
+Does not know documents or threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from corrobora.domain.errors import JournalError
+from corrobora.domain.evidence import Hit, Passage, Reading
+from corrobora.domain.limits import Usage
+from corrobora.domain.thread import Intent
+from corrobora.ports import Entry, Journal
+from corrobora.roles.extract import Extraction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CallMeta:
+    """What is known of a journaled call beside its answer: cost, who played it, and the working time it ended at."""
+
+    elapsed: float = 0.0
+    usage: Usage | None = None
+    role: str = ""
+    analyst: str = ""
+    model: str = ""
+    fallback: str = ""  # why an earlier analyst of the chain did not answer
+    provider: str = ""
+    searches: int = 0
+
+
+@functools.cache
+def get_type_adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Return the validator of a type, built once."""
+    return TypeAdapter(kind)
+
+
+def encode(kind: type[T], value: T) -> str:
+    """Return `value` as JSON text with a stable order of fields."""
+    return get_type_adapter(kind).dump_json(value).decode()
+
+
+def decode(kind: type[T], text: str, *, key: str) -> T:
+    """Return the value in `text`.
+
+    Raises:
+        JournalError: `journal_damaged`, if the text is not a value of this type.
+    """
+    try:
+        return get_type_adapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise JournalError(
+            "journal_damaged",
+            f"The journal entry {key} does not hold a {kind.__name__} ({first['msg']}).",
+            next_step="Start a new run, or remove this one with: corrobora runs rm RUN",
+        ) from error
+
+
+def hash_parts(*parts: str) -> str:
+    """Return 16 hex digits that name the parts; part of a journal key."""
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).hexdigest()[:16]
+
+
+def decode_meta(entry: Entry) -> CallMeta:
+    """Return the meta of an entry. Raises `JournalError` if it is damaged."""
+    return decode(CallMeta, entry.meta, key=entry.key)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """What one round's searches gave: hits in the order of the queries, and the failures."""
+
+    hits: tuple[Hit, ...]
+    failures: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()  # that were asked, in order
+
+
+class RoundBuffer:
+    """The scratch of one round: what was gathered before it ended or was cut."""
+
+    def __init__(self) -> None:
+        self.intent: Intent | None = None
+        self.searched: SearchResults = SearchResults(())
+        self.readings: list[Reading] = []
+        self.cut = False
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of what was gathered, for the record of a cut round."""
+        names = [f"read:{reading.hit.url}#{reading.hit.passage}" for reading in self.readings]
+        return names + (["searched"] if self.searched.hits or self.searched.failures else [])
+
+    def keep_recorded(self, names: frozenset[str]) -> None:
+        """Keep only what a cut round had gathered."""
+        self.readings = [r for r in self.readings if f"read:{r.hit.url}#{r.hit.passage}" in names]
+        if "searched" not in names:
+            self.searched = SearchResults(())
+
+
+@dataclass(slots=True, eq=False)
+class PassageClaim:
+    """One extraction, under way or done. `answer` stays None where its owner was cut."""
+
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    answer: Extraction | None = None
+
+    def settle(self, answer: Extraction | None) -> None:
+        """Give the answer to all who wait."""
+        self.answer = answer
+        self.done.set()
+
+
+class PassageClaims:
+    """All claims of a run, by task and passage. A different task spec is a different task."""
+
+    def __init__(self) -> None:
+        self._by_passage: dict[tuple[str, str], PassageClaim] = {}
+
+    @classmethod
+    def from_journal(cls, journal: Journal) -> PassageClaims:
+        """Rebuild the claims of earlier attempts; one that was never answered does not count."""
+        claims = cls()
+        for key in journal.keys("extract/"):
+            entry = journal.get(key)
+            if entry is None:
+                continue
+            _, task, _, passages, _ = key.split("/", 4)
+            claim = PassageClaim()
+            claim.settle(decode(Extraction, entry.out, key=key))
+            claims._register_claim(task, passages.split("+"), claim)
+        return claims
+
+    def split_claimed(
+        self, task: str, passages: Sequence[Passage]
+    ) -> tuple[tuple[Passage, ...], tuple[PassageClaim, ...]]:
+        """Split passages into the free ones and the claims that cover the others."""
+        free = tuple(p for p in passages if (task, p.id) not in self._by_passage)
+        held = dict.fromkeys(self._by_passage[task, p.id] for p in passages if (task, p.id) in self._by_passage)
+        return free, tuple(held)
+
+    def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
+        """Claim free passages."""
+        claim = PassageClaim()
+        self._register_claim(task, [p.id for p in passages], claim)
+        return claim
+
+    def release(self, task: str, passages: Sequence[Passage]) -> None:
+        """Give passages back that were claimed and not sent to the end."""
+        for passage in passages:
+            self._by_passage.pop((task, passage.id), None)
+
+    def find_extractions(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
+        """Return the extractions of these passages, in the order of the passages, each once."""
+        claims = dict.fromkeys(c for p in passages if (c := self._by_passage.get((task, p.id))) is not None)
+        return tuple(claim.answer for claim in claims if claim.answer is not None)
+
+    def _register_claim(self, task: str, passages: Iterable[str], claim: PassageClaim) -> None:
+        for passage in passages:
+            self._by_passage[task, passage] = claim
+
+
+def name_task(spec: str) -> str:
+    """Name a task after its spec: `any` without one."""
+    return hash_parts(spec) if spec else "any"

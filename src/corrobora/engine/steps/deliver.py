@@ -1,0 +1,361 @@
+"""Accounting: every result of every search of a run, in exactly one outcome, from findings and the journal.
+
+Knows rounds and the journaled searches and reads, so that nothing is lost where a part failed, was cut or was repeated.
+Does not know how the counts are shown.
+
+Methodology: what was done, counted from findings and the journal; never written by an analyst (DESIGN 10.6).
+
+Knows how to count. Does not know how the report is laid out.
+
+Deliver: the report with its methodology, its files and its last events.
+
+Knows what belongs to a delivered report. A run without evidence delivers an outcome and no report body.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
+from corrobora.domain.limits import Usage
+from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, iter_threads
+from corrobora.domain.run import EventType, Stage
+from corrobora.domain.thread import Round, StopReason
+from corrobora.engine.session.calls import Session, format_json
+from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
+from corrobora.engine.steps.knowledge import remember_findings
+from corrobora.engine.steps.read import FetchResult, make_read_key
+from corrobora.policies.retry import RETRY_EXHAUSTED
+from corrobora.policies.selection import explain_refusal
+from corrobora.reporting.artifacts import render_completion_report
+from corrobora.reporting.html import render_html
+from corrobora.reporting.render import (
+    build_citations,
+    decide_outcome,
+    number_citations,
+    render_markdown,
+    render_methodology,
+)
+from corrobora.reporting.report_format import format_report_body
+from corrobora.reporting.review import check_against_findings, find_cited_markers, score_overlap
+from corrobora.reporting.thread_json import (
+    build_cost_estimate,
+    build_research_state,
+    get_synthesis_badge,
+    name_state_file,
+    write_phase_state,
+)
+from corrobora.reporting.verify import CheckedDraft
+from corrobora.roles.synthesize import Material, synthesize
+
+ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCounts:
+    """What became of all results. `outcomes` also holds sources that a plan named; `hits` counts results alone."""
+
+    hits: int
+    outcomes: tuple[tuple[str, int], ...]
+    sources: frozenset[SourceId]
+
+
+def count_results(rounds: Sequence[Round], run: Session) -> ResultCounts:
+    """Put every result in exactly one outcome (DESIGN 10.5).
+
+    A page that one thread read and another left alone was read. What was found but not opened is `cut` if its round was
+    cut, or if the run was before any round ended; else it is `skipped`.
+    """
+    ended: dict[ResultKey, ReadOutcome] = {}
+    sources: set[SourceId] = set()
+    for reading in (each for r in rounds for each in r.readings if not each.again):
+        name = (reading.hit.url, reading.hit.passage)
+        if ended.get(name) is not ReadOutcome.READ:
+            ended[name] = reading.outcome
+        if reading.outcome is ReadOutcome.READ and reading.source is not None:
+            sources.add(reading.source)
+    cut = {(hit.url, hit.passage) for r in rounds if r.cut for hit in r.hits}
+    found = {
+        (hit.url, hit.passage): hit for hit in (*_iter_searched_hits(run), *(hit for r in rounds for hit in r.hits))
+    }
+    for name, hit in found.items():
+        if name in ended:
+            continue
+        fetched = _find_last_fetch(hit, run)
+        left = ReadOutcome.CUT if name in cut or not rounds else ReadOutcome.SKIPPED
+        ended[name] = fetched.outcome if fetched is not None else left
+        if fetched is not None and fetched.source is not None:
+            sources.add(fetched.source)
+    return ResultCounts(len(found), tuple(sorted(Counter(map(str, ended.values())).items())), frozenset(sources))
+
+
+def _iter_searched_hits(run: Session) -> Iterator[Hit]:
+    for key in run.journal.keys("search/"):
+        entry = run.journal.get(key)
+        if entry is not None and not key.endswith("!failed"):
+            yield from decode(tuple[Hit, ...], entry.out, key=key)
+
+
+def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
+    """The last attempt at a hit, as journaled."""
+    key = make_read_key(hit)
+    entry = run.journal.get(key)
+    last = entry
+    for number in itertools.count(2):
+        entry = run.journal.get(f"{key}!{number}")
+        if entry is None:
+            break
+        last = entry
+    last = run.journal.get(f"{key}!again") or last
+    return None if last is None else decode(FetchResult, last.out, key=last.key)
+
+
+_LIMITS = {
+    StopReason.TIME_RESERVE: "the time budget: only the writing reserve was left",
+    StopReason.ITERATION_CAP: "the cap on rounds",
+    StopReason.LIMIT: "a limit of tokens, money, calls or searches",
+}
+
+
+def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:
+    """Count what the run did."""
+    leaves = list(iter_threads(found))
+    rounds = [r for leaf in leaves for r in leaf.rounds]
+    found_and_read = count_results(rounds, run)
+    meter = run.budget.read_meter()
+    exhausted = [
+        f"{q.text} {RETRY_EXHAUSTED} ({q.attempts} attempts)" for q in found.sub_questions if q.standing == "EXHAUSTED"
+    ]
+    exhausted += dict.fromkeys(_iter_abandoned_urls(rounds))
+    usage, players, searches = _sum_usage(run)
+    return Methodology(
+        profile=run.profile.name,
+        analyst=players,
+        rounds=len(rounds),
+        searches=searches,
+        failed_searches=sum(len(r.failures) for r in rounds),
+        hits=found_and_read.hits,
+        sources_read=len(found_and_read.sources),
+        sources_cited=cited,
+        facts=len(found.facts),
+        outcomes=found_and_read.outcomes,
+        stops=tuple((leaf.title, str(leaf.stop or ("failed" if leaf.failed else "done"))) for leaf in leaves),
+        exhausted=tuple(exhausted),
+        uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
+        limits_hit=_describe_limits(leaves, rounds),
+        removed_markers=checked.removed_markers + checked.removed_urls,
+        removed_sentences=checked.removed_sentences,
+        dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
+        uncertain_calls=len(run.journal.uncertain_keys()),
+        usage=usage,
+        seconds=meter.elapsed_seconds,
+        time_limit_seconds=run.budget.allowance.seconds,
+        providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *_describe_fallbacks(run),
+                    *_describe_secrets(checked),
+                    *(note for leaf in leaves for note in leaf.notes if note),
+                )
+            )
+        ),
+    )
+
+
+def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
+    """Addresses that were given up after their last attempt (S2 FR-4)."""
+    for r in rounds:
+        for reading in r.readings:
+            if reading.note.endswith(RETRY_EXHAUSTED):
+                yield f"{reading.hit.url} {RETRY_EXHAUSTED} ({reading.attempts} attempts)"
+
+
+def _describe_limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
+    """Say which limits ended a thread; a cap on rounds limits only where something was left to look for."""
+    hit = [
+        f"{leaf.title}: {_LIMITS[leaf.stop]}"
+        for leaf in leaves
+        if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
+    ]
+    if any(r.cut for r in rounds):
+        hit.append("a round was cut when only the writing reserve was left")
+    return tuple(dict.fromkeys(hit))
+
+
+def _sum_usage(run: Session) -> tuple[Usage, str, int]:
+    """Usage, who answered how often, and the searches made, from the journal: earlier attempts count."""
+    usage = Usage()
+    players: Counter[str] = Counter()
+    searches = 0
+    for meta in _iter_metas(run):
+        searches += meta.searches
+        if meta.usage is not None:
+            usage += meta.usage
+            players[meta.model or meta.analyst] += 1
+    named = [
+        f"{name} ({count} calls)" if name != "extractive" else _describe_extractive(count)
+        for name, count in players.items()
+    ]
+    return usage, ", ".join(named) or _describe_extractive(0), searches
+
+
+def _iter_metas(run: Session) -> Iterator[CallMeta]:
+    for key in run.journal.keys():  # noqa: SIM118 - a port, not a dict
+        entry = run.journal.get(key)
+        if entry is not None:
+            yield decode_meta(entry)
+
+
+def _describe_extractive(count: int) -> str:
+    return f"extractive analyst, no language model ({count} calls)"
+
+
+def _describe_fallbacks(run: Session) -> list[str]:
+    fallen = Counter((meta.role, meta.fallback) for meta in _iter_metas(run) if meta.fallback)
+    return [
+        f"{count} x {role} was played by the next analyst in the chain ({why})" for (role, why), count in fallen.items()
+    ]
+
+
+def _describe_secrets(checked: CheckedDraft) -> list[str]:
+    gone = checked.removed_secrets
+    return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []
+
+
+UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
+
+
+async def fallback_if_uncited(draft: Draft, material: Material, findings: Findings, run: Session) -> Draft:
+    """Return the draft, if anything that it cites holds; else one from the same evidence by the last analyst.
+
+    A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
+    """
+    if find_cited_markers(check_against_findings(draft, findings).draft, findings) or run.extractive_only:
+        return draft
+    last = run.outside.analysts[-1]
+    given = replace(material, path=f"{material.path}/uncited")
+    key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode(Material, given))}"
+
+    async def write_fallback() -> tuple[str, CallMeta]:
+        run.emit(EventType.FALLBACK, "root", {"role": synthesize.name, "why": UNCITED}, part=UNCITED)
+        answer = await last.play(synthesize, given)
+        player = answer.analyst or last.name
+        return encode(Draft, answer.value), CallMeta(
+            usage=answer.usage, role=synthesize.name, analyst=player, fallback=UNCITED
+        )
+
+    return decode(Draft, await run.call_once(key, write_fallback, paid=False), key=key)
+
+
+def make_empty_draft(findings: Findings) -> CheckedDraft:
+    """What is delivered where there is nothing to write of: no statement was found, so no writer is asked."""
+    return CheckedDraft(Draft(findings.title, ""), ())
+
+
+async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
+    """Assemble the report, write its files, remember its facts, tell its end."""
+    run.enter_stage(Stage.DELIVER)
+    # quotes that no model has judged are measured against the question: what does not answer it is no report
+    refused = explain_refusal(run.brief.question, findings.sub_questions, findings.facts) if run.extractive_only else ""
+    held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
+    body, numbers = number_citations(
+        _apply_form(checked.draft.body, run) if held else "",
+        findings.facts,
+        _list_disputed_facts(findings) if held else (),
+    )
+    cited_sources = {marker.split(":")[0] for marker in numbers}
+    snapshots = await run.list_snapshots(tuple(fact.source for fact in findings.facts if fact.marker in numbers))
+    done = build_methodology(findings, checked, len(cited_sources), run)
+    if verdict is not None and verdict.suspicious:
+        done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
+    kind, reason = decide_outcome(findings, len(numbers), failed_searches=done.failed_searches, searches=done.searches)
+    if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
+        reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
+    report = Report(
+        question=run.brief.question,
+        title=checked.draft.title or run.brief.question,
+        outcome=kind,
+        reason=reason,
+        markdown="",
+        citations=build_citations(numbers, findings.facts, snapshots),
+        checks=checked.checks,
+        methodology=done,
+        findings=findings,
+        verdict=verdict,
+        overlap_score=score_overlap(checked),
+        stop=findings.stop,
+    )
+    text = render_markdown(report, body, numbers) if numbers else ""
+    report = replace(report, markdown=text)
+    await run.write_artifacts(_build_files(report, run))
+    await remember_findings(findings, run)
+    totals = {
+        "outcome": kind,
+        "reason": reason,
+        "words": len(text.split()),
+        "sources": len(cited_sources),
+        "citations": len(numbers),
+        "seconds": round(done.seconds, 1),
+        "supported": round(report.supported_share, 3),
+    }
+    run.emit(EventType.VERIFY, "root", {"removed": checked.removed_sentences, "supported": totals["supported"]})
+    run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
+    return report
+
+
+def _apply_form(body: str, run: Session) -> str:
+    """Keep the rules of form (S2); the layouts of S1 and S4 are the seeds' own."""
+    if run.profile.layout not in ("questions", "words"):
+        return body
+    title, _, rest = body.lstrip().partition("\n") if body.lstrip().startswith("# ") else ("", "", body)
+    return f"{title}\n\n{format_report_body(rest)}" if title else format_report_body(rest)
+
+
+def explain_no_report(report: Report) -> str:
+    """What is said in place of a report where there is no evidence: the outcome and the methodology, no findings."""
+    return f"No report: {report.reason or report.outcome}.\n\n{render_methodology(report)}\n"
+
+
+def _list_disputed_facts(findings: Findings) -> list[Fact]:
+    """Facts of contradictions are cited even where the body leaves them out: both sides are printed."""
+    facts = {fact.id: fact for fact in findings.facts}
+    return [facts[i] for c in findings.contradictions for i in (c.a, c.b) if c.a in facts and c.b in facts]
+
+
+def _build_files(report: Report, run: Session) -> dict[str, str]:
+    """The files of a finished run by their names; they are written together."""
+    wanted = run.profile.artifacts
+    leaves = list(iter_threads(report.findings))
+    files: dict[str, str] = {}
+    if "subagents" in wanted:
+        bill = build_cost_estimate(leaves, report.methodology.usage, report.methodology.seconds)
+        files["cost_estimate.json"] = format_json(bill)
+    if "completion" in wanted:
+        for leaf in (each for each in leaves if each.rounds or each.failed):  # a scout pursues no thread
+            name, text = render_completion_report(leaf, leaf.max_rounds or run.profile.max_rounds)
+            files[name] = text
+    if "phase_state" in wanted:
+        for leaf in leaves:
+            place = "" if leaf is leaves[0] else "-" + leaf.path.replace("/", "-")
+            state = write_phase_state(
+                leaf.rounds,
+                leaf.sub_questions,
+                max_iterations=run.profile.max_rounds,
+                allowance=run.budget.allowance,
+                started_at=run.started_at,
+            )
+            files[f"phase_state{place}.json"] = format_json(state)
+    if "rounds" in wanted:
+        for leaf in (each for each in leaves if each.rounds):
+            state = build_research_state(leaf.rounds, iterative_complete=True, complete=True)
+            files[name_state_file(leaf.path)] = format_json(state)
+    files["report.json"] = encode(Report, report)
+    files["report.md"] = report.markdown or explain_no_report(report)
+    if report.markdown:
+        files["report.html"] = render_html(report)
+    files["methodology.json"] = format_json(asdict(report.methodology))
+    return files

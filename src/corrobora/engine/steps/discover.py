@@ -1,0 +1,122 @@
+"""Scouting: a discovery leaf sweeps, triages and shortlists sources for its siblings (S0, scout).
+
+Knows searches, quick scans and the scout's shortlist, all inside the leaf's budget. Never works on an inner node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
+from corrobora.domain.plan import Node
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Course, StopReason, ThreadState
+from corrobora.engine.inputs import scope_input
+from corrobora.engine.session.calls import Session
+from corrobora.engine.session.journal import RoundBuffer
+from corrobora.engine.steps.read import read_hits
+from corrobora.engine.steps.search import search_round
+from corrobora.policies.selection import cluster_copies, list_given_hits
+from corrobora.roles.scope import scope
+from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
+
+MAX_SCANS = 12  # candidates that are quick-scanned, best first
+SHORTLIST_SIZE = 10
+SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
+
+
+def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
+    """The children of a node that are no discovery leaves; the leaves among them read what was shortlisted for them."""
+    sources = tuple(dict.fromkeys(link.reference for findings in scouted for link in findings.linked))
+    return tuple(
+        replace(child, sources=(*child.sources, *sources)) if child.is_leaf else child
+        for child in node.children
+        if not child.discovery
+    )
+
+
+async def sweep_sources(node: Node, run: Session) -> Findings:
+    """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
+    thread = ThreadState.open_thread(node, run.brief, _build_course(node, run))
+    if run.budget.finishing:
+        return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
+    gathered = RoundBuffer()
+    async with run.until_reserve(thread, gathered):
+        gathered.intent = await run.call(scope, scope_input(thread))
+        gathered.searched = await search_round(gathered.intent, thread, run)
+        hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged with what was found
+        async for reading in read_hits(_limit_scans(_dedupe_hits(hits), node), thread, run):
+            gathered.readings.append(reading)
+    candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
+    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
+    shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST_SIZE))
+    return _build_sweep_findings(node, thread, shortlist, gathered)
+
+
+def _build_course(node: Node, run: Session) -> Course:
+    """The course of a sweep: one round, within the seconds that the planner gave it."""
+    course = replace(run.profile.course, reads_per_round=MAX_SCANS, max_rounds=1, drift=False)
+    seconds = [gate.budget_seconds for gate in node.gates if gate.budget_seconds is not None]
+    if not seconds:
+        return course
+    minutes = min(seconds) / 60.0
+    return replace(course, phases=tuple(replace(phase, minutes=minutes) for phase in course.phases))
+
+
+def _limit_scans(hits: list[Hit], node: Node) -> list[Hit]:
+    """As many quick scans as the planner's tokens pay for, best first: counted beforehand, so never overspent."""
+    tokens = [gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None]
+    most = min(MAX_SCANS, min(tokens) // SCAN_TOKENS) if tokens else MAX_SCANS
+    return hits[:most]
+
+
+def _dedupe_hits(hits: tuple[Hit, ...]) -> list[Hit]:
+    """One hit for each source, best first."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.source or hit.url, hit)
+    return list(first.values())
+
+
+def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[Candidate, ...]:
+    scans = {reading.hit.url: reading for reading in readings}
+    found_by: dict[str, list[str]] = {}
+    for hit in hits:
+        found_by.setdefault(hit.source or hit.url, []).append(hit.query)
+    distinct = _dedupe_hits(hits)
+    groups = cluster_copies(tuple(f"{hit.title} {hit.snippet}" for hit in distinct))
+    return tuple(
+        Candidate(
+            reference=hit.source or hit.url,
+            title=(scans[hit.url].title if hit.url in scans else "") or hit.title,  # a given source names only itself
+            snippet=hit.snippet,
+            scan=" ".join(f.quote for f in scans[hit.url].facts[:3]) if hit.url in scans else "",
+            published=hit.published,
+            publisher=hit.provider,
+            found_by=tuple(dict.fromkeys(found_by[hit.source or hit.url])),
+            cluster=group,
+        )
+        for hit, group in zip(distinct, groups, strict=True)
+    )
+
+
+def _build_sweep_findings(node: Node, thread: ThreadState, shortlist: Shortlist, gathered: RoundBuffer) -> Findings:
+    lines = [
+        f"{rank}. {s.title} (authority {s.authority:.2f}, recency {s.recency:.2f}, coverage {s.coverage:.2f}, "
+        f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"
+        for rank, s in enumerate(shortlist.sources, 1)
+    ]
+    excluded = [f"The scout left out {name}: {why}" for name, why in shortlist.excluded]
+    facts = {f.id: f for r in gathered.readings if r.outcome is ReadOutcome.READ for f in r.facts}
+    return Findings(
+        path=node.path,
+        title=node.title,
+        summary="\n".join(lines),
+        facts=tuple(facts.values()),
+        sub_questions=thread.sub_questions,
+        stop=StopReason.CRITERIA_MET,
+        linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage) for s in shortlist.sources),
+        notes=(*([f"The scout's shortlist by theme: {shortlist.balance}"] if shortlist.balance else []), *excluded),
+        rounds=(),
+    )

@@ -1,0 +1,338 @@
+"""Reading: from chosen hits to facts, each hit in exactly one outcome, each passage sent to an analyst once.
+
+Knows documents, drift, claims on passages and the literal-quote gate. Does not know rounds or stop rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from corrobora.domain.errors import ProviderError, ReadError
+from corrobora.domain.evidence import (
+    Document,
+    Fact,
+    Hit,
+    Passage,
+    PassageId,
+    Reading,
+    ReadOutcome,
+    SourceId,
+)
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.run import EventType
+from corrobora.domain.thread import Round, ThreadState
+from corrobora.engine.inputs import build_rubric, collect_terms, fill_prompt, has_insight_trigger
+from corrobora.engine.session.calls import Session
+from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts, name_task
+from corrobora.policies.drift import detect_drift, find_known_conflicts
+from corrobora.policies.retry import RETRY_EXHAUSTED
+from corrobora.roles.extract import Excerpt, Extraction, Quote, extract
+from corrobora.text.mentions import find_names
+
+_TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
+QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (safety M18)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """What fetching one hit gave, as journaled: the stored source and the passages worth reading."""
+
+    outcome: ReadOutcome
+    source: SourceId | None = None
+    passages: tuple[PassageId, ...] = ()
+    note: str = ""
+    attempts: int = 1
+
+
+async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
+    """Read the hits in parallel; yield one `Reading` per hit as it is done.
+
+    Where no analyst is paid, stored documents are taken up in their order, whichever is fetched first: what is found
+    must not depend on that. Pages are not waited for. Raises nothing for a document that cannot be read: that is an
+    outcome.
+    """
+    tasks: list[asyncio.Task[Reading]] = []
+    turns: list[asyncio.Event] = []
+    for hit in hits:
+        ordered = run.extractive_only and hit.source is not None
+        turn = ReadingTurn(tuple(turns) if ordered else ())
+        turns += [turn.own] if ordered else []
+        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn)))
+    try:
+        for done in asyncio.as_completed(tasks):
+            yield await done
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTurn:
+    """The place of a hit among those that share their passages: who claims first reads them."""
+
+    before: tuple[asyncio.Event, ...] = ()
+    own: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait_turn(self) -> None:
+        """Wait until all before have claimed or ended. Whoever comes next runs only after this task waits again."""
+        for each in self.before:
+            await each.wait()
+        self.own.set()
+
+
+async def read_hit(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn | None = None) -> Reading:
+    """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes."""
+    turn = turn or ReadingTurn()
+    try:
+        return await _read_in_turn(hit, thread, run, turn)
+    finally:
+        turn.own.set()
+
+
+async def _read_in_turn(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn) -> Reading:
+    fetched = await _fetch_with_retries(hit, thread, run)
+    if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
+        unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
+        return _emit_reading(unread, thread, run)
+    document = run.opened.pop(make_read_key(hit), None) or await _load_document(fetched.source, fetched.passages, run)
+    source, text, passages = document.source, document.text, document.passages
+    if thread.course.drift:
+        title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
+        followed = (
+            *find_names(hit.query),
+            hit.linked_from,
+            *collect_terms(thread),
+        )  # what led here counts as on subject
+        off = detect_drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
+        if off is not None:
+            note = f"{off.axis}: {off.reason}"
+            ids = tuple(p.id for p in passages)
+            drifted = Reading(
+                hit, ReadOutcome.DRIFTED, source.id, ids, note=note, title=source.title, drift_checked=True
+            )
+            run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
+            return _emit_reading(drifted, thread, run)
+    await turn.wait_turn()
+    reading = await _extract_facts(hit, document, thread, run)
+    return _emit_reading(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
+
+
+async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
+    """Look again at what was read before, with the words learned since: only where no analyst is paid.
+
+    What a document calls a thing is often learned from another one; a model is never sent a page twice, but the
+    extractive analyst may read its own notes again for nothing.
+    """
+    last = thread.last
+    if not run.extractive_only or last is None or not _has_new_terms(last):
+        return []
+    found: list[Reading] = []
+    for reading in (r for done in thread.rounds for r in done.readings):
+        if reading.outcome is not ReadOutcome.READ or reading.again or reading.source is None:
+            continue
+        document = await _load_document(reading.source, reading.passages, run)
+        source = document.source
+        excerpt = _extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
+        path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
+        extraction = await run.call(extract, replace(excerpt, path=path))
+        facts, _ = _quotes_to_facts(extraction.quotes, document, thread)
+        found.append(Reading(reading.hit, ReadOutcome.READ, source.id, facts=facts, title=source.title, again=True))
+    return found
+
+
+async def _load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
+    stored, text = await run.library.document(source)
+    return Document(stored, text, tuple(await run.library.passages(passages)))
+
+
+def _has_new_terms(done: Round) -> bool:
+    told = done.decision.proposal.terms if done.decision else ()
+    return bool(told) or any(reading.terms for reading in done.readings)
+
+
+def make_read_key(hit: Hit) -> str:
+    """The journal key of the first attempt at a hit: one for the whole run."""
+    return f"read#{hash_parts(hit.url, hit.passage or '')}"
+
+
+async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> FetchResult:
+    """Fetch a hit; after a failure that may pass try again, by another reader if there is one (S2 FR-4)."""
+    key = make_read_key(hit)
+    fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
+    for number in range(2, thread.course.attempts + 1):
+        if fetched.outcome not in _TRANSIENT:
+            break
+        data = {"url": hit.url, "attempt_number": number, "why": fetched.note}
+        run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
+        next_key = f"{key}!{number}"
+        out = await run.call_once(next_key, functools.partial(_fetch_once, hit, number, run), paid=False)
+        fetched = decode(FetchResult, out, key=next_key)
+    if run.retry_failures and fetched.outcome in _TRANSIENT:
+        again = f"{key}!again"
+        fetched = decode(
+            FetchResult, await run.call_once(again, lambda: _fetch_once(hit, 1, run), paid=False), key=again
+        )
+    given_up = fetched.outcome in _TRANSIENT and thread.course.exhaust and fetched.attempts >= thread.course.attempts
+    return replace(fetched, note=f"{fetched.note} {RETRY_EXHAUSTED}".strip()) if given_up else fetched
+
+
+async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
+    """Fetch a hit for the so-manieth time; each attempt takes the next reader that accepts it."""
+    fitting = [reader for reader in run.outside.readers if reader.accepts(hit)]
+    reader = fitting[(number - 1) % len(fitting)] if fitting else None
+    if reader is None:
+        fetched = FetchResult(ReadOutcome.UNSUPPORTED, note="no reader accepts it")
+    else:
+        try:
+            document = await reader.read(hit)
+            run.opened[make_read_key(hit)] = document  # else it would be loaded again at once
+            fetched = FetchResult(ReadOutcome.READ, document.source.id, tuple(p.id for p in document.passages))
+            if not document.passages:
+                fetched = replace(fetched, outcome=ReadOutcome.EMPTY)
+        except ReadError as error:
+            fetched = FetchResult(ReadOutcome(error.outcome), note=error.message)
+        except ProviderError as error:
+            fetched = FetchResult(ReadOutcome.FAILED, note=error.message)
+    return encode(FetchResult, replace(fetched, attempts=number)), CallMeta()
+
+
+async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run: Session) -> Reading:
+    """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot."""
+    spec = "\n".join(spec.verbatim for spec in thread.specs)
+    task = name_task(spec)
+    passages = document.passages
+    while True:
+        free, held = run.claims.split_claimed(task, passages)
+        if free:
+            await _send_passages(free, document, spec, thread, run)
+        for claim in held:
+            await claim.done.wait()
+        if not run.claims.split_claimed(task, passages)[0]:
+            break
+    found = run.claims.find_extractions(task, passages)
+    ids = {p.id for p in passages}
+    quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
+    facts, dropped = _quotes_to_facts(quotes, document, thread)
+    intense = any(s.discovery_intense for s in thread.specs)
+    against = find_known_conflicts(
+        thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
+    )
+    telling = [e for e in found if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
+    return Reading(
+        hit,
+        ReadOutcome.READ,
+        document.source.id,
+        tuple(p.id for p in passages),
+        facts,
+        title=document.source.title,
+        summary=" ".join(dict.fromkeys(e.summary for e in found if e.summary))[:600],
+        follow_ups=tuple(f for e in telling for f in e.follow_ups),
+        gaps=tuple(g for e in telling for g in e.gaps),
+        linked=tuple(link for e in telling for link in e.linked),
+        dropped_quotes=dropped,
+        terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
+        against=against,
+    )
+
+
+async def _send_passages(
+    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
+) -> None:
+    """Claim and send passages; if this is cut, give them back, so that nobody waits for an answer that never comes."""
+    task = name_task(spec)
+    claim = run.claims.claim_passages(task, free)
+    answer: Extraction | None = None
+    try:
+        answer = await run.call(extract, _extract_input(free, document, spec, thread, run))
+    finally:
+        if answer is None:
+            run.claims.release(task, free)
+        claim.settle(answer)
+
+
+def merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
+    """Whose needs a reading serves: all leaves', where there are several, because no passage is sent a second time.
+
+    What one leaf leaves out may be what another one looks for; and the prompt must not depend on which came first.
+    """
+    if run.leaves == 1:
+        return thread
+    own = {question.id: question for question in thread.sub_questions}
+    asked = {question.id: question for question in run.questions} | own
+    return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
+
+
+def _extract_input(
+    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
+) -> Excerpt:
+    source, served = document.source, merge_leaf_needs(thread, run)
+    return Excerpt(
+        path=f"extract/{name_task(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
+        title=source.title,
+        version=source.version,
+        published=source.published,
+        passages=tuple(free),
+        question=run.brief.question,
+        sub_questions=run.questions or thread.sub_questions,
+        subjects=run.brief.subjects or thread.subjects,
+        guidance=fill_prompt(thread.phase.reading_prompt, served),
+        spec=spec,
+        rubric="" if spec else build_rubric(served, free),
+        discovery_intense=any(s.discovery_intense for s in thread.specs),
+        known_facts=run.brief.known_facts,
+        terms=collect_terms(thread),
+    )
+
+
+def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> tuple[tuple[Fact, ...], int]:
+    """Turn quotes into facts: literal, long enough, and at one place of the source. Returns the number dropped.
+
+    A quote that answers only what other threads ask is theirs and is left out without being counted.
+    """
+    passages = {p.id: p for p in document.passages}
+    mine = {q.id for q in thread.sub_questions}
+    facts: dict[str, Fact] = {}
+    dropped = 0
+    for quote in quotes:
+        if quote.answers and mine and not mine & set(quote.answers):
+            continue
+        fact = Fact.from_quote(
+            document,
+            passages[PassageId(quote.passage)],
+            quote.quote,
+            claim=quote.claim,
+            confidence=quote.confidence,
+            answers=tuple(a for a in quote.answers if not mine or a in mine),
+            subjects=quote.subjects,
+        )
+        if fact is None or not _is_strong_quote(fact.quote, document.text):
+            dropped += 1
+            continue
+        facts.setdefault(fact.id, fact)
+    return tuple(facts.values()), dropped
+
+
+def _is_strong_quote(quote: str, text: str) -> bool:
+    """Say whether a quote is long enough and points to one place (safety M18)."""
+    return LIMITS.quote_min_chars <= len(quote) <= LIMITS.quote_max_chars and text.count(quote) <= QUOTE_MAX_PLACES
+
+
+def _emit_reading(reading: Reading, thread: ThreadState, run: Session) -> Reading:
+    data = {
+        "url": reading.hit.url,
+        "title": reading.title,
+        "outcome": reading.outcome,
+        "facts": len(reading.facts),
+        "note": reading.note,
+        "source": reading.source,
+    }
+    number = thread.number + 1
+    run.emit(EventType.READ, thread.round_path, data, number=number, part=f"{reading.hit.url}#{reading.hit.passage}")
+    for fact in reading.facts:
+        told = {"fact": fact.id, "quote": fact.quote[:300], "title": fact.title, "answers": fact.answers}
+        run.emit(EventType.FACT, thread.path, told, number=number, part=fact.id)
+    return reading

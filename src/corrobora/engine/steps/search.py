@@ -1,0 +1,244 @@
+"""Sites: whole sites that a thread was given as sources, crawled once in a run and then searched like a library.
+
+Knows how a crawl is journaled, and what stands in for it where no reader can crawl. Does not know rounds or profiles.
+
+Searching: the queries of one round, to the providers of its phase.
+
+Knows how a search is journaled once per run and how a failure is recorded. Does not know what is asked or why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from corrobora.domain.errors import ProviderError, ReadError
+from corrobora.domain.evidence import Hit, Query, SourceId
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.run import EventType
+from corrobora.domain.thread import Intent, ThreadState
+from corrobora.engine.inputs import collect_terms
+from corrobora.engine.session.calls import Session
+from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
+from corrobora.engine.session.retry import run_parallel
+from corrobora.engine.steps.scope import require_scope
+from corrobora.policies.queries import make_fallback_query
+from corrobora.policies.retry import choose_providers, choose_strategy, list_other_providers
+from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
+from corrobora.ports import Crawler, Entry
+
+SITE_PAGES = 50  # of one site; a crawl is billed by the page
+_SEARCH_DEPTH = 200  # passages of the library looked through for those of the sites
+
+
+async def search_sites(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
+    """Search the sites that a thread was given with the queries of one round (S0, scout: search and crawl).
+
+    A site is crawled once in a run, by the first thread that has it. Where no passage of it matches, its pages are
+    results in the order of the crawl. A site that cannot be crawled is a failure, and its first page is read alone.
+    """
+    pages: list[Hit] = []
+    failures: list[str] = []
+    for url in list_given_sites(thread):
+        found = await _crawl_site(url, thread, run)
+        pages += [replace(hit, query=thread.objective) for hit in found.hits]
+        failures += found.failures
+    if not pages and not failures:
+        return SearchResults(())
+    stored = tuple(hit for hit in pages if hit.source is not None)
+    hits = (
+        [hit for query in intent.queries for hit in await _search_pages(stored, query, thread, run)] if stored else []
+    )
+    unstored = [hit for hit in pages if hit.source is None]
+    most = thread.course.hits_per_query
+    return SearchResults((*unstored, *(hits or stored[:most])), tuple(failures), ("site",))
+
+
+async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResults:
+    """The pages of a site, each a stored source; or its first page as a result to be read, and why."""
+    first = Hit(url, url, provider=GIVEN_PROVIDER)
+    crawler = next((reader for reader in run.outside.readers if isinstance(reader, Crawler)), None)
+    key = f"crawl#{hash_parts(url, str(SITE_PAGES))}"
+    if crawler is None:
+        return SearchResults((first,), _emit_crawl_failure(key, url, "no reader can crawl", thread, run))
+    failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
+    if failed is not None and run.journal.get(key) is None:
+        return SearchResults((first,), _emit_crawl_failure(key, url, failed.out, thread, run))
+    try:
+        out = await run.call_once(key, lambda: _call_crawler(crawler, url, run), paid=True)
+    except (ProviderError, ReadError) as error:
+        await run.journal.put(Entry(f"{key}!failed", error.message))
+        return SearchResults((first,), _emit_crawl_failure(key, url, error.message, thread, run))
+    hits = decode(tuple[Hit, ...], out, key=key)
+    data = {"query": f"{url}*", "provider": "site", "hits": len(hits)}
+    run.emit(EventType.SEARCH, thread.round_path, data, number=thread.number + 1, part=key)
+    return SearchResults(hits)
+
+
+async def _call_crawler(crawler: Crawler, url: str, run: Session) -> tuple[str, CallMeta]:
+    if run.budget.read_meter().exhausted_limit == "searches":
+        raise ProviderError("search_limit", "The search limit of this run is reached.", provider="site")
+    run.budget.count_search()
+    hits = await run.call_with_retries(lambda: crawler.crawl(url, limit=SITE_PAGES))
+    return encode(tuple[Hit, ...], tuple(hits)[:SITE_PAGES]), CallMeta(provider="site", searches=1)
+
+
+async def _search_pages(pages: Sequence[Hit], query: Query, thread: ThreadState, run: Session) -> tuple[Hit, ...]:
+    """The passages of some stored pages that a query finds."""
+    own = {hit.source for hit in pages}
+    most = thread.course.hits_per_query
+    key = f"search/site#{hash_parts(query.text, str(most), *sorted(str(each) for each in own))}"
+
+    async def search_library() -> tuple[str, CallMeta]:
+        hits = await run.library.hybrid_search(query.text, limit=_SEARCH_DEPTH)
+        kept = [replace(hit, provider="site", query=query.text) for hit in hits if hit.source in own]
+        return encode(tuple[Hit, ...], tuple(kept)[:most]), CallMeta(provider="site")
+
+    return decode(tuple[Hit, ...], await run.call_once(key, search_library, paid=False), key=key)
+
+
+def _emit_crawl_failure(key: str, url: str, why: str, thread: ThreadState, run: Session) -> tuple[str, ...]:
+    """Tell once that a site was not crawled; it is a failure of the round that asked for it first."""
+    reason = f"site: {url}{SITE_SUFFIX[1:]} was not crawled, its first page is read alone: {why}"
+    data = {"query": f"{url}*", "provider": "site", "failed": reason}
+    run.emit(EventType.WARNING, thread.round_path, data, number=thread.number + 1, part=f"{key}!failed")
+    return (reason,) if thread.number == 0 else ()
+
+
+STORED_PROVIDERS = ("library",)  # providers of stored documents: nothing is paid, and going deeper costs little
+PASSAGES_OF_A_DOCUMENT = 4  # that a search is reckoned to find of one document
+DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provider is sent each search once
+
+
+async def search_round(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
+    """Run the queries of one round with the providers of its phase, in turn or in parallel (S2, S3).
+
+    Whole sites that the thread was given are searched with the same queries.
+    The same query to the same provider is sent once in a run. A failure is recorded, never taken for "nothing".
+    """
+    require_scope(thread, run)
+    own = await search_sites(intent, thread, run)
+    available = tuple(run.outside.searches)
+    jobs = [
+        (query, name)
+        for number, query in enumerate(intent.queries)
+        for name in choose_providers(thread.phase, number, available)
+    ]
+    course = thread.course
+    if not course.queries_in_turn:
+        results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
+    else:
+        results: list[SearchResults] = []
+        for number, (query, name) in enumerate(jobs):
+            before = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
+            key = _make_search_key(query, name, course.hits_per_query, _list_excluded(name, thread, before))
+            if number and course.pause_seconds and run.journal.get(key) is None:
+                await run.outside.clock.sleep(course.pause_seconds)
+            results.append(await _search_with_fallbacks(query, name, thread, run, before))
+    return join_results([*results, own])
+
+
+def join_results(results: Sequence[SearchResults]) -> SearchResults:
+    """Join what several searches gave, in their order."""
+    return SearchResults(
+        tuple(hit for result in results for hit in result.hits),
+        tuple(failure for result in results for failure in result.failures),
+        tuple(dict.fromkeys(name for result in results for name in result.providers)),
+    )
+
+
+def _make_search_key(query: Query, name: str, limit: int, known: frozenset[SourceId] | None) -> str:
+    without = () if known is None else ("documents", *sorted(known))
+    return f"search/{name}#{hash_parts(query.text, query.site, str(limit), *without)}"
+
+
+def _list_excluded(name: str, thread: ThreadState, before: frozenset[SourceId]) -> frozenset[SourceId] | None:
+    """The documents that are no results any more; None where results are passages."""
+    return list_found_documents(thread) | before if thread.course.whole_documents and name in STORED_PROVIDERS else None
+
+
+async def _search_with_fallbacks(
+    query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId] = frozenset()
+) -> SearchResults:
+    """Search; after a failure try another provider, else another wording, as often as the course allows (S2 FR-4)."""
+    results = [await _search_one(query, name, thread, run, before)]
+    others = list_other_providers(thread.phase, (name,), tuple(run.outside.searches))
+    for failed in range(1, thread.course.attempts):
+        if not results[-1].failures:
+            break
+        if failed <= len(others):
+            how, asked, provider = "other_provider", query, others[failed - 1]
+        else:
+            how = choose_strategy(failed)
+            asked, provider = replace(query, text=make_fallback_query(query.text, how, collect_terms(thread))), name
+        data = {"query": asked.text, "provider": provider, "attempt_number": failed + 1, "strategy": how}
+        part = f"{_make_search_key(query, name, 0, None)}!{failed + 1}"
+        run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=part)
+        results.append(await _search_one(asked, provider, thread, run, before))
+    return join_results(results)
+
+
+async def _search_one(
+    query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
+) -> SearchResults:
+    limit = thread.course.hits_per_query
+    known = _list_excluded(name, thread, before)
+    key = _make_search_key(query, name, limit, known)
+    failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
+    if failed is not None and run.journal.get(key) is None:
+        return SearchResults((), (failed.out,), (name,))
+    number = thread.number + 1
+    try:
+        out = await run.call_once(
+            key, lambda: _ask_provider(query, name, limit, run, known), paid=name not in STORED_PROVIDERS
+        )
+        hits = decode(tuple[Hit, ...], out, key=key)
+    except ProviderError as error:
+        reason = f"{name}: {error.message}"
+        await run.journal.put(Entry(f"{key}!failed", reason))
+        data = {"query": query.text, "provider": name, "failed": reason}
+        run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
+        return SearchResults((), (reason,), (name,))
+    data = {"query": query.text, "provider": name, "hits": len(hits)}
+    run.emit(EventType.SEARCH, thread.round_path, data, number=number, part=key)
+    return SearchResults(hits, (), (name,))
+
+
+async def _ask_provider(
+    query: Query, name: str, limit: int, run: Session, known: frozenset[SourceId] | None
+) -> tuple[str, CallMeta]:
+    if run.budget.read_meter().exhausted_limit == "searches":
+        raise ProviderError("search_limit", "The search limit of this run is reached.", provider=name)
+    run.budget.count_search()
+    short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent)
+    provider = run.outside.searches[name]
+    deep = limit if known is None else PASSAGES_OF_A_DOCUMENT * (limit + len(known))
+    if seems_down(name, run):
+        hits = await provider.search(short, limit=deep)
+    else:
+        hits = await run.call_with_retries(lambda: provider.search(short, limit=deep))
+    found = tuple(hits) if known is None else collapse_passages(hits, known)
+    return encode(tuple[Hit, ...], found[:limit]), CallMeta(provider=name, searches=1)
+
+
+def list_found_documents(thread: ThreadState) -> frozenset[SourceId]:
+    """The stored documents that earlier rounds of a thread found."""
+    return frozenset(hit.source for done in thread.rounds for hit in done.hits if hit.source is not None)
+
+
+def collapse_passages(hits: Sequence[Hit], known: frozenset[SourceId]) -> tuple[Hit, ...]:
+    """One result for each stored document that is not known yet, at the place of its best passage."""
+    first: dict[SourceId, Hit] = {}
+    for hit in hits:
+        if hit.source is not None and hit.source not in known:
+            first.setdefault(hit.source, replace(hit, passage=None))
+    return tuple(first.values())
+
+
+def seems_down(name: str, run: Session) -> bool:
+    """True for a provider that failed several searches of this run, each sent several times, and answered none.
+
+    Another search is still sent, once, so that it is noticed when it is up again; waiting between sends is over.
+    """
+    keys = run.journal.keys(f"search/{name}#")
+    return len(keys) >= DOWN_AFTER and all(key.endswith("!failed") for key in keys)

@@ -1,0 +1,294 @@
+"""Failures as a user sees them: one line on stderr, and an exit code of the closed table.
+
+Knows the error tree, click's own errors and where the traceback of a bug is kept. Does not know commands.
+
+    0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
+    6 no usable evidence   7 provider   8 budget   130 interrupted
+
+How a run ended, for programs: the exit code of a report.
+
+Knows outcomes, scores and `--strict`. Reads the stored report as a mapping; does not know how it was made.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+from typing import cast
+
+import click
+
+from corrobora import __version__
+from corrobora.domain.errors import CorroboraError
+from corrobora.domain.report import Outcome
+from corrobora.domain.run import RunRow, RunStatus
+from corrobora.domain.thread import StopReason
+from corrobora.faces.cli.terminal import one_line
+
+_MAX_LINE = 1_000
+_FULL_DISK_BYTES = 1_000_000  # less than this is what a full disk has left
+_DISK_ERRORS = {  # what a full, read-only or broken disk says, and what to do
+    errno.ENOSPC: ("The disk is full", "make room"),
+    errno.EDQUOT: ("The disk quota is used up", "make room"),
+    errno.EROFS: ("The disk is read-only", "choose another folder with CORROBORA_HOME"),
+    errno.EIO: ("The disk failed", "choose another folder with CORROBORA_HOME"),
+    errno.EACCES: ("Permission denied", "change the rights or choose another folder"),
+    errno.EPERM: ("Permission denied", "change the rights or choose another folder"),
+}
+
+
+class Exit(IntEnum):
+    """The exit codes (DESIGN 13)."""
+
+    DONE = 0
+    BUG = 1
+    USAGE = 2
+    NEEDS_HUMAN = 3
+    BELOW_THRESHOLD = 4
+    INCOMPLETE = 5
+    NO_EVIDENCE = 6
+    PROVIDER = 7
+    BUDGET = 8
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+def print_notice(message: str) -> None:
+    """Print one line for a person on stderr; never fails, also if stderr is closed."""
+    try:
+        click.echo(f"corrobora: {one_line(message, _MAX_LINE)}", err=True)
+    except (OSError, ValueError):
+        return
+
+
+def error_exit_code(error: BaseException) -> int:
+    """Return the exit code of an error that was raised on purpose."""
+    if isinstance(error, CorroboraError):
+        return error.exit_code
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Exit.INTERRUPTED
+    return Exit.USAGE if isinstance(error, click.UsageError) else Exit.BUG
+
+
+def explain_usage(error: click.ClickException) -> str:
+    """Return click's message as one line with the next step (Q14: how to ask what starts with a dash)."""
+    message = error.format_message().rstrip(".") + "."
+    if isinstance(error, click.NoSuchOption):
+        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "corrobora"
+    return f"{message} See: {command} --help"
+
+
+def explain_disk(error: OSError) -> str:
+    """Return what a disk refused as one line with the place and the next step, "" for any other error (R16)."""
+    if error.errno not in _DISK_ERRORS:
+        return ""
+    what, step = _DISK_ERRORS[error.errno]
+    return f"{what}{_disk_place(error)}. What was answered is kept: {step}, then run the same command again."
+
+
+def _disk_place(error: OSError) -> str:
+    """Name the file, or where a full disk is found when the system named none: a data folder, else the output."""
+    if error.filename:
+        return f": {error.filename}"
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return ""
+    for folder in (_data_folder(), Path(tempfile.gettempdir())):
+        there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
+        if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
+            return f": {folder}"
+    return ", the one that the output goes to"
+
+
+def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Save the traceback of a bug to a file and name it in one line: `sys.excepthook`, the process's last resort."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
+    summary = one_line(f"{kind.__name__}: {error}", 200)
+    for folder in (_bug_folder(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"corrobora {__version__}, Python {sys.version}\n{text}")
+        except OSError:
+            continue
+        print_notice(
+            f"A bug: {summary}. The details are in {folder / name}. What was answered is kept: corrobora runs list"
+        )
+        return
+    print_notice(f"A bug: {summary}. The details could not be saved.")
+
+
+def _bug_folder() -> Path:
+    return _data_folder() / "bugs"
+
+
+def _data_folder() -> Path:
+    """The data folder as far as it is known without settings, which may be what failed."""
+    home = os.environ.get("CORROBORA_HOME", "")
+    if home:
+        return Path(home).expanduser()
+    import platformdirs  # noqa: PLC0415 - a failing start should need as little as possible
+
+    return platformdirs.user_data_path("corrobora", appauthor=False)
+
+
+_EMPTY: Mapping[str, object] = {}
+_FAILURE_CODES = (  # a failed run keeps the stable code of its error: the first part says whose matter it is
+    ("question_", Exit.USAGE),
+    ("profile_", Exit.USAGE),
+    ("unknown_profile", Exit.USAGE),
+    ("plan_", Exit.USAGE),
+    ("model_", Exit.USAGE),
+    ("embedder_", Exit.USAGE),
+    ("secret_", Exit.USAGE),
+    ("library_", Exit.USAGE),
+    ("delivery_", Exit.USAGE),
+    ("provider_", Exit.PROVIDER),
+    ("search_", Exit.PROVIDER),
+    ("role_", Exit.PROVIDER),
+    ("no_analyst", Exit.PROVIDER),
+    ("limit_", Exit.BUDGET),
+    ("read_", Exit.NO_EVIDENCE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunExit:
+    """The exit code and why, in words; `why` is "" where all is well."""
+
+    code: Exit
+    why: str = ""
+
+
+def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> RunExit:
+    """Return the exit code of a run (DESIGN 13).
+
+    A hit time limit is still 0 and stands in the Methodology. `min_score` is compared with the judge's overall score,
+    and without a judge with the share of sentences that their citations support.
+    """
+    waiting = _unfinished_exit(row)
+    if waiting is not None:
+        return waiting
+    if not has_body(report):
+        return _exit_without_report(row, report)
+    if row.status is RunStatus.FAILED:  # the report is there, and a target did not take it
+        code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
+        return RunExit(code, _insert_run_id(row.reason, row))
+    score = report_score(report)
+    if min_score is not None and score is not None and score < min_score:
+        return RunExit(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
+    reasons = strict_objections(report) if strict else []
+    if reasons:
+        return RunExit(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
+    return RunExit(Exit.DONE)
+
+
+def _unfinished_exit(row: RunRow) -> RunExit | None:
+    """Return how a run stands that has not ended by itself, None if it has."""
+    if row.status is RunStatus.AWAITING:
+        return RunExit(Exit.NEEDS_HUMAN, f"The plan waits for a person. Continue: corrobora authorize {row.id}")
+    if row.status is RunStatus.PAUSED and row.outcome == "stage_reached":
+        return RunExit(Exit.DONE, row.reason)  # as asked: --until-stage
+    if row.status is RunStatus.PAUSED:
+        return RunExit(Exit.NEEDS_HUMAN, row.reason)
+    if row.status is RunStatus.CANCELLED:
+        return RunExit(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
+    if not row.status.final:
+        left = row.status is RunStatus.INTERRUPTED  # by its store: who pressed Ctrl-C has a code of his own
+        code = Exit.BUG if left else Exit.INTERRUPTED
+        return RunExit(code, f"The run is {row.status}. Continue: corrobora resume {row.id}")
+    return None
+
+
+def _insert_run_id(why: str, row: RunRow) -> str:
+    """Put the run's id into the next step that an error named: who reads it can copy the line."""
+    return why.replace("corrobora resume RUN", f"corrobora resume {row.id}")
+
+
+def has_body(report: Mapping[str, object]) -> bool:
+    """True if there is a report to print, not only an account of why there is none."""
+    usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
+    return bool(report.get("markdown")) and report.get("outcome") in usable
+
+
+def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
+    outcome = str(report.get("outcome") or row.outcome)
+    why = _insert_run_id(str(report.get("reason") or row.reason or outcome or "the run failed"), row)
+    message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
+    if report.get("stop") == StopReason.ERROR:  # every thread failed: not a limit, whatever was told last
+        return RunExit(Exit.NO_EVIDENCE, message)
+    match outcome:
+        case Outcome.NO_EVIDENCE | Outcome.INACCESSIBLE:
+            return RunExit(Exit.NO_EVIDENCE, message)
+        case Outcome.PROVIDER_DOWN:
+            return RunExit(Exit.PROVIDER, message)
+        case Outcome.LIMIT_REACHED:
+            return RunExit(Exit.BUDGET, message)
+        case Outcome.CANCELLED:
+            return RunExit(Exit.INTERRUPTED, message)
+        case Outcome.AWAITING:
+            return RunExit(Exit.NEEDS_HUMAN, message)
+        case _:
+            return RunExit(
+                next((code for start, code in _FAILURE_CODES if outcome.startswith(start)), Exit.BUG), message
+            )
+
+
+def report_score(report: Mapping[str, object]) -> float | None:
+    """Return the judge's overall score; without one, the share of cited sentences that are supported."""
+    scores = [float(value) for value in report_object(report, "verdict").values() if isinstance(value, (int, float))]
+    return sum(scores) / len(scores) if scores else _supported_share(report)
+
+
+def _supported_share(report: Mapping[str, object]) -> float | None:
+    found = [str(check.get("support")) for check in report_objects(report, "checks")]
+    cited = [support for support in found if support != "uncited"]
+    return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
+
+
+def strict_objections(report: Mapping[str, object]) -> list[str]:
+    """Return why a strict reader would not take this report, in words; empty if nothing is missing."""
+    method = report_object(report, "methodology")
+    reasons: list[str] = []
+    if report.get("outcome") != Outcome.COMPLETE:
+        reasons.append(f"the outcome is {report.get('outcome')}")
+    for name, words in (
+        ("limits_hit", "limits were reached"),
+        ("exhausted", "sub-questions are exhausted"),
+        ("uncovered", "parts have no coverage"),
+    ):
+        value = method.get(name)
+        if isinstance(value, (list, tuple)) and value:
+            reasons.append(f"{len(cast('list[object]', value))} {words}")
+    unsupported = sum(
+        check.get("support") in ("unsupported", "contradicted") for check in report_objects(report, "checks")
+    )
+    return [*reasons, f"{unsupported} sentences are not supported"] if unsupported else reasons
+
+
+def report_object(report: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return an object inside a report, empty if there is none."""
+    value = report.get(name)
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _EMPTY
+
+
+def report_objects(report: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    """Return the objects of a list inside a report, empty if there is none."""
+    value = report.get(name)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping)]

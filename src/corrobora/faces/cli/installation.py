@@ -1,0 +1,229 @@
+"""`corrobora doctor`: what this installation has, and what is missing, line by line.
+
+Knows what to look at: database, versions, models, keys, disk. Repairs nothing and shows no secret.
+
+`corrobora db`: the embedded database, started, stopped and shown.
+
+Knows the embedded server of the data folder. Does not touch a database server that was given by address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import platform
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from corrobora import __version__
+from corrobora.config import Settings
+from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.faces.cli.exit_codes import Exit, explain_disk
+from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.terminal import one_line
+
+_PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic", "pydantic-ai-slim", "openai", "anthropic")
+_EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")
+_LOW_DISK_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line: `ok` is False where something needs a person, None where it is only said."""
+
+    what: str
+    state: str
+    ok: bool | None = True
+    next_step: str = ""
+
+
+@click.command()
+@json_option
+@config_option
+def doctor(*, as_json: bool, config_file: Path | None) -> int:
+    """Check database, models, keys, disk and versions. Exit 1 if something needs repair."""
+    settings = open_settings(config_file, untrusted="ignore")
+    found = [
+        *_check_versions(),
+        *_check_folders(settings),
+        *_check_keys(settings),
+        *_check_models(settings),
+        *asyncio.run(_check_servers()),
+        asyncio.run(_check_database(settings)),
+    ]
+    if as_json:
+        print_json([asdict(each) for each in found])
+    else:
+        for each in found:
+            mark = {True: "ok", False: "!!", None: "--"}[each.ok]
+            step = f"  -> {each.next_step}" if each.next_step else ""
+            click.echo(f"{mark}  {each.what:<14} {one_line(each.state + step, 400)}")
+    return Exit.BUG if any(each.ok is False for each in found) else Exit.DONE
+
+
+def _check_versions() -> list[CheckResult]:
+    versions = [f"{name} {found}" for name in _PACKAGES if (found := _package_version(name))]
+    extras = [f"{name} {found}" for name in _EXTRAS if (found := _package_version(name))]
+    return [
+        CheckResult("corrobora", __version__),
+        CheckResult("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        CheckResult("packages", ", ".join(versions)),
+        CheckResult("extras", ", ".join(extras) or "none installed", None),
+    ]
+
+
+def _package_version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _check_folders(settings: Settings) -> list[CheckResult]:
+    home = settings.home
+    there = next(place for place in (home, *home.absolute().parents) if place.exists())
+    free = shutil.disk_usage(there).free
+    writable = os.access(there, os.W_OK)
+    state = f"{home} ({settings.origins['home']})"
+    folder = (
+        CheckResult("data folder", state)
+        if writable
+        else CheckResult(
+            "data folder",
+            f"{state} may not be written",
+            ok=False,
+            next_step="Set CORROBORA_HOME to a folder of your own.",
+        )
+    )
+    enough = free >= _LOW_DISK_BYTES
+    disk = CheckResult("disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Make room: 1 GB is sensible.")
+    return [folder, disk]
+
+
+def _check_keys(settings: Settings) -> list[CheckResult]:
+    """Say for each vendor whether a key is set, and where from; never the key."""
+    found = [
+        CheckResult(
+            f"key {name}", f"set ({settings.origins[f'keys.{name}']})" if key.set else "not set", key.set or None
+        )
+        for name, key in settings.keys.items()
+    ]
+    return [*found, *(CheckResult("settings", note, None) for note in settings.notes)]
+
+
+def _check_models(settings: Settings) -> list[CheckResult]:
+    if not settings.models:
+        return [CheckResult("models", "none named: the extractive analyst answers, without any language model", None)]
+    return [
+        CheckResult(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
+        for tier, model in settings.models.items()
+    ]
+
+
+async def _check_servers() -> list[CheckResult]:
+    """Ask the ports of this machine where model servers usually listen."""
+    from corrobora.adapters.models.connect import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
+
+    found = await find_local_servers(os.environ)
+    if not found:
+        return [CheckResult("local models", "no server answers (Ollama, LM Studio, vLLM, llama.cpp)", None)]
+    return [
+        CheckResult(
+            "local models",
+            f"{each.provider} at {each.base_url}: {', '.join(each.models[:5]) or 'no model loaded'}",
+            next_step=f"Use it: --model {each.provider}:{each.models[0]}" if each.models else "",
+        )
+        for each in found
+    ]
+
+
+async def _check_database(settings: Settings) -> CheckResult:
+    where = "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
+    return await _try_check("database", where, lambda: _query_database(settings))
+
+
+async def _query_database(settings: Settings) -> str:
+    from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
+
+    async with Workspace.open(settings) as workspace:
+        row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
+        return f"{str(row[0]).split(' on ')[0]}, {row[1]} runs" if row else "answers"
+
+
+async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> CheckResult:
+    try:
+        return CheckResult(what, f"{where}: {await ask()}")
+    except CorroboraError as error:
+        return CheckResult(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
+    except OSError as error:  # a disk that refuses: the other lines are wanted all the more
+        told = explain_disk(error)
+        if not told:
+            raise
+        return CheckResult(what, f"{where}: {told}", ok=False)
+
+
+@click.group()
+def db() -> None:
+    """Start, stop or show the embedded database."""
+
+
+@db.command(name="start")
+@config_option
+def start_database(config_file: Path | None) -> None:
+    """Start the embedded database and leave it running until `db stop`."""
+    folder = _embedded_folder(open_settings(config_file))
+    from corrobora.storage.postgres.embedded import EmbeddedServer  # noqa: PLC0415 - loaded only where it is needed
+
+    server = EmbeddedServer.start(folder, keep=True)
+    click.echo(f"running: {server.url}")
+
+
+@db.command(name="stop")
+@config_option
+def stop_database(config_file: Path | None) -> None:
+    """Stop the embedded database, whoever uses it; runs that it held can be resumed."""
+    folder = _embedded_folder(open_settings(config_file))
+    from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
+
+    click.echo("stopped" if embedded.stop_server(folder) else "was not running")
+
+
+@db.command(name="status")
+@json_option
+@config_option
+def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
+    """Show whether the embedded database runs, and for whom."""
+    folder = _embedded_folder(open_settings(config_file))
+    from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
+
+    found = dataclasses.asdict(embedded.server_status(folder))
+    if as_json:
+        print_json(found)
+        return
+    for name, value in found.items():
+        click.echo(f"{name:<9} {_format_value(value)}")
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "-"  # pyright: ignore[reportUnknownArgumentType]
+    return "-" if value in (None, "") else str(value)
+
+
+def _embedded_folder(settings: Settings) -> Path:
+    """Return the folder of the embedded database. Raises `UserError` if the settings name a server."""
+    if settings.database_url is not None:
+        raise UserError(
+            "database_not_embedded",
+            f"The settings name a database server ({settings.origins['storage.database_url']}); it is not ours to run.",
+            next_step="Use that server's own tools.",
+        )
+    return settings.home / "database"

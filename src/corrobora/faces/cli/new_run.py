@@ -1,0 +1,263 @@
+"""`corrobora chat`: a dialogue with the manager, which narrows a question until it may be researched.
+
+Knows lines of a terminal or a pipe. Does not judge questions and cannot start a run: the phrase of the person does.
+
+`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (S4).
+
+Knows the flags and where the artifacts go. The file's fields are the engine's; `delivery` conducts the run.
+
+`corrobora demo`: the main job on the documents that ship with the package; no key, no network.
+
+Knows the question. Does nothing that `research` would not do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+from click.core import ParameterSource
+
+from corrobora.config import Settings, override_profile, read_small_file, resolve_profile
+from corrobora.domain.errors import NeedsHuman, UserError
+from corrobora.domain.run import Request, RunId
+from corrobora.faces.cli.library import DEMO, resolve_libraries
+from corrobora.faces.cli.options import (
+    fields_option,
+    model_option,
+    open_settings,
+    parse_fields,
+    setting_options,
+    with_workspace,
+)
+from corrobora.faces.cli.request import (
+    OutputFlags,
+    add_output_options,
+    build_request,
+    complete_flags,
+    output_options,
+    request_metadata,
+    run_settings,
+)
+from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
+from corrobora.faces.cli.terminal import is_terminal, one_line, sanitize_text, write_stderr
+from corrobora.faces.question import Question, parse_question
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+    from corrobora.app.dialogues import DialogueManager
+    from corrobora.storage.journal.dialogues import StoredDialogue
+
+
+class ChatFlags(OutputFlags):
+    """The flags of `chat`."""
+
+    question: str | None
+    model: tuple[str, ...]
+    fields: tuple[str, ...]
+    plan: Path | None
+
+
+@click.command()
+@click.argument("question", required=False)
+@setting_options("libraries", "providers", profile="tree")
+@model_option
+@fields_option
+@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIALOGUE]",
+    help="Go on with a dialogue, or the newest open one.",
+)
+@click.option("--list", "listed", is_flag=True, help="List the dialogues and leave.")
+@click.option("--forget", metavar="DIALOGUE", help="Remove a dialogue and leave.")
+@add_output_options
+def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpack[ChatFlags]) -> int:
+    """Narrow a question with the manager, then research it.
+
+    The manager refuses, with reasons, until each query is feasible. Then the exact words `Authorized to execute`,
+    typed here, start the research. The report is printed as by `corrobora research`. What was said is kept turn by
+    turn: --resume goes on where a dialogue ended, however it ended.
+    """
+    if listed or forget is not None:
+        return _manage_dialogues(open_settings(flags["config_file"]), forget)
+    if resume is not None:
+        return _resume_dialogue(resume, flags)
+    whole = complete_flags(flags)
+    settings = open_settings(flags["config_file"], run_settings(whole))
+    wanted = output_options(flags, settings)
+    request = build_request(whole, settings, Question("", 0))
+    first = parse_question(flags["question"]).text if flags["question"] is not None else ""
+
+    async def begin_dialogue(workspace: Workspace) -> RunId:
+        spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
+        return await _talk_until_authorized(workspace.open_dialogue(replace(request, libraries=spaces)), first)
+
+    return resume_run(settings, with_workspace(settings, begin_dialogue), None, wanted)
+
+
+def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
+    """Go on with a stored dialogue. Where and how to research was said when it began, so it cannot be said again."""
+    context = click.get_current_context()
+    for name in ("question", "library", "provider", "profile", "model", "fields", "plan"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UserError(
+                "resume_with_flags",
+                f"--resume goes on with a dialogue as it was begun; {name} cannot be given with it.",
+                next_step="Leave it out, or begin a new dialogue without --resume.",
+            )
+    whole = complete_flags(flags)
+    settings = open_settings(flags["config_file"], run_settings({**whole, "profile": None}))
+    wanted = output_options(flags, settings)
+
+    async def continue_dialogue(workspace: Workspace) -> RunId:
+        stored = await workspace.dialogues.get(identity)
+        manager = workspace.open_dialogue(stored.request, stored)
+        for turn in manager.dialogue.turns:
+            for line in turn.splitlines():
+                write_stderr(f"  {sanitize_text(line)}")
+        return await _talk_until_authorized(manager, manager.pending)
+
+    return resume_run(settings, with_workspace(settings, continue_dialogue), None, wanted)
+
+
+def _manage_dialogues(settings: Settings, forget: str | None) -> int:
+    """`--list` and `--forget`."""
+
+    async def list_or_remove(workspace: Workspace) -> Sequence[StoredDialogue]:
+        if forget is None:
+            return await workspace.dialogues.list()
+        if not await workspace.dialogues.remove(forget):
+            raise UserError(
+                "dialogue_unknown", f"There is no dialogue {forget[:80]}.", next_step="corrobora chat --list"
+            )
+        write_stderr(f"removed {forget}")
+        return ()
+
+    from corrobora.app.dialogues import first_message  # noqa: PLC0415 - `--help` must not load the engine
+
+    for each in with_workspace(settings, list_or_remove):
+        state = f"run {each.run}" if each.run else "open"
+        click.echo(f"{each.id}  {each.updated_at}  {state}  {one_line(first_message(each), 80)}")
+    return 0
+
+
+async def _talk_until_authorized(manager: DialogueManager, first: str) -> RunId:
+    """Listen and answer until the person authorizes. Raises `NeedsHuman` at the end of the input."""
+    said = first
+    if not said and is_terminal(sys.stdin):
+        write_stderr("What would you like to find out? (Ctrl-D leaves)")
+    while manager.run is None:
+        if not said:
+            line = await asyncio.to_thread(sys.stdin.readline)
+            if not line:
+                raise NeedsHuman(
+                    "plan_not_authorized",
+                    "The dialogue ended before the research was authorized.",
+                    next_step=f'Say "{manager.dialogue.phrase}" once the manager agrees: '
+                    f"corrobora chat --resume {manager.id}",
+                )
+            said = line.strip()
+            if not said:
+                continue
+        for text in (await manager.say(said)).splitlines():
+            write_stderr(f"  {sanitize_text(text)}")
+        said = ""
+    return manager.run
+
+
+_THREAD_PATH = click.Path(path_type=Path)
+_MAX_THREAD_BYTES = 1_000_000
+
+
+class InvestigateFlags(OutputFlags):
+    """The flags of `investigate`."""
+
+    thread: Path
+    profile: str
+    model: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+@click.command()
+@click.argument("thread", type=_THREAD_PATH, metavar="THREAD.toml")
+@setting_options("libraries", "providers", profile="triplet")
+@model_option
+@fields_option
+@add_output_options
+def investigate(**flags: Unpack[InvestigateFlags]) -> int:
+    """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
+
+    One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
+    asked anything.
+    """
+    settings = open_settings(flags["config_file"], run_settings(flags))
+    wanted: OutputOptions = replace(output_options(flags, settings), may_ask=False)
+    return start_run(settings, thread_request(flags, settings), wanted)
+
+
+def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
+    """Return the request of a thread file: its text is stored with the run, so that any worker can take it up."""
+    from corrobora.engine.planning import parse_thread_file  # noqa: PLC0415 - the engine, only where a thread is given
+
+    text = read_small_file(flags["thread"], limit=_MAX_THREAD_BYTES, what="The thread file")
+    given = parse_thread_file(text)
+    pages = tuple(source for source in given.sources if "://" in source)
+    if not settings.libraries and not settings.providers and not pages:
+        raise UserError(
+            "sources_missing",
+            "There is nothing to search: no library and no web provider is named.",
+            next_step="Name one: --library FOLDER, --provider tavily, or sources in the thread file.",
+        )
+    for name in settings.providers:
+        settings.key(name).reveal()  # a missing key is said before a run is made
+    metadata = request_metadata(settings, Question(given.brief.question))
+    if given.artifact_dir:
+        folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute()
+        metadata = (*metadata, ("artifact_dir", str(folder)))
+    return Request(
+        question=given.brief.question,
+        profile=flags["profile"],
+        overrides=override_profile(settings, parse_fields(flags["fields"])),
+        libraries=settings.libraries,
+        providers=settings.providers,
+        sources=pages,
+        models=tuple(sorted(settings.models.items())),
+        authorized="policy",
+        thread_file=text,
+        strict=settings.strict,
+        metadata=metadata,
+    )
+
+
+DEMO_QUESTION = (
+    "How did NIST guidance on password rotation, composition rules and length change "
+    "between SP 800-63-3 and the draft of SP 800-63-4?"
+)
+
+
+@click.command()
+@add_output_options
+def demo(**flags: Unpack[OutputFlags]) -> int:
+    """Research a question over the documents that ship with the package."""
+    settings = open_settings(flags["config_file"], run_settings(flags))
+    question = parse_question(DEMO_QUESTION)
+    profile, own = resolve_profile(settings)
+    request = Request(
+        question=question.text,
+        profile=profile,
+        overrides=(*own, *override_profile(settings, ())),
+        libraries=(DEMO,),
+        models=tuple(sorted(settings.models.items())),
+        strict=settings.strict,
+        metadata=request_metadata(settings, question),
+    )
+    write_stderr(f"corrobora: {DEMO_QUESTION}")
+    return start_run(settings, request, output_options(flags, settings))

@@ -1,0 +1,253 @@
+"""`corrobora research`: a question in, the cited report on stdout.
+
+Knows the flags of a run and what they set. Everything is checked before anything is paid; `delivery` conducts the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypedDict, TypeVar, Unpack, cast
+
+import click
+from click.core import ParameterSource
+
+from corrobora.config import Settings, override_profile, resolve_profile
+from corrobora.config.settings import WEB_PROVIDERS
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import Request
+from corrobora.faces.cli.options import (
+    STAGES,
+    check_run_id,
+    config_option,
+    fields_option,
+    list_flags,
+    model_option,
+    open_settings,
+    parse_deliveries,
+    parse_fields,
+    parse_last_stage,
+    parse_models,
+    parse_stage,
+    read_plan,
+    read_question,
+    read_setting_flags,
+    setting_options,
+)
+from corrobora.faces.cli.report import check_target
+from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
+from corrobora.faces.question import Question
+
+_NEW_RUN_FLAGS = frozenset(
+    {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
+    | {declared.parameter for declared in list_flags(report=False).values()}
+)
+F = TypeVar("F", bound=Callable[..., object])
+_FILE = click.Path(path_type=Path)
+
+
+class OutputFlags(TypedDict):
+    """The flags that say how a run is shown and delivered; `research`, `resume` and `demo` share them."""
+
+    output: Path | None
+    force: bool
+    follow_symlinks: bool
+    artifacts: Path | None
+    as_json: bool
+    display: str | None
+    quiet: bool
+    no_input: bool
+    config_file: Path | None
+
+
+class ResearchFlags(OutputFlags):
+    """The flags of `research`, beside those of settings."""
+
+    question: str | None
+    question_file: Path | None
+    source: tuple[str, ...]
+    model: tuple[str, ...]
+    fields: tuple[str, ...]
+    plan: Path | None
+    plan_only: bool
+    yes: bool
+    from_stage: str | None
+    until_stage: str | None
+    deliver: tuple[str, ...]
+    run_id: str | None
+
+
+def add_output_options(command: F) -> F:
+    """Add the flags of `Shown` to a command."""
+    for option in reversed(
+        (
+            click.option(
+                "-o", "--output", type=_FILE, metavar="FILE|DIR", help="Write the report there, not to stdout."
+            ),
+            click.option("--force", is_flag=True, help="Let -o replace files."),
+            click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
+            click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run there."),
+            click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
+            setting_options(*list_flags(report=True)),
+            click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
+            click.option("--no-input", is_flag=True, help="Never ask; a plan that needs a person ends with exit 3."),
+            config_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option("--question-file", type=_FILE, metavar="FILE", help="Read the question from a file (also: @FILE, or -).")
+@click.option("--source", multiple=True, metavar="URL", help="Read this page first; URL/* takes the whole site.")
+@setting_options(*list_flags(report=False))
+@model_option
+@fields_option
+@click.option("--plan", type=_FILE, metavar="FILE", help="Suggest this plan (JSON).")
+@click.option("--plan-only", is_flag=True, help="Print the plan and stop.")
+@click.option("-y", "--yes", is_flag=True, help="Authorize the plan without asking.")
+@click.option("--from-stage", type=click.Choice(STAGES), help="With --run-id: redo the run from this stage on.")
+@click.option("--until-stage", type=click.Choice(STAGES), help="Pause after this stage; resume goes on.")
+@click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand the report on.")
+@click.option("--run-id", metavar="RUN", help="Go on with this run.")
+@add_output_options
+def research(**flags: Unpack[ResearchFlags]) -> int:
+    """Research a question and print the cited report.
+
+    QUESTION is a text, @FILE, or - for stdin. One that starts with a dash follows --.
+    """
+    settings = open_settings(flags["config_file"], run_settings(flags))
+    if flags["run_id"] is not None:
+        return _continue_run(flags, settings, flags["run_id"])
+    if flags["from_stage"] is not None:
+        raise UserError("stage_without_run", "--from-stage needs --run-id RUN.", next_step="See: corrobora runs list")
+    question = read_question(flags["question"], flags["question_file"])
+    wanted = output_options(flags, settings, plan_only=is_plan_only(flags, settings), until=flags["until_stage"])
+    request = build_request(flags, settings, question)
+    return start_run(settings, request, wanted)
+
+
+def complete_flags(given: Mapping[str, object]) -> ResearchFlags:
+    """All flags of `research` for a command that has only some of them: the others as if nobody had written them."""
+    rest: dict[str, object] = {}
+    for each in research.params:
+        option = each if isinstance(each, click.Option) else None
+        rest[str(each.name)] = () if each.multiple else False if option is not None and option.is_flag else None
+    return cast("ResearchFlags", rest | dict(given))
+
+
+def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
+    """`--run-id`: what a run is, was said when it was made; saying it again would be ignored, so it is refused."""
+    if flags["question"] is not None or flags["question_file"] is not None:
+        raise UserError(
+            "question_twice", f"The run {run} has its question.", next_step="Leave out the question, or --run-id."
+        )
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name in _NEW_RUN_FLAGS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UserError(
+                "flag_of_a_new_run",
+                f"{option.opts[-1]} belongs to a new run: {run} goes on as it was asked for.",
+                next_step=f"Leave it out, or make a new run without --run-id. A plan: corrobora authorize {run}",
+            )
+    stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
+    wanted = output_options(flags, settings, until=flags["until_stage"])
+    return resume_run(settings, check_run_id(run), stage, wanted)
+
+
+def run_settings(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
+    """Return the flags that are settings, by key."""
+    models = cast("tuple[str, ...]", flags.get("model", ()))
+    quiet = {"display": "none"} if flags.get("quiet") and flags.get("display") is None else {}
+    return read_setting_flags({**flags, **quiet}) | parse_models(models)
+
+
+def output_options(
+    flags: OutputFlags, settings: Settings, *, plan_only: bool = False, until: str | None = None
+) -> OutputOptions:
+    """Return how the run is shown and delivered, after the check that its target can be written."""
+    target = flags["output"]
+    if target is not None and str(target) == "-":
+        target = None  # stdout is where it goes anyway
+    checked = check_target(target, force=flags["force"], follow=flags["follow_symlinks"]) if target else None
+    artifacts = flags["artifacts"]
+    if artifacts is not None:
+        check_target(artifacts / "plan.json", force=True, follow=flags["follow_symlinks"])
+    return OutputOptions(
+        display=settings.display,
+        as_json=flags["as_json"],
+        may_ask=not flags["no_input"],
+        target=checked,
+        artifacts=artifacts,
+        min_score=settings.min_score,
+        strict=settings.strict,
+        plan_only=plan_only,
+        until=parse_last_stage(until) if until else None,
+    )
+
+
+def build_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
+    """Return the request as it is stored with the run: names and numbers, never a secret."""
+    if settings.offline and flags["source"]:
+        raise UserError(
+            "flags_conflict",
+            f"--source names pages of the web, and the run is offline by {settings.origins['offline']}.",
+            next_step="Leave out one of them.",
+        )
+    if settings.offline and settings.providers:
+        raise UserError(
+            "flags_conflict",
+            f"Offline and the providers {', '.join(settings.providers)} contradict each other; offline is set by "
+            f"{settings.origins['offline']}, the providers by {settings.origins['sources.providers']}.",
+            next_step="Leave out one of them.",
+        )
+    if not settings.libraries and not settings.providers and not flags["source"]:
+        raise UserError(
+            "sources_missing",
+            "There is nothing to search: no library and no web provider is named.",
+            next_step="Name one: --library FOLDER. Or try: corrobora demo",
+        )
+    for name in settings.providers:
+        if name not in WEB_PROVIDERS:
+            raise UserError(
+                "provider_unknown",
+                f"There is no web search provider {name[:60]!r}.",
+                next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
+            )
+        settings.key(name).reveal()  # a missing key is said before a run is made
+    profile, own = resolve_profile(settings)
+    changes = override_profile(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
+    return Request(
+        question=question.text,
+        profile=profile,
+        overrides=(*own, *changes),
+        libraries=settings.libraries,
+        providers=settings.providers,
+        sources=flags["source"],
+        models=tuple(sorted(settings.models.items())),
+        authorized="policy" if flags["yes"] and not is_plan_only(flags, settings) else "",
+        plan_file=read_plan(flags["plan"]) if flags["plan"] else "",
+        output=parse_deliveries(flags["deliver"]),
+        strict=settings.strict,
+        metadata=request_metadata(settings, question),
+    )
+
+
+def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
+    """True for `--plan-only`, and for a budget of 0, which is a dry run (C10)."""
+    return flags["plan_only"] or settings.max_usd == 0
+
+
+def request_metadata(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:
+    """Return the run's limits of money, tokens and searches, and what was removed from the question (Q12)."""
+    given = (
+        ("max_usd", settings.max_usd),
+        ("accept_unknown_price", "yes" if settings.accept_unknown_price else None),
+        ("max_tokens", settings.max_tokens),
+        ("max_searches", settings.max_searches),
+        ("invisible_characters_removed", question.invisible or None),
+    )
+    return tuple((name, str(value)) for name, value in given if value is not None)

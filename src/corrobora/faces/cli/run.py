@@ -1,0 +1,348 @@
+"""Conducting a run: work on it here, show its events, ask the person, obey Ctrl-C, say how it ended.
+
+Knows the order of these things. Does not know the method; the assembly runs it.
+
+Delivery: a run conducted to its end, its report printed or written, its exit code returned.
+
+Knows stdout, `-o`, `--artifacts` and the closing lines on stderr. Does not know the method or the terminal's drawing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corrobora.config import Settings
+from corrobora.domain.errors import JournalError, NoEvidence, UserError
+from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
+from corrobora.faces.cli.display import Display, choose_display
+from corrobora.faces.cli.exit_codes import Exit, has_body, print_notice, report_object, run_exit
+from corrobora.faces.cli.library import resolve_libraries
+from corrobora.faces.cli.options import print_text, with_workspace
+from corrobora.faces.cli.report import OutputTarget
+from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+_POLL_SECONDS = 0.05  # between looks at whether the last events were shown
+
+
+@dataclass(slots=True)
+class TerminalRun:
+    """One run on this terminal. `ask` gets the plan as the event told it and returns the words of the person.
+
+    The first Ctrl-C finishes: what was gathered is written. The second leaves: the run can be resumed.
+    """
+
+    workspace: Workspace
+    run: RunId
+    display: Display
+    ask: Callable[[Event | None], str] | None = None
+    interrupts: int = field(default=0, init=False)
+    terminated: bool = field(default=False, init=False)
+    plan: Event | None = field(default=None, init=False)
+    _work: asyncio.Task[object] | None = field(default=None, init=False)
+    _seen: int = field(default=0, init=False)
+    _pending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]], init=False)
+
+    async def run_to_end(self) -> RunStatus:
+        """Work until the run ends, waits for a person or is left; return where it stands then."""
+        while True:
+            with self._handle_signals():
+                await self._run_attempt()
+            status = (await self.workspace.runs.get(self.run)).status
+            if status is not RunStatus.AWAITING or self.ask is None or self.interrupts:
+                return status
+            words = self.ask(self.plan)  # blocks on purpose: nothing else works now, and Ctrl-C must reach the prompt
+            if not words:
+                return status
+            await self.workspace.authorize_plan(self.run, words)
+
+    def exit_code(self) -> int | None:
+        """Return the exit code of an interrupted or terminated command, None if it was neither."""
+        if self.terminated:
+            return Exit.TERMINATED
+        return Exit.INTERRUPTED if self.interrupts else None
+
+    @property
+    def _is_leaving(self) -> bool:
+        """True after a second Ctrl-C or a signal to end: the work is cancelled, and nothing is waited for."""
+        return self.terminated or self.interrupts > 1
+
+    async def _run_attempt(self) -> None:
+        """One attempt, with its events shown as they come."""
+        self._work = asyncio.create_task(self._run_here())
+        showing = asyncio.create_task(self._show_events())
+        try:
+            await self._work
+        except asyncio.CancelledError:
+            if not self._is_leaving:
+                raise
+        finally:
+            await self._await_last_event(showing)
+            showing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await showing
+
+    async def _await_last_event(self, showing: asyncio.Task[None]) -> None:
+        """Wait until the last event that was written has been shown; who leaves at once does not wait."""
+        if self._is_leaving:
+            return
+        with contextlib.suppress(JournalError):  # the store is down: nothing more can be shown
+            last = await self.workspace.last_event_number(self.run)
+            while self._seen < last and not (self._is_leaving or showing.done()):
+                await asyncio.wait([showing], timeout=_POLL_SECONDS)
+
+    async def _run_here(self) -> None:
+        await self.workspace.run_here(self.run)
+
+    async def _show_events(self) -> None:
+        async for event in self.workspace.follow_events(self.run, after=self._seen):
+            self._seen = max(self._seen, event.seq)
+            if event.type is EventType.PLAN_PROPOSED:
+                self.plan = event
+            self.display.show(event)
+
+    @contextlib.contextmanager
+    def _handle_signals(self) -> Generator[None]:
+        """Handle SIGINT, SIGTERM and SIGHUP while the run works; where a platform cannot, Python handles them."""
+        loop = asyncio.get_running_loop()
+        handlers: tuple[tuple[str, Callable[[], None]], ...] = (
+            ("SIGINT", self._on_interrupt),
+            ("SIGTERM", self._on_terminate),
+            ("SIGHUP", self._on_terminate),
+        )
+        held: list[int] = []
+        for name, handler in handlers:
+            number = getattr(signal, name, None)
+            with contextlib.suppress(RuntimeError, ValueError):
+                if number is not None:
+                    loop.add_signal_handler(number, handler)
+                    held.append(number)
+        try:
+            yield
+        finally:
+            for number in held:
+                loop.remove_signal_handler(number)
+
+    def _on_interrupt(self) -> None:
+        self.interrupts += 1
+        if self.interrupts == 1:
+            self.display.note("Finishing: writing the report from what was gathered. Ctrl-C again leaves at once.")
+            self._start_task(self.workspace.finish_early(self.run))
+        elif self._work is not None:
+            self._work.cancel()
+
+    def _on_terminate(self) -> None:
+        self.terminated = True
+        if self._work is not None:
+            self._work.cancel()
+
+    def _start_task(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """How a run is shown and delivered."""
+
+    display: str = "auto"
+    as_json: bool = False
+    may_ask: bool = True
+    target: OutputTarget | None = None
+    artifacts: Path | None = None
+    min_score: float | None = None
+    strict: bool = False
+    plan_only: bool = False
+    until: Stage | None = None  # pause after this stage
+
+
+def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
+    """Store a new run, work on it here, deliver it, return the exit code."""
+    if request.models:
+        from corrobora.app.models import ModelPool  # noqa: PLC0415 - the HTTP stack, only where a model is named
+
+        ModelPool(settings).get_analyst(
+            dict(request.models)
+        )  # an unknown provider or a missing key is said before all else
+
+    async def conduct_new(workspace: Workspace) -> int:
+        workspace.resolve_profile(request)  # a wrong profile is said before any document is read
+        spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
+        made = await workspace.submit_run(replace(request, libraries=spaces), deferred=False)
+        await workspace.pause_after(made, wanted.until)
+        return await _conduct_run(workspace, made, wanted)
+
+    return with_workspace(settings, conduct_new)
+
+
+def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: OutputOptions) -> int:
+    """Go on with a stored run, or print its report again if it has ended (R11); with a stage, redo it from there."""
+
+    async def conduct_stored(workspace: Workspace) -> int:
+        row = await workspace.runs.get(run)
+        if stage is not None:
+            await workspace.rewind_run(run, stage)
+        elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # what failed may do so no more: a disk, a provider
+            await workspace.reopen_run(run)
+        elif row.status.final:
+            print_notice(f"The run {run} has ended ({row.outcome or row.status}); nothing was asked again.")
+            return await _deliver_report(workspace, row, _open_display(wanted), wanted)
+        await workspace.pause_after(run, wanted.until)
+        return await _conduct_run(workspace, RunId(run), wanted)
+
+    return with_workspace(settings, conduct_stored)
+
+
+def _open_display(wanted: OutputOptions) -> Display:
+    return choose_display(wanted.display, as_json=wanted.as_json)
+
+
+async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) -> int:
+    display = _open_display(wanted)
+    code: int = Exit.BUG
+    row = await workspace.runs.get(run)
+    if not await workspace.queue.submit(run, own=True):
+        raise UserError(
+            "run_busy",
+            f"The run {run} is {row.status} and another process has it.",
+            next_step=f"Wait for it, or stop it: corrobora cancel {run}",
+        )
+    display.launch(run, str(workspace.run_folder(run).base))
+    try:
+        phrase = workspace.resolve_profile(row.request).phrase or "yes"
+        asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+        def ask_person(event: Event | None) -> str:
+            display.pause()
+            return ask_authorization(event, phrase)
+
+        conduct = TerminalRun(workspace, run, display, ask_person if asks else None)
+        await conduct.run_to_end()
+        row = await workspace.runs.get(run)
+        if wanted.plan_only and row.status is RunStatus.AWAITING:
+            code = await _print_plan(workspace, row, conduct.plan, wanted)
+            return code
+        code = await _deliver_report(workspace, row, display, wanted, interrupted=conduct.exit_code())
+        return code
+    finally:
+        display.close(code)
+
+
+async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:
+    """`--plan-only`: the plan is the result; JSON for programs and files, indented lines for people."""
+    stored = await workspace.runs.read_artifact(row.id, "plan.json")
+    text = stored.content.decode("utf-8") if stored else "{}"
+    if wanted.target is not None:
+        wanted.target.write(dict.fromkeys(("md", "html", "json"), text))
+    elif wanted.as_json or not is_terminal(sys.stdout):
+        print_text(text)
+    else:
+        print_text("\n".join(plan_lines(event.data if event else {})))
+    print_notice(f"The plan waits. Run it: corrobora authorize {row.id}")
+    return Exit.DONE
+
+
+async def _deliver_report(
+    workspace: Workspace, row: RunRow, display: Display, wanted: OutputOptions, *, interrupted: int | None = None
+) -> int:
+    """Print or write what there is, say where it lies, and return the exit code."""
+    try:
+        report: Mapping[str, Any] = await workspace.report_json(row.id)
+    except NoEvidence:
+        report = {}
+    if wanted.artifacts is not None:
+        await _copy_files(workspace, row.id, wanted.artifacts)
+    profile = workspace.resolve_profile(row.request)
+    threshold = profile.review.min_score if profile.review.judge else None
+    threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
+    end = run_exit(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
+    display.pause()
+    if row.status.final or report or wanted.as_json:
+        await _write_report(workspace, row.id, report, wanted)
+    if wanted.display != "none":
+        _print_closing_lines(workspace, row, report)
+    if end.why:
+        print_notice(end.why)
+    if interrupted is not None:
+        print_notice(
+            f"Interrupted. Continue: corrobora resume {row.id}"
+            if not row.status.final
+            else "Interrupted: a partial report was written."
+        )
+        return interrupted
+    return end.code
+
+
+async def _write_report(workspace: Workspace, run: str, report: Mapping[str, Any], wanted: OutputOptions) -> None:
+    texts = await _report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
+    if wanted.target is not None and has_body(report):
+        for path in wanted.target.write(texts):
+            write_stderr(f"written  {path}")
+    if wanted.as_json:
+        document = {"run_id": run, **report} if report else {"run_id": run, "outcome": None}
+        print_text(json.dumps(document, indent=2))
+    elif wanted.target is None and wanted.display != "jsonl" and has_body(report):
+        print_text(texts.get("md", str(report["markdown"])))
+
+
+async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]) -> dict[str, str]:
+    """Return the stored texts of the report, by format."""
+    found: dict[str, str] = {}
+    for form in formats:
+        stored = await workspace.runs.read_artifact(run, f"report.{form}")
+        if stored is not None:
+            found[form] = stored.content.decode("utf-8", "replace")
+    return found
+
+
+async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
+    """Copy all files of the run, in S1's layout, below a folder."""
+    for name in await workspace.runs.list_artifacts(run):
+        stored = await workspace.runs.read_artifact(run, name)
+        if stored is None:
+            continue
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(stored.content)
+        except OSError as error:
+            raise UserError(
+                "output_unwritable",
+                f"The file {str(path)!r} cannot be written: {error.strerror}.",
+                next_step="Make room.",
+            ) from None
+
+
+def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str, Any]) -> None:
+    """Say how it ended and where the report, its sources and its journal lie."""
+    base = workspace.run_folder(row.id).base
+    method = report_object(report, "methodology")
+    if report:
+        counts = [
+            f"{method.get('sources_read', 0)} sources read, {method.get('sources_cited', 0)} cited",
+            f"{method.get('facts', 0)} facts",
+            f"{method.get('rounds', 0)} rounds",
+            f"stop: {report.get('stop') or '-'}",
+            f"{row.elapsed_seconds:.1f} s",
+        ]
+        write_stderr(one_line(f"■ {report.get('outcome')} · {' · '.join(counts)}"))
+        write_stderr(f"report   {base / 'report.md'}")
+    if row.request.libraries:
+        names = one_line(", ".join(row.request.libraries), 400)
+        write_stderr(f"sources  libraries {names}: corrobora library list")
+    write_stderr(f"journal  {workspace.place}: corrobora runs show {row.id}")

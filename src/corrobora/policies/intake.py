@@ -1,0 +1,208 @@
+"""Question: whether a text may be asked at all, and how complex it looks.
+
+Knows characters, lengths and rough counts in any script. Does not know meaning, and is only a hint where it guesses.
+
+Angles: the seven canonical research angles of S1, as data, and how many a question deserves.
+
+Knows slugs, titles, guidance and the scaling rules. Does not choose among them: the lead agent does, within the rules.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import LIMITS
+
+_JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_JOINING = frozenset(
+    "and or versus vs compared between but while whereas plus und oder aber zwischen et ou mais entre y e o ou pero "
+    "ed ma tra и или но".split()
+)
+_JOINING_SIGNS = re.compile("[,;、，；和与及或と]")
+_QUESTION_SIGNS = re.compile("[?？؟]")
+_SIMPLE_WORDS = 12
+_COMPLEX_WORDS = 40
+_COMPLEX_PARTS = 4
+
+
+def check_question(text: str) -> str:
+    """Return the question as it will be asked, or refuse it before anything is paid (safety Q01 to Q12).
+
+    Strips white space at the ends and invisible format characters (zero-width, soft hyphen, tag characters); joiners
+    and direction marks inside stay, and `shown` takes the latter out of titles and logs. Whatever the text says, it
+    stays text: it authorizes nothing, cites nothing and opens no file (Q14, Q15, Q17, Q18).
+
+    Raises:
+        UserError: question_not_utf8, question_control_char, question_too_long, question_empty, question_too_short.
+    """
+    _refuse_surrogates(text)
+    if "\0" in text:
+        raise UserError(
+            "question_control_char",
+            f"The question has a NUL character at position {text.index(chr(0)) + 1}.",
+            next_step="Remove it.",
+        )
+    plain = "".join(c for c in text if not _is_invisible(c)).strip().strip("".join(_BIDI)).strip()
+    if len(plain) > LIMITS.question_max_chars:
+        raise UserError(
+            "question_too_long",
+            f"The question has {len(plain):,} characters; the limit is {LIMITS.question_max_chars:,}.",
+            next_step="Shorten it, or add the long text to a library with `corrobora library add`.",
+        )
+    if not plain.strip("".join(_BIDI | _JOINERS) + " "):
+        raise UserError("question_empty", "The question is empty.", next_step="Ask something, in quotes.")
+    letters = sum(1 for c in plain if c.isalnum())
+    if letters < LIMITS.question_min_chars:
+        raise UserError(
+            "question_too_short",
+            f"The question has {letters} letters or digits; at least {LIMITS.question_min_chars} are needed.",
+            next_step="Say what you want to know.",
+        )
+    return plain
+
+
+def count_hidden_characters(text: str) -> int:
+    """Count the invisible characters that `check_question` removes, for the record (safety Q12)."""
+    return sum(1 for c in text if _is_invisible(c))
+
+
+def clean_for_display(text: str) -> str:
+    """Return a text fit for titles, logs and terminals: no control characters, no direction marks (Q10, Q11)."""
+    visible = (c for c in text if c not in _BIDI and not _is_invisible(c))
+    return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
+
+
+def split_questions(text: str) -> tuple[str, ...]:
+    """Return the separate questions of a text: its lines, or its sentences that end with a question mark."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    asked = [part.strip() for line in lines for part in re.findall("[^?？؟]*[?？؟]+", line) if part.strip("?？؟ ")]
+    return tuple(asked) or tuple(lines)
+
+
+def explain_too_many_parts(text: str, limit: int) -> str:
+    """Return why a text asks too much for one run, with a way to split it; "" if it does not (safety Q20)."""
+    asked = [part for part in split_questions(text) if _QUESTION_SIGNS.search(part)]
+    if len(asked) <= limit:
+        return ""
+    runs = -(-len(asked) // limit)
+    return f"more than {limit} sub-queries ({len(asked)}): ask them in {runs} runs of at most {limit} questions each"
+
+
+def count_words(text: str) -> int:
+    """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
+    spaced = _WORD.findall(_UNSPACED.sub(" ", text))
+    ideographs = len(_IDEOGRAPH.findall(text))
+    letters = sum(1 for c in _UNSPACED.findall(text) if c.isalpha()) - ideographs
+    return len(spaced) + (ideographs + 1) // 2 + (max(0, letters) + 3) // 4
+
+
+def guess_complexity(question: str) -> str:
+    """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (S1 2b)."""
+    count = count_words(question)
+    words = [word.lower() for word in _WORD.findall(question)]
+    parts = sum(1 for word in words if word in _JOINING) + len(_JOINING_SIGNS.findall(question))
+    asked = len(_QUESTION_SIGNS.findall(question))
+    if count > _COMPLEX_WORDS or parts >= _COMPLEX_PARTS or asked > 2:  # noqa: PLR2004 - three questions in one
+        return "complex"
+    return "simple" if count <= _SIMPLE_WORDS and parts == 0 and asked <= 1 else "moderate"
+
+
+def _is_invisible(char: str) -> bool:
+    """Format characters that nobody sees, without joiners and direction marks."""
+    return unicodedata.category(char) == "Cf" and char not in _JOINERS and char not in _BIDI
+
+
+def _refuse_surrogates(text: str) -> None:
+    at = next((place for place, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
+    if at is None:
+        return
+    offset = len(text[:at].encode("utf-8", "surrogatepass"))
+    raise UserError(
+        "question_not_utf8",
+        f"The question is not valid UTF-8: byte {offset} (character {at + 1}).",
+        next_step="Send it as UTF-8 text.",
+    )
+
+
+Tier = Literal["simple", "moderate", "complex"]
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalAngle:
+    """One angle: a slug fit for file names, a title, and what a search from this angle looks for."""
+
+    slug: str
+    title: str
+    guidance: str
+
+
+CANONICAL_ANGLES: tuple[CanonicalAngle, ...] = (
+    CanonicalAngle(
+        "latest-developments",
+        "Latest developments and announcements",
+        "What changed most recently: announcements, releases, decisions, drafts and dates. Begin with the newest "
+        "state of the topic, then narrow to what replaced what, and when.",
+    ),
+    CanonicalAngle(
+        "technical-methods",
+        "Technical methods and implementation details",
+        "How it works and how it is done: methods, components, procedures, parameters and requirements. Begin with an "
+        "overview of the approach, then narrow to single steps and design choices.",
+    ),
+    CanonicalAngle(
+        "limitations-risks",
+        "Limitations, risks, and failure modes",
+        "What it cannot do and what goes wrong: known limits, hazards, incidents, criticism and trade-offs. Begin "
+        "with reported problems, then narrow to causes, conditions and remedies.",
+    ),
+    CanonicalAngle(
+        "ecosystem-implications",
+        "Business, product, and ecosystem implications",
+        "Who is affected and how: organisations, products, markets, users, cost, adoption and regulation. Begin with "
+        "the parties involved, then narrow to the consequences for each.",
+    ),
+    CanonicalAngle(
+        "quantitative-claims",
+        "Notable quantitative claims and benchmarks",
+        "Numbers with their units, dates and conditions: measurements, benchmarks, statistics and comparisons. Begin "
+        "with headline figures, then narrow to how they were obtained and whether others confirm them.",
+    ),
+    CanonicalAngle(
+        "open-questions",
+        "Open questions and unresolved debates",
+        "Where sources disagree or say that they do not know: disputes, missing evidence, future work. Begin with "
+        "stated disagreements, then narrow to the strongest argument of each side.",
+    ),
+    CanonicalAngle(
+        "background",
+        "Background and prior work",
+        "What came before: definitions, history, origins and earlier work that the topic builds on. Begin with the "
+        "standard account, then narrow to the steps that led to the present state.",
+    ),
+)
+
+ANGLE_SLUGS: tuple[str, ...] = tuple(angle.slug for angle in CANONICAL_ANGLES)
+
+TIERS = ("simple", "moderate", "complex")
+_ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}
+
+
+def angle_range(tier: str) -> tuple[int, int]:
+    """Return the least and most sub-agents for a tier (S1, requirement 11); an unknown tier allows 1 to 7."""
+    return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
+
+
+def clamp_sub_agents(count: int, tier: str, *, dynamic: bool = False) -> int:
+    """Fit a number of sub-agents to its tier; with `dynamic` only the lower end of the range binds."""
+    least, most = angle_range(tier)
+    return max(least, count) if dynamic else max(least, min(most, count))

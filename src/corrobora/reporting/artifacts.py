@@ -1,0 +1,333 @@
+"""Artifacts: the files of a run in the layouts that the seeds name.
+
+Knows S4's micro-reports and completion report, as text, and how files are named. Does not write files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownConflict, ReadOutcome
+from corrobora.domain.plan import Coverage
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
+from corrobora.policies.coverage import name_completion_reason
+from corrobora.policies.drift import assess_candidates
+from corrobora.policies.plateau import classify_saturation
+from corrobora.reporting.markdown import format_cell, format_table
+
+_YAML_WORDS = frozenset("yes no on off true false null y n".split())  # that YAML takes for something else
+
+
+def make_slug(name: str, *, limit: int = 48) -> str:
+    """A file name from any text: lower case, hyphens for spaces (S4), a hash where more was lost (safety P07, G12)."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
+        return plain
+    return f"{plain[:limit].strip('-') or 'x'}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def name_thread(title: str, path: str) -> str:
+    """The name of a thread in its files: its title (S4); of one thread among several, with its place.
+
+    Two threads of one title, or one thread in two iterations of a gate, never write the same file.
+
+    Example:
+        >>> thread_name("Tide Mills", "root"), thread_name("Tide Mills", "root/2~3")
+        ('tide-mills', 'tide-mills-2.3')
+    """
+    place = path.removeprefix("root").strip("/").replace("/", "-").replace("~", ".")
+    return f"{make_slug(title)}-{place}" if place else make_slug(title)
+
+
+def quote_yaml(text: str) -> str:
+    """A name as the value of a front matter: as it is where every reader of YAML takes it for a text, else quoted.
+
+    Example:
+        >>> scalar("Tide Mills"), scalar("Mills: a survey")
+        ('Tide Mills', '"Mills: a survey"')
+    """
+    flat = " ".join(text.split())
+    plain = re.fullmatch(r"[^\W\d_][\w .,()/+-]*[\w)]", flat) and flat.lower() not in _YAML_WORDS
+    return flat if plain else json.dumps(flat, ensure_ascii=False)
+
+
+def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
+    """Name and text of the micro-report of the last round, in S4's front matter and tables."""
+    last = thread.rounds[-1]
+    level = classify_saturation(last.new_facts)
+    opened = [r for r in last.readings if not r.again]  # a second look opens nothing
+    told = {f.id for done in thread.rounds[:-1] for r in done.readings for f in r.facts}
+    told -= {f.id for r in opened for f in r.facts}
+    new = {f.id for r in last.readings for f in r.facts} - told  # nor does it find again what was told before
+    facts = [f for f in thread.facts if f.id in new]
+    consulted = [r for r in opened if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY)]
+    failed = [r for r in opened if r not in consulted]
+    by_id = {f.id: f for f in thread.facts}
+    contradictions = [c for c in thread.contradictions if {c.a, c.b} & {f.id for f in facts}]
+    against = [each for reading in last.readings for each in reading.against]
+    unverified = facts and all(f.grade is Grade.UNVERIFIED for f in facts)
+    flag = " All facts of this round are UNVERIFIED: none answers a sub-question." if unverified else ""
+    text = f"""---
+thread: {quote_yaml(thread.title)}
+round: {last.number}
+strategy_phase: {last.phase}
+timestamp: {timestamp}
+sources_consulted: {len(consulted)}
+new_facts: {last.new_facts}
+confirming_facts: {last.confirming_facts}
+saturation: {level}
+---
+
+## Round Summary
+
+{_render_summary(thread, len(consulted), len(failed))}{flag}{_render_drifts(last)}
+
+## Facts Extracted
+
+{_render_facts(facts)}
+
+## Subject Registry Updates
+
+{_render_subjects(thread)}
+
+## Disambiguation Updates
+
+{_render_disambiguation(thread)}
+
+## Contradictions Found
+
+{_render_contradictions(contradictions, against, by_id)}
+
+{_render_assessment(thread, level)}
+"""
+    return f"micro-report-{name_thread(thread.title, thread.path)}-round-{last.number}.md", text
+
+
+def _render_assessment(thread: ThreadState, level: Saturation) -> str:
+    """How saturated the round was, and what the next one is told."""
+    last = thread.rounds[-1]
+    remaining = [q.text for q in thread.sub_questions if q.standing != "ANSWERED"]
+    decision = last.decision
+    return f"""## Saturation Assessment
+
+- New facts this round: {last.new_facts}
+- Confirming facts (already known): {last.confirming_facts}
+- Saturation level: {level}{" (all results drifted: the round is not counted)" if last.all_drifted else ""}
+  - HIGH: 0-1 new facts (mostly confirming: the source is exhausted, not productive)
+  - MEDIUM: 2-4 new facts (some new, some confirming)
+  - LOW: 5+ new facts (mostly new information)
+
+## Next Round Guidance
+
+- Strategy phase recommendation: {_recommend_phase(thread)}
+- Reason: {_explain_phase(thread, level)}
+- Suggested focus: "{format_cell(decision.proposal.next_topic if decision else "", 200)}"
+- Remaining gaps: {"; ".join(remaining) or "none"}"""
+
+
+def _render_summary(thread: ThreadState, consulted: int, failed: int) -> str:
+    last = thread.rounds[-1]
+    queries = ", ".join(f'"{q.text}"' for q in last.intent.queries) or "nothing"
+    failures = f" {len(last.failures)} searches failed: {'; '.join(last.failures)}." if last.failures else ""
+    return (
+        f"Searched {queries} ({format_cell(last.intent.goal, 200)}). {len(last.hits)} results, "
+        f"{consulted} sources consulted, {failed} not read. "
+        f"{last.new_facts} new and {last.confirming_facts} confirming facts.{failures}"
+    )
+
+
+def _render_facts(facts: Sequence[Fact]) -> str:
+    rows = [
+        (n, f.claim, f.title, f.url, f.grade, f'"{format_cell(f.quote, 160)}" {f.marker}')
+        for n, f in enumerate(facts, 1)
+    ]
+    return format_table(("#", "Fact", "Source", "URL", "Confidence", "Notes"), rows)
+
+
+def _render_subjects(thread: ThreadState) -> str:
+    last = thread.rounds[-1]
+    before = dict(last.prior)
+    rows = [
+        (
+            s.name,
+            before.get(s.name, Coverage.UNCOVERED),
+            s.coverage,
+            f"{'targeted this round; ' if s.name in last.intent.subjects else ''}{s.finding or 'nothing yet'}",
+        )
+        for s in thread.subjects
+    ]
+    return format_table(("Subject", "Prior Status", "New Status", "Evidence"), rows)
+
+
+def _render_disambiguation(thread: ThreadState) -> str:
+    lines = [f"- {each.name}: {each.status} because {format_cell(each.why)}" for each in assess_candidates(thread)]
+    return "\n".join(lines) or "- none given"
+
+
+def _render_drifts(last: Round) -> str:
+    """The log of what was skipped because it lies outside what is asked (S4, Phase 4)."""
+    skipped = [f"{r.hit.url} ({r.note})" for r in last.readings if r.outcome is ReadOutcome.DRIFTED]
+    return f" Skipped for drift: {'; '.join(skipped)}." if skipped else ""
+
+
+def _render_contradictions(
+    found: Sequence[Contradiction], against: Sequence[KnownConflict], facts: Mapping[FactId, Fact]
+) -> str:
+    rows = [
+        (
+            c.claim,
+            f"{facts[c.a].quote} ({facts[c.a].url})",
+            f"{facts[c.b].quote} ({facts[c.b].url})",
+            "RESOLVED" if c.resolved else "OPEN",
+        )
+        for c in found
+        if c.a in facts and c.b in facts
+    ]
+    rows += [
+        (each.difference, f"{each.known} (known fact of the brief)", f"{f.quote} ({f.url})", "OPEN")
+        for each in against
+        if (f := facts.get(each.fact)) is not None
+    ]
+    return format_table(("Claim", "Source A Says", "Source B Says", "Status"), rows)
+
+
+def _recommend_phase(thread: ThreadState) -> str:
+    last = thread.rounds[-1]
+    if not thread.open:
+        return f"STOP ({thread.stop})"
+    return f"STAY in {last.phase}" if thread.phase.name == last.phase else f"ADVANCE to {thread.phase.name}"
+
+
+def _explain_phase(thread: ThreadState, level: Saturation) -> str:
+    if thread.escape is not None:
+        return f"plateau: next escape is {thread.escape}"
+    if not thread.open:
+        return str(thread.stop)
+    last = thread.rounds[-1]
+    if thread.phase.name != last.phase and level is not Saturation.HIGH:
+        return f"{last.phase} has had its rounds (saturation {level})"
+    return f"saturation {level}"
+
+
+def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
+    """Name and text of the thread completion report, in S4's layout."""
+    ended = name_completion_reason(found.stop) if found.stop is not None else "NOT_BEGUN"
+    phases = list(dict.fromkeys(r.phase for r in found.rounds))
+    questions = [
+        (q.id, q.text, q.standing, q.grade or Grade.UNVERIFIED, q.finding or "no sufficient evidence")
+        for q in found.sub_questions
+    ]
+    subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
+    conflicts = _list_open_conflicts(found)
+    gaps = [(g.text, _explain_gap(found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
+    history = [
+        (r.number, r.new_facts, r.confirming_facts, classify_saturation(r.new_facts), r.phase, r.escape or "N/A")
+        for r in found.rounds
+    ]
+    text = f"""## Thread Completion Report: {found.title}
+
+**Rounds executed:** {len(found.rounds)} of {budget}
+**Convergence reason:** {ended}
+**Micro-reports generated:** {len(found.rounds)}
+**Strategy phases traversed:** {", ".join(phases)}
+
+### Sub-Question Status
+
+{format_table(("ID", "Question", "Status", "Confidence", "Key Finding"), questions)}
+
+### Subject Coverage
+
+{format_table(("Subject", "Rounds Dedicated", "Status", "Key Finding"), subjects)}
+
+### All Sources Consulted
+
+{format_table(("#", "URL", "Source Title", "Rounds Used In", "Value"), _list_sources(found))}
+
+### Open Contradictions
+
+{format_table(("Claim", "Source A", "Source B", "Status", "Impact"), conflicts)}
+
+### Gaps Remaining
+
+{format_table(("Gap", "Why Not Found", "Rounds Attempted", "Recommended Next Step"), gaps)}
+
+### Plateau History
+
+{format_table(("Round", "New Facts", "Confirming", "Saturation", "Phase", "Escape Used"), history)}
+"""
+    return f"thread-completion-{name_thread(found.title, found.path)}.md", text
+
+
+def _list_open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
+    """Rows of open contradictions: between sources, and with the known facts of the brief."""
+    facts = {f.id: f for f in found.facts}
+    conflicts = [
+        (
+            c.claim,
+            f"{facts[c.a].quote} ({facts[c.a].url})",
+            f"{facts[c.b].quote} ({facts[c.b].url})",
+            "OPEN",
+            f"{c.severity}: {c.difference or 'the claim stays undecided'}",
+        )
+        for c in found.contradictions
+        if not c.resolved and c.a in facts and c.b in facts
+    ]
+    conflicts += [
+        (
+            k.difference,
+            f"{k.known} (known fact of the brief)",
+            f"{f.quote} ({f.url})",
+            "OPEN",
+            "a known fact is in doubt",
+        )
+        for r in found.rounds
+        for reading in r.readings
+        for k in reading.against
+        if (f := facts.get(k.fact)) is not None
+    ]
+    return conflicts
+
+
+def _explain_gap(found: Findings) -> str:
+    failures = sum(len(r.failures) for r in found.rounds)
+    unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
+    if failures:
+        return f"{failures} searches failed"
+    return f"not stated in what was read; {unread} results were not read" if unread else "not stated in what was read"
+
+
+def _count_attempts(gap: Gap, found: Findings) -> int:
+    """Rounds that looked for a gap: those that aimed at its question or subject; all, if it belongs to none."""
+    if not gap.target:
+        return len(found.rounds)
+    return sum(gap.target in (*done.intent.targets, *done.intent.subjects) for done in found.rounds)
+
+
+def _suggest_next_step(found: Findings) -> str:
+    return (
+        "add sources that name it, or raise the round budget" if found.stop is not StopReason.PLATEAU else "add sources"
+    )
+
+
+def _list_sources(found: Findings) -> list[tuple[object, ...]]:
+    rounds: dict[str, list[int]] = {}
+    titles: dict[str, str] = {}
+    facts: dict[str, int] = {}
+    for r in found.rounds:
+        for reading in r.readings:
+            if not reading.again and reading.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED):
+                rounds.setdefault(reading.hit.url, []).append(r.number)
+                titles[reading.hit.url] = reading.title
+                facts[reading.hit.url] = facts.get(reading.hit.url, 0) + len(reading.facts)
+    return [
+        (n, url, titles[url], ", ".join(map(str, dict.fromkeys(used))), _rate_source(facts[url]))
+        for n, (url, used) in enumerate(rounds.items(), 1)
+    ]
+
+
+def _rate_source(facts: int) -> str:
+    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth

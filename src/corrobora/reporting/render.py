@@ -1,0 +1,286 @@
+"""Render: a checked draft to the delivered report in Markdown; `page` makes HTML of it.
+
+Knows how citations are numbered and how the sections that code writes are laid out. Titles, URLs and quotes come from
+the evidence, never from a writer. Does not check and does not decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support, iter_threads
+from corrobora.domain.thread import StopReason
+from corrobora.reporting.markdown import escape_markdown, format_cell, format_table
+from corrobora.reporting.verify import MARKER
+from corrobora.text import phrases
+from corrobora.text.comparison import find_differing_sentences
+
+_BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+OUTCOME_TEXTS = {
+    Outcome.COMPLETE: "complete",
+    Outcome.PARTIAL: "partial",
+    Outcome.NO_EVIDENCE: "no sufficient evidence was found",
+    Outcome.INACCESSIBLE: "evidence was found but could not be read",
+    Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",
+    Outcome.PROVIDER_DOWN: "the search providers could not be reached",
+    Outcome.AWAITING: "the plan waits for authorization",
+    Outcome.CANCELLED: "cancelled",
+}
+
+CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
+
+
+def strip_control(text: str) -> str:
+    """Drop control and direction characters that could change how a line is shown."""
+    return _BIDI.sub("", text)
+
+
+def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
+    """Replace markers by `[n]`, numbered by first appearance; `extra` facts are numbered after the body."""
+    known = {fact.marker for fact in facts}
+    numbers: dict[str, int] = {}
+
+    def assign_number(match: re.Match[str]) -> str:
+        marker = match.group()
+        if marker not in known:
+            return ""
+        return f"[{numbers.setdefault(marker, len(numbers) + 1)}]"
+
+    text = renumber_sections(MARKER.sub(assign_number, body))
+    for fact in extra:
+        if fact.marker in known:
+            numbers.setdefault(fact.marker, len(numbers) + 1)
+    return text, numbers
+
+
+def renumber_sections(text: str) -> str:
+    """Number the `## N.` headings anew and fold rules that stand together: checks may have removed a section."""
+    count = iter(range(1, text.count("\n## ") + text.startswith("## ") + 1))
+    text = re.sub(r"(?m)^## \d+\. ", lambda _: f"## {next(count)}. ", text)
+    return re.sub(r"(?m)^---\n(?:\s*---\n)+", "---\n", text)
+
+
+def build_citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[str, str]) -> tuple[Citation, ...]:
+    """Build the numbered references with the quotes that carry them."""
+    by_marker: dict[str, list[Fact]] = {}
+    for fact in facts:
+        if fact.marker in numbers:
+            by_marker.setdefault(fact.marker, []).append(fact)
+    return tuple(
+        Citation(
+            number=number,
+            source=held[0].source,
+            passage=held[0].passage,
+            title=strip_control(held[0].title),
+            url=strip_control(held[0].url),
+            snapshot=snapshots.get(held[0].source, ""),
+            quotes=_drop_contained([fact.quote for fact in held]),
+            version=held[0].version,
+            published=held[0].published,
+            heading=strip_control(held[0].heading),
+        )
+        for marker, number in sorted(numbers.items(), key=lambda item: item[1])
+        if (held := by_marker.get(marker))
+    )
+
+
+def _drop_contained(quotes: Sequence[str]) -> tuple[str, ...]:
+    """Each quote once, and none that stands whole inside of another."""
+    once = tuple(dict.fromkeys(quotes))
+    return tuple(each for each in once if not any(each != other and each in other for other in once))
+
+
+def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
+    """Lay out the delivered Markdown: the draft's body, then the sections that code writes."""
+    facts = {fact.id: fact for fact in report.findings.facts}
+
+    def format_mark(fact: Fact) -> str:
+        return f"[{numbers[fact.marker]}]" if fact.marker in numbers else ""
+
+    title, rest = f"# {strip_control(report.title)}", body.lstrip()
+    if rest.startswith("# "):
+        title, _, rest = rest.partition("\n")
+    parts = [
+        title,
+        f"*{_render_status(report)}*",
+        rest.strip(),
+        render_conflicts(report.findings.contradictions, facts, format_mark, rest),
+        render_gaps(report.findings, report.methodology.uncovered, report.question),
+        render_methodology(report),
+        render_sources(report.citations),
+    ]
+    return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"  # whatever a quote holds (G9)
+
+
+def _render_status(report: Report) -> str:
+    done = report.methodology
+    cited = [check for check in report.checks if check.support is not Support.UNCITED]
+    good = sum(check.support in (Support.SUPPORTED, Support.PARTLY) for check in cited)
+    score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
+    removed = ", the others removed" if good < len(cited) and done.removed_sentences else ""
+    carried = f"{good} of {len(cited)} cited sentences carried by their quotes{removed}"
+    return (
+        f"Status: {OUTCOME_TEXTS[report.outcome]}{f' ({report.reason})' if report.reason else ''}. "
+        f"{done.sources_cited} sources cited of {done.sources_read} read; {carried}. Written by: {done.analyst}.{score}"
+    )
+
+
+def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
+    where = fact.version or fact.published or fact.title
+    return f"{where}: “{format_cell(said, 600)}” {mark(fact)}".rstrip()
+
+
+def render_conflicts(
+    found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: CitationFormat, body: str = ""
+) -> str:
+    """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
+
+    Of each quote the sentence is shown that differs; two sentences that stand in several quotes are shown once.
+
+    What is open stands first, then the weightiest.
+    A change that a table of the body sets side by side already is not printed twice; an open contradiction always is.
+    """
+    rows_of_body = [line for line in body.split("\n") if line.startswith("|")]
+
+    def is_shown_in_body(pair: Contradiction) -> bool:
+        settled = pair.resolved or pair.relation is Relation.SUPERSEDES
+        marks = [mark(facts[pair.a]), mark(facts[pair.b])]
+        return settled and all(marks) and any(all(each in row for each in marks) for row in rows_of_body)
+
+    pairs = [c for c in found if c.a in facts and c.b in facts and not is_shown_in_body(c)]
+    if not pairs:
+        return ""
+    weights = list(Severity)
+    pairs.sort(key=lambda c: (c.resolved or c.relation is Relation.SUPERSEDES, -weights.index(c.severity)))
+    named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
+    rows: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for c in pairs:
+        said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference)
+        sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
+        status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
+        rows.setdefault((c.difference, *said), (c.difference or c.claim, *sides, status))  # other quotes of the same
+    return "## Contradictions and changes\n\n" + format_table(
+        ("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=700
+    )
+
+
+def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
+    """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6).
+
+    A gap that says itself what was not read is printed as it is, without the `question` that the report is titled by.
+    """
+    gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
+    if not gaps and not failed:
+        return ""
+    lines = [f"- {format_cell(_render_gap(text, question), 400)}" for text in gaps]
+    lines += [f"- {phrases.FAILED}: {format_cell(text, 400)}" for text in failed]
+    return "## Gaps\n\n" + "\n".join(lines)
+
+
+def _render_gap(text: str, question: str) -> str:
+    said = phrases.is_written_by_code(text)
+    known = bool(question) and text.endswith(f": {question}")
+    return f"{text.removesuffix(f': {question}')}." if said and known else text if said else f"{phrases.GAP}: {text}"
+
+
+def render_methodology(report: Report) -> str:
+    """The Methodology section, from counts alone (S2 FR-5, DESIGN 10.6)."""
+    done = report.methodology
+    limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
+    outcomes = ", ".join(f"{name} {count}" for name, count in done.outcomes) or "nothing was requested"
+    ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may work on a part again
+    stops = "; ".join(f"{name}: {why}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items())
+    tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
+    searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
+    removed = f"{done.removed_sentences} sentences and {done.removed_markers} citations removed by code"
+    lines = [
+        f"- Profile `{done.profile}`; played by: {done.analyst}.",
+        f"- {done.rounds} rounds; {searched}; {done.hits} results, {done.sources_read} sources read.",
+        f"- {done.facts} facts, each with a literal quote; {done.dropped_quotes} quotes refused: not in their source.",
+        f"- Every requested document by outcome: {outcomes}.",
+        f"- Stopped because: {stops or 'nothing ran'}.",
+        f"- Checks: {removed}.",
+        f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_format_money(done)}.",
+    ]
+    lines += [f"- Abandoned after repeated failures: {text}" for text in done.exhausted]
+    lines += [f"- Limit hit: {text}." for text in done.limits_hit]
+    if done.uncertain_calls:
+        lines.append(f"- {done.uncertain_calls} calls were in flight when a process died; they may have been billed.")
+    lines += [f"- Note: {format_cell(note, 300)}" for note in done.notes]
+    return "## Methodology\n\n" + "\n".join(lines)
+
+
+def _format_money(done: Methodology) -> str:
+    return f"${done.usage.dollars:.4f}" + ("" if done.usage.priced else " plus calls without a known price")
+
+
+def render_sources(cited: Sequence[Citation]) -> str:
+    """The numbered sources, each with its stored snapshot and the quotes: what `corrobora verify` reads."""
+    if not cited:
+        return ""
+    blocks: list[str] = []
+    for citation in cited:
+        told = ", ".join(part for part in (citation.version, citation.published) if part)
+        head = f"[{citation.number}] **{format_cell(citation.title, 200)}**"
+        head += f" ({format_cell(told, 120)})" if told else ""
+        head += f", {format_cell(citation.heading, 160)}" if citation.heading else ""
+        head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
+        head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
+        quotes = "\n>\n".join(f"> {' '.join(strip_control(quote).split())}" for quote in citation.quotes)
+        blocks.append(f"{head}\n\n{quotes}")
+    return "## Sources\n\n" + "\n\n".join(blocks)
+
+
+def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    """Say honestly how a run ended: *not found* is told apart from *could not look* (DESIGN 10.5)."""
+    if not cited:
+        return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
+    reasons: list[str] = []
+    open_questions = [q for q in found.sub_questions if q.standing != "ANSWERED"]
+    if open_questions:
+        reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
+    elif found.gaps:
+        reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
+    if any(_ended_early(leaf) for leaf in iter_threads(found)):
+        reasons.append("the research was ended before it was done")
+    failed = [child for child in found.children if child.failed]
+    if failed:
+        reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
+    if failed_searches:
+        reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
+    return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
+
+
+def _ended_early(leaf: Findings) -> bool:
+    """True for a thread that a person ended while it still had something to find."""
+    answered = bool(leaf.sub_questions) and all(q.standing == "ANSWERED" for q in leaf.sub_questions)
+    return leaf.stop is StopReason.CANCELLED and not answered
+
+
+def _format_count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    leaves = list(iter_threads(found))
+    readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
+    if failed_searches and not readings:
+        return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
+    if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
+        return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
+    if any(_ended_early(leaf) for leaf in leaves):
+        return Outcome.CANCELLED, "the research was ended before anything was found"
+    failed = [leaf.failed for leaf in leaves if leaf.failed]
+    if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
+        if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
+            return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
+        return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
+    if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)
+        return (
+            Outcome.NO_EVIDENCE,
+            f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
+        )
+    return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"

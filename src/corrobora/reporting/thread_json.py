@@ -1,0 +1,268 @@
+"""Loop decision: S2's documents, with exactly the field names of the seed.
+
+Knows decisions, sub-questions and an allowance. Does not decide: what the model wrote is replaced by what code decided
+and what the clock said (safety M11 to M13).
+
+Round files: what S3 keeps of each round, in the seed's own shape.
+
+Knows the seed's `Finding` (round, queries, results, reasoning, gaps, metadata) and its state. Does not write files.
+
+Sub-agents: what each leaf found, written to disk with its full trajectory, and read back by the synthesis (S1).
+
+Knows the layout of a `SubAgentResult`, the bill of a leaf, and the summary of all bills. The file, not memory, is what
+the gathering reads: what it says of rounds, facts and summary is what the report is written from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TypedDict
+
+from corrobora.domain.evidence import Hit, ReadOutcome
+from corrobora.domain.limits import Allowance, Usage
+from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
+from corrobora.domain.report import Findings, iter_threads
+from corrobora.domain.thread import Decision, Round
+from corrobora.reporting.artifacts import make_slug
+
+
+class LoopDecision(TypedDict):
+    """S2 FR-3: the field names are the seed's, letter by letter."""
+
+    iteration: int
+    summary: str
+    gaps: list[str]
+    shouldContinue: bool
+    nextSearchTopic: str | None
+    urlToSearch: str | None
+    timeRemainingMinutes: float | None
+
+
+def write_loop_decision(decision: Decision) -> LoopDecision:
+    """Write a decision as S2's loop decision JSON (FR-3). `timeRemainingMinutes` is None without a time limit."""
+    proposal = decision.proposal
+    left = decision.remaining_seconds
+    return {
+        "iteration": decision.iteration,
+        "summary": proposal.summary,
+        "gaps": [gap.text for gap in proposal.gaps],
+        "shouldContinue": decision.stop is None,
+        "nextSearchTopic": proposal.next_topic or None,
+        "urlToSearch": proposal.url or None,
+        "timeRemainingMinutes": None if left is None else round(left / 60.0, 2),
+    }
+
+
+def write_retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
+    """Write S2's retry tracking (TR-2): attempts and status of each sub-question, and how many are exhausted.
+
+    `attempts` counts the rounds that tried to gather evidence for it.
+    """
+    table = {
+        each.id: {
+            "attempts": max(each.attempts, sum(1 for done in rounds if each.id in done.intent.targets)),
+            "status": _STATUS[each.standing],
+        }
+        for each in sub_questions
+    }
+    exhausted = sum(1 for each in sub_questions if each.standing is SubQuestionStatus.EXHAUSTED)
+    return {"subquestions": table, "total_exhausted": exhausted}
+
+
+def write_phase_state(
+    rounds: Sequence[Round],
+    sub_questions: Sequence[SubQuestion],
+    *,
+    max_iterations: int,
+    allowance: Allowance,
+    started_at: str,
+) -> dict[str, object]:
+    """Write S2's `phase_state` document (TR-4), `research` at its top; the loop decision is that of the last round."""
+    decided = [done.decision for done in rounds if done.decision is not None]
+    seconds = allowance.seconds
+    return {
+        "research": {
+            "time_budget": {
+                "total_minutes": None if seconds is None else round(seconds / 60.0, 4),
+                "synthesis_reserve_minutes": round(allowance.reserve_seconds / 60.0, 4),
+                "started_at": started_at,
+            },
+            "iteration": {"current": max((done.number for done in rounds), default=0), "max": max_iterations},
+            "retry_tracking": write_retry_tracking(sub_questions, rounds),
+            "gap_analysis": {"loop_decision": write_loop_decision(decided[-1]) if decided else None},
+        }
+    }
+
+
+_STATUS = {
+    SubQuestionStatus.OPEN: "pending",
+    SubQuestionStatus.PARTIAL: "pending",
+    SubQuestionStatus.ANSWERED: "complete",
+    SubQuestionStatus.EXHAUSTED: "exhausted",
+}
+
+
+def build_round_finding(done: Round) -> Mapping[str, object]:
+    """Return one round as the seed's Finding (S3, state schema): field names are the seed's, letter by letter."""
+    decision = done.decision
+    results = {hit.url if hit.passage is None else f"{hit.url}#{hit.passage}": hit for hit in done.hits}
+    reasoning = done.intent.reasoning or done.intent.goal
+    learned = decision.proposal.reasoning or decision.proposal.summary if decision else ""
+    return {
+        "round": done.number,
+        "queries": [query.text for query in done.intent.queries],
+        "results": [
+            {
+                "title": hit.title,
+                "url": hit.url,
+                "content": hit.snippet,
+                "score": hit.score,
+                "publishedDate": hit.published,
+                "provider": hit.provider,
+            }
+            for hit in results.values()
+        ],
+        "reasoning": f"{reasoning} {learned}".strip(),
+        "gaps": [gap.text for gap in decision.proposal.gaps] if decision else [],
+        "metadata": {
+            "queriesGenerated": len(done.intent.queries),
+            "sourcesFound": len(results),
+            "providersUsed": list(done.providers),
+        },
+    }
+
+
+def build_research_state(rounds: Sequence[Round], *, iterative_complete: bool, complete: bool) -> Mapping[str, object]:
+    """Return the seed's state of a thread (S3, state schemas of phases 1 and 3): names are the seed's, to the letter.
+
+    `iterative_complete` once the last round is done, `complete` once the report is written.
+    """
+    found = [build_round_finding(done) for done in rounds]
+    sources = {hit.url: hit for done in rounds for hit in done.hits}
+    return {
+        "currentRound": rounds[-1].number if rounds else 1,
+        "researchComplete": complete,
+        "research": {
+            "queries": [query.text for done in rounds for query in done.intent.queries],
+            "finalSources": list(sources) if complete else [],
+            "rounds": [
+                {
+                    "round": each["round"],
+                    "queries": each["queries"],
+                    "sourcesFound": len({hit.url for hit in done.hits}),
+                    "reasoning": each["reasoning"],
+                    "gaps": each["gaps"],
+                }
+                for each, done in zip(found, rounds, strict=True)
+            ],
+            "iterativeComplete": iterative_complete,
+        },
+    }
+
+
+def name_findings_file(path: str) -> str:
+    """Name of the file of a thread's findings: `rounds.json`; of one leaf among several, with its place."""
+    return f"rounds{_place_suffix(path)}.json"
+
+
+def name_state_file(path: str) -> str:
+    """Name of the file of a thread's state: `research_state.json`; of one leaf among several, with its place."""
+    return f"research_state{_place_suffix(path)}.json"
+
+
+def _place_suffix(path: str) -> str:
+    place = path.removeprefix("root").strip("/").replace("/", "-")
+    return f"-{place}" if place else ""
+
+
+def get_synthesis_badge(findings: Findings) -> int:
+    """Return the badge of the synthesis: one more than the last round of any thread."""
+    return 1 + max((done.number for leaf in iter_threads(findings) for done in leaf.rounds), default=0)
+
+
+def name_result_file(found: Findings) -> str:
+    """Name of a leaf's file: `subagents/ANGLE.json`; without an angle, or in a later iteration, its place is added."""
+    if found.angle and "~" not in found.path:
+        return f"subagents/{make_slug(found.angle)}.json"
+    return f"subagents/{make_slug(found.angle or found.title)}-{found.path.replace('/', '-').replace('~', '.')}.json"
+
+
+def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
+    """Build the `SubAgentResult`: angle, task, chunks, summary, citations, trajectory, bill (S1 3d, 10)."""
+    return {
+        "angle": found.angle,
+        "title": found.title,
+        "task": {
+            "objective": node.objective,
+            "output_format": node.output_format,
+            "search_guidance": {"initial_query": "".join(node.queries[:1]), "narrowing": list(node.queries[1:])},
+            "out_of_scope": node.out_of_scope,
+            "max_search_rounds": node.max_rounds,
+        },
+        "failed": found.failed,
+        "summary": found.summary,
+        "citations": list(dict.fromkeys(fact.marker for fact in found.facts)),
+        "chunks": [chunk for r in found.rounds for chunk in _name_chunks(r.hits)],
+        "search_trajectory": [_describe_round(r) for r in found.rounds],
+        "stop": found.stop,
+        **_build_bill(found),
+    }
+
+
+def _describe_round(done: Round) -> dict[str, object]:
+    decision = done.decision
+    proposal = decision.proposal if decision else None
+    return {
+        "round": done.number,
+        "phase": done.phase,
+        "queries": [query.text for query in done.intent.queries],
+        "chunks_retrieved": _name_chunks(done.hits),
+        "chunks_read": [p for r in done.readings if r.outcome is ReadOutcome.READ for p in r.passages],
+        "evaluation": {
+            "reasoning": (proposal.reasoning or proposal.summary) if proposal else "",
+            "gaps": [gap.text for gap in proposal.gaps] if proposal else [],
+            "done": proposal.done if proposal else None,
+            "stop": decision.stop if decision else None,
+            "rule": decision.rule if decision else "",
+        },
+        "failures": list(done.failures),
+    }
+
+
+def _name_chunks(hits: Sequence[Hit]) -> list[str]:
+    return [f"{hit.source}:{hit.passage}" if hit.source and hit.passage else hit.url for hit in hits]
+
+
+def _build_bill(found: Findings) -> dict[str, object]:
+    read = {p for r in found.rounds for each in r.readings if each.outcome is ReadOutcome.READ for p in each.passages}
+    return {
+        "seconds": round(found.seconds, 3),
+        "tokens": found.usage.input_tokens + found.usage.output_tokens,
+        "chunk_count": len({chunk for r in found.rounds for chunk in _name_chunks(r.hits)}),
+        "chunks_read_count": len(read),
+        "search_rounds": len(found.rounds),
+        "dollars": found.usage.dollars if found.usage.priced else None,
+        "usage": asdict(found.usage),
+    }
+
+
+def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:
+    """Build `cost_estimate.json`: time, tokens, chunks, trajectory and cost of each sub-agent (S1, requirement 10)."""
+    agents = [
+        {
+            "angle": leaf.angle,
+            "title": leaf.title,
+            "failed": leaf.failed,
+            **_build_bill(leaf),
+            "file": name_result_file(leaf),
+        }
+        | {"search_trajectory": [_describe_round(r) for r in leaf.rounds]}
+        for leaf in leaves
+    ]
+    rounds = [len(leaf.rounds) for leaf in leaves if not leaf.failed]
+    return {
+        "subagents": agents,
+        "average_search_rounds": round(sum(rounds) / len(rounds), 2) if rounds else 0.0,
+        "total": {"seconds": round(seconds, 3), "dollars": whole.dollars if whole.priced else None, **asdict(whole)},
+    }

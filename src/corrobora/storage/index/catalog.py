@@ -1,0 +1,361 @@
+"""The catalog: spaces and what is written into them.
+
+Knows how documents become sources, snapshots, passages, postings and links in one transaction, and how they go again.
+Does not know files, formats or questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from corrobora.domain.documents import IngestItem
+from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
+from corrobora.storage.index import links, segments
+from corrobora.storage.index.posting_lists import Fields, Tokenizer
+from corrobora.text.segmentation import PassageSpan, segment_passages
+from corrobora.text.tokens import tokenizer_fingerprint
+
+if TYPE_CHECKING:
+    from corrobora.storage.postgres.database import Connection, Database
+
+
+_Key: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
+
+_WRITER_LOCK = 0x636F_7277
+_SNAPSHOT_LOCK = 0x636F_7273
+
+
+class StoredDocument(NamedTuple):
+    """A stored document. Most are never looked at: source and passages are made when they are asked for."""
+
+    document: _PreparedDocument
+    number: int  # of the source
+    ids: Sequence[int]  # of the passages, in reading order
+    cuts: Sequence[PassageSpan]
+    new: bool
+
+    @property
+    def source(self) -> Source:
+        """The source with its number."""
+        return self.document.with_number(self.number)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The passages in reading order."""
+        source, text = SourceId(f"S{self.number}"), self.document.text
+        return tuple(
+            Passage(PassageId(f"C{id_}"), source, text[each.start : each.end], *each)
+            for id_, each in zip(self.ids, self.cuts, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceInfo:
+    """A space as a list shows it."""
+
+    name: str
+    root: str
+    sources: int
+    passages: int
+    characters: int
+
+
+class Catalog:
+    """Writes and lists spaces. Every write is one transaction; a crash leaves all of it or nothing."""
+
+    def __init__(self, database: Database, tokenizer: Tokenizer | None = None) -> None:
+        self._database = database
+        self._tokenizer = tokenizer or Tokenizer()
+        self._checked = False
+
+    async def list_spaces(self) -> list[SpaceInfo]:
+        """List all spaces by name."""
+        rows = await self._database.fetch_all(
+            "select p.name, p.root, (select count(*) from source s where s.space = p.id and s.gone is null),"
+            " (select count(*) from passage q where q.space = p.id),"
+            " (select coalesce(sum(length(body)), 0) from passage q where q.space = p.id) from space p order by p.name"
+        )
+        return [SpaceInfo(*row) for row in rows]
+
+    async def open(self, name: str, *, root: str = "") -> int:
+        """Return the number of a space, made if it does not exist; `root` is remembered if given."""
+        await self._check_tokenizer()
+        row = await self._database.fetch_one(
+            "insert into space (name, root) values (%s, %s) on conflict (name)"
+            " do update set root = case when excluded.root = '' then space.root else excluded.root end returning id",
+            (name, root),
+        )
+        return int(row[0]) if row else 0
+
+    async def space_numbers(self, names: Sequence[str]) -> list[int]:
+        """Return the numbers of the spaces that exist, in the order of their numbers."""
+        rows = await self._database.fetch_all("select id from space where name = any(%s) order by id", (list(names),))
+        return [row[0] for row in rows]
+
+    async def remove_space(self, name: str) -> bool:
+        """Remove a space with all that is in it. Returns False if there is none of that name."""
+        async with self._database.connection(f"removing the library {name}") as connection, connection.transaction():
+            cursor = await connection.execute("delete from space where name = %s returning id", (name,))
+            row = await cursor.fetchone()
+            if row is None:
+                return False
+            for table in ("lex_post", "lex_rare", "lex_new", "alias", "mention", "passage", "source"):
+                await connection.execute(f"delete from {table} where space = %s", (row[0],))  # noqa: S608
+            await _drop_orphans(connection)
+        return True
+
+    async def _check_tokenizer(self) -> None:
+        if self._checked:
+            return
+        row = await self._database.fetch_one(
+            "with made as (insert into library_setting values ('tokenizer', %s) on conflict do nothing returning value)"
+            " select value from made union all select value from library_setting where name = 'tokenizer'",
+            (tokenizer_fingerprint(),),
+        )
+        if row is None or row[0] != tokenizer_fingerprint():
+            raise JournalError(
+                "library_version",
+                f"The library was indexed as {row[0] if row else 'unknown'}, "
+                f"this program indexes as {tokenizer_fingerprint()}.",
+                next_step="Remove the libraries and add them again, or use the version that wrote them.",
+            )
+        self._checked = True
+
+    async def store(self, space: int, items: Sequence[IngestItem]) -> list[StoredDocument]:
+        """Store documents in one transaction, content-addressed: the same text under the same address is stored once.
+
+        A document with a `path` replaces the one that was read from the same path before.
+        """
+        for item in items:
+            if not item.text.strip():
+                raise UserError("library_empty_text", f"The document {item.source.url!r} has no text.")
+        await self._check_tokenizer()
+        prepared = [_PreparedDocument(item) for item in items]
+        async with self._database.connection("storing documents") as connection, connection.transaction():
+            await lock_space(connection, space)
+            replaced = [item.path for item in items if item.path is not None]
+            known = await self._find_stored(connection, space, prepared)
+            if replaced:
+                await self._retire_paths(connection, space, replaced, keep=list(known.values()))
+            fresh = await self._insert_documents(
+                connection, space, [each for each in prepared if each.key not in known]
+            )
+        return [
+            fresh[each.key] if each.key in fresh else await self._load_stored(each, known[each.key])
+            for each in prepared
+        ]
+
+    async def _find_stored(
+        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
+    ) -> dict[_Key, int]:
+        """Return the numbers of the documents that are stored already."""
+        # An array, not a join: without fresh statistics a join may be planned as a scan of all sources for every text.
+        cursor = await connection.execute(
+            "select url, snapshot, coalesce(path, ''), digest, id from source"
+            " where space = %s and md5(url) = any(string_to_array(%s, ' ')) and gone is null",
+            (space, " ".join({_hash_url(each.source.url) for each in prepared})),
+            prepare=False,
+        )
+        wanted = {each.key for each in prepared}
+        found = {(row[0], row[1], row[2], row[3]): row[4] for row in await cursor.fetchall()}
+        return {key: number for key, number in found.items() if key in wanted}
+
+    async def _insert_documents(
+        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
+    ) -> dict[_Key, StoredDocument]:
+        unique = list({each.key: each for each in prepared}.values())
+        if not unique:
+            return {}
+        sources = await _reserve_ids(connection, "source", len(unique))
+        ids = await _reserve_ids(connection, "passage", sum(len(each.cuts) for each in unique))
+        stored: list[StoredDocument] = []
+        at = 0
+        for number, each in zip(sources, unique, strict=True):
+            stored.append(StoredDocument(each, number, ids[at : at + len(each.cuts)], each.cuts, new=True))
+            at += len(each.cuts)
+        await _copy_rows(connection, space, stored)
+        fields = [fields for each in unique for fields in each.index_fields()]
+        bodies = {id_: each.body for id_, each in zip(ids, fields, strict=True)}
+        titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
+        await links.add_links(connection, space, titles, bodies, self._tokenizer)
+        publishers = [each.source.publisher for each in unique for _ in each.cuts]
+        await segments.add_passages(connection, space, ids, self._tokenizer.index_batch(fields), publishers)
+        return {each.document.key: each for each in stored}
+
+    async def _load_stored(self, each: _PreparedDocument, number: int) -> StoredDocument:
+        """Return what is stored of a document that was there before."""
+        rows = await self._database.fetch_all(
+            "select id, starts, ends, heading from passage where source = %s order by place", (number,)
+        )
+        return StoredDocument(
+            each, number, [row[0] for row in rows], [PassageSpan(*row[1:]) for row in rows], new=False
+        )
+
+    async def retire(self, space: int, paths: Sequence[str]) -> int:
+        """Take documents out of search by the paths they were read from. Sources and snapshots stay for citations."""
+        async with self._database.connection("removing documents") as connection, connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+            return await self._retire_paths(connection, space, paths, keep=())
+
+    async def _retire_paths(
+        self, connection: Connection, space: int, paths: Sequence[str], *, keep: Sequence[int]
+    ) -> int:
+        cursor = await connection.execute(
+            "update source set gone = now() where space = %s and path = any(%s) and gone is null"
+            " and not id = any(%s::int4[]) returning id",
+            (space, list(paths), list(keep)),
+        )
+        gone = [row[0] for row in await cursor.fetchall()]
+        if gone:
+            await connection.execute("delete from passage where source = any(%s)", (gone,))
+            await links.remove_links(connection, space, gone)
+        return len(gone)
+
+    async def files(self, space: int) -> dict[str, str]:
+        """Return path to digest of every file that is in search now."""
+        rows = await self._database.fetch_all(
+            "select path, digest from source where space = %s and path is not null and gone is null", (space,)
+        )
+        return {row[0]: row[1] for row in rows}
+
+    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
+        """Fold and merge what is due. Not in the path of a request: a large merge takes seconds."""
+        async with self._database.connection("merging the index") as connection:
+            await segments.maintain_index(connection, space, deleted=deleted)
+
+
+class _PreparedDocument:
+    """A document cleaned, hashed and cut, before any statement is sent."""
+
+    __slots__ = ("cuts", "item", "key", "sha", "source", "text")
+
+    def __init__(self, item: IngestItem) -> None:
+        self.item = item
+        self.text = clean_text(item.text)
+        self.sha = hashlib.sha256(self.text.encode()).hexdigest()
+        given = item.source
+        self.source = given if _is_clean(given) else _clean_source(given)
+        self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
+        self.cuts: tuple[PassageSpan, ...] = segment_passages(
+            self.text, item.headings if self.text == item.text else ()
+        )
+
+    def with_number(self, number: int) -> Source:
+        it = self.source  # spelled out: `replace` takes as long as to hash and to cut a short text
+        return Source(
+            SourceId(f"S{number}"),
+            *(it.title, it.url, self.sha, it.origin or self.sha, it.version, it.published, it.publisher, it.kind),
+            primary=it.primary,
+        )
+
+    @property
+    def meta(self) -> str:
+        source = self.source
+        return " ".join(part for part in (source.publisher, source.published[:10], source.version) if part)
+
+    def index_fields(self) -> list[Fields]:
+        meta = self.meta
+        return [
+            Fields(
+                self.source.title,
+                self.text[each.start : each.end],
+                f"{each.heading} {meta}" if each.heading else meta,
+            )
+            for each in self.cuts
+        ]
+
+
+def clean_text(text: str) -> str:
+    """Drop what a database cannot hold: NUL and lone surrogates."""
+    text = text.replace("\0", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_clean(source: Source) -> bool:
+    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
+    return words.isascii() and "\0" not in words
+
+
+def _clean_source(source: Source) -> Source:
+    return replace(
+        source,
+        title=clean_text(source.title),
+        url=clean_text(source.url),
+        version=clean_text(source.version),
+        published=clean_text(source.published),
+        publisher=clean_text(source.publisher),
+    )
+
+
+async def _reserve_ids(connection: Connection, table: str, n: int) -> list[int]:
+    cursor = await connection.execute(
+        "select string_agg(nextval(s)::text, ' ')"
+        " from (select pg_get_serial_sequence(%s, 'id')::regclass s offset 0) x, generate_series(1, %s)",
+        (table, n),
+    )
+    row = await cursor.fetchone()
+    return sorted(map(int, row[0].split())) if row else []
+
+
+async def _copy_rows(connection: Connection, space: int, stored: Sequence[StoredDocument]) -> None:
+    documents = [each.document for each in stored]
+    await connection.execute(
+        "insert into snapshot (sha, body) select * from unnest(%b::text[], %b::text[]) on conflict do nothing",
+        ([each.sha for each in documents], [each.text for each in documents]),
+    )
+    async with connection.cursor() as cursor:
+        async with cursor.copy(
+            "copy source (id, space, snapshot, url, title, origin, version, published, publisher, kind, official,"
+            " path, digest) from stdin (format binary)"
+        ) as copy:
+            copy.set_types(("int4", "int4", *("text",) * 8, "bool", "text", "text"))
+            for each, number, *_ in stored:
+                it = each.source
+                await copy.write_row(
+                    (
+                        *(number, space, each.sha, it.url, it.title, it.origin or each.sha, it.version, it.published),
+                        *(it.publisher, it.kind, it.primary, each.item.path, each.item.digest),
+                    )
+                )
+        async with cursor.copy(
+            "copy passage (id, space, source, place, starts, ends, title, heading, meta, body) from stdin"
+            " (format binary)"
+        ) as copy:
+            copy.set_types(("int4",) * 6 + ("text",) * 4)
+            for each, number, ids, cuts, _ in stored:
+                text, title, meta = each.text, each.source.title, each.meta
+                for place, (id_, (start, end, heading)) in enumerate(zip(ids, cuts, strict=True)):
+                    await copy.write_row((id_, space, number, place, start, end, title, heading, meta, text[start:end]))
+
+
+async def lock_space(connection: Connection, space: int) -> None:
+    """Be the only writer of a space until the transaction ends, and let neither it nor any snapshot go meanwhile.
+
+    Raises:
+        UserError: the space is gone.
+    """
+    await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+    cursor = await connection.execute("select id from space where id = %s for key share", (space,))
+    if await cursor.fetchone() is None:
+        raise UserError(
+            "library_removed",
+            "The library was removed while documents were being added to it.",
+            next_step="Add them again if it is still wanted.",
+        )
+    await connection.execute("select pg_advisory_xact_lock_shared(%s, 0)", (_SNAPSHOT_LOCK,))
+
+
+def _hash_url(url: str) -> str:
+    return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
+
+
+async def _drop_orphans(connection: Connection) -> None:
+    """Remove snapshots that no source names any more. Waits for those who store, lest one of them takes such a text."""
+    await connection.execute("select pg_advisory_xact_lock(%s, 0)", (_SNAPSHOT_LOCK,))
+    await connection.execute(
+        "delete from snapshot n where not exists (select 1 from source s where s.snapshot = n.sha)"
+    )

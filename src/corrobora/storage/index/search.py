@@ -1,0 +1,295 @@
+"""Search: one question on its way through the index.
+
+Knows how BM25, clauses, agreed names, boosts, vectors and links are joined into one list. Does not know hits or who
+asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
+
+from corrobora.storage.index import links, retrieval
+from corrobora.storage.index.posting_cache import array_literal
+from corrobora.storage.index.posting_lists import term_id
+from corrobora.text import ranking
+from corrobora.text.ranking import split_clauses
+from corrobora.text.tokens import stem_text
+
+if TYPE_CHECKING:
+    from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
+    from corrobora.storage.index.posting_lists import Tokenizer
+    from corrobora.storage.index.retrieval import Scorer
+    from corrobora.storage.postgres.database import Connection
+
+# Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; what leaves
+# those and the first ones. An array behind a select is not looked into by the planner: one plan serves all questions.
+_ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, {body}, 0, null::int4[]
+  from passage p join source s on s.id = p.source where {which}"""
+_GIVEN: LiteralString = "p.id = any((select %(ids)s::int4[])::int4[])"
+_LIKELY: LiteralString = "case when p.id = any((select %(likely)s::int4[])::int4[]) then p.body end"
+_NAMED: LiteralString = """p.source = any((select %(sources)s::int4[])::int4[])
+  and p.id = any((select %(candidates)s::int4[])::int4[])"""
+_SEEDS: LiteralString = """select unnest((select %(first)s::int4[])) id
+  union select p.id from passage p where {named}"""
+_LINKS = links.LINKS_FROM_SEEDS.format(seeds=_SEEDS.format(named=_NAMED))
+_FETCH = " union all ".join(
+    (
+        _ROW.format(body=_LIKELY, which=_GIVEN),
+        _ROW.format(body="null", which=_NAMED),
+        f"select l.src, l.source, l.alias, '', '', '', l.sent, l.turn, l.passages from ({_LINKS}) l",  # noqa: S608
+    )
+)
+_TARGETS = _ROW.format(body="p.body", which=_GIVEN)
+_MORE = 20  # more texts than asked for are read with the rows: boosts may change the order
+
+Ranking = list[tuple[int, float]]  # passage numbers with scores, best first
+Scores = Mapping[int, float]  # of the candidates
+Fitting = Mapping[int, frozenset[int]]  # passages that fit clauses best, with the numbers of the clauses
+
+
+class Row(NamedTuple):
+    """What ranking needs of a passage."""
+
+    id: int
+    source: int
+    title: str
+    url: str
+    publisher: str
+    published: str
+
+
+class FoundPassage(NamedTuple):
+    """One passage on its way to a hit."""
+
+    row: Row
+    score: float
+    linked_from: str = ""
+
+
+class Search:
+    """One question on its way through the index."""
+
+    def __init__(
+        self, connection: Connection, kept: PostingCache, text: str, scorer: Scorer, tokenizer: Tokenizer
+    ) -> None:
+        self._connection = connection
+        self._text = text
+        self._scorer = scorer
+        self._tokenizer = tokenizer
+        self._kept = kept
+        self._asked = ranking.SourceHints.from_question(text)
+        self._named: set[int] = set()  # the sources that the question names
+        self._bodies: dict[int, str] = {}
+        self._links: list[links.Link] = []
+        self._followed: set[int] = set()  # the passages whose links were read
+        self.near: Sequence[int] = ()  # passages nearest by vector, if there are vectors
+
+    async def find_passages(self, terms: Sequence[int], depth: int, limit: int) -> list[FoundPassage]:
+        """Rank, boost, follow links; return the best `limit` of what was found among `depth` or more, best first."""
+        read = await self._kept.read(self._connection, terms, links.question_prefixes(self._text))
+        self._named = links.sources_named_in(self._text, read.bearers)
+        scores, parts = self._rank_by_words(read.postings, depth)
+        fitting = ranking.select_feedback_passages(scores, parts) if len(parts) >= ranking.MIN_FEEDBACK_CLAUSES else {}
+        if self.near:
+            by_words = [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
+            scores = ranking.fuse_rankings([(1.0, by_words), (ranking.DENSE_WEIGHT, self.near)])
+        if self._may_boost(read.publishers):
+            found, scores = await self._rank_boosted(scores, limit, fitting)
+        else:
+            found, scores = await self._rank_first(scores, max(limit, ranking.LINK_SEEDS), fitting)
+        return (await self._follow_links(found, scores))[:limit]
+
+    def _may_boost(self, publishers: PublisherNames | None) -> bool:
+        """True if a candidate may be boosted: the question names a date, or somebody who published something here."""
+        return bool(self._asked.dates) or publishers is None or publishers.any_in(self._asked.joined)
+
+    async def _rank_boosted(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
+        """Return all candidates that live, boosted, best first; and the scores before boosts."""
+        ids = _ids_by_score(scores)
+        rows = await self._fetch_rows(ids, ids, likely=(*ids[: limit + _MORE], *fitting))
+        scores = await self._apply_feedback(scores, fitting, rows)
+        boosted = {id_: scores[id_] * self._boost_factor(rows[id_]) for id_ in ids if id_ in rows}
+        ordered = sorted(boosted.items(), key=_by_score)
+        final = ranking.damp_repeated_sources(ordered, {id_: row.publisher for id_, row in rows.items()}, self._asked)
+        return sorted((FoundPassage(rows[id_], score) for id_, score in final.items()), key=_found_order), scores
+
+    def _boost_factor(self, row: Row) -> float:
+        return self._asked.boost_factor(row.publisher, row.published)
+
+    async def _rank_first(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
+        """Return the first `limit` candidates that live, and those from sources that the question names, best first.
+
+        No boost can change their order, so the others need not be looked at. Returns the scores of all as well.
+        """
+        rows: dict[int, Row] = {}
+        ids = _ids_by_score(scores)
+        await self._fetch_live(ids, limit, rows, ids, fitting)
+        if fitting:
+            scores = await self._apply_feedback(scores, fitting, rows)
+            ids = _ids_by_score(scores)
+            await self._fetch_live(ids, limit, rows)
+        return [FoundPassage(rows[id_], scores[id_]) for id_ in ids if id_ in rows], scores
+
+    async def _fetch_live(
+        self,
+        ids: Sequence[int],
+        limit: int,
+        rows: dict[int, Row],
+        candidates: Sequence[int] = (),
+        also: Collection[int] = (),
+    ) -> None:
+        """Add rows until the first `limit` of `ids` that live are among them; `also` are fetched with the first."""
+        for start in range(0, len(ids), limit):  # more than once only where passages were deleted since the last merge
+            wanted = [id_ for id_ in ids[start : start + limit] if id_ not in rows]
+            if not start:
+                wanted += [id_ for id_ in also if id_ not in wanted]
+            if wanted:
+                rows |= await self._fetch_rows(wanted, () if start else candidates, likely=wanted)
+            if sum(id_ in rows for id_ in ids[: start + limit]) >= limit:
+                break
+
+    async def _fetch_rows(
+        self, ids: Sequence[int], candidates: Sequence[int], *, likely: Collection[int]
+    ) -> dict[int, Row]:
+        """Fetch what ranking needs of `ids` and of the candidates from named sources; the dead drop out here.
+
+        Keeps the texts of the `likely` ones, and the links of the candidates and of the first of `ids`.
+        """
+        first = ids[: ranking.LINK_SEEDS] if candidates else ()
+        given = {
+            "ids": array_literal(ids),
+            "likely": array_literal(likely),
+            "candidates": array_literal(candidates if self._named else ()),
+            "sources": array_literal(self._named),
+            "first": array_literal(first),
+            "fan": links.MAX_FAN,
+        }
+        rows: dict[int, Row] = {}
+        found: list[tuple[int, links.Link]] = []
+        async with self._connection.cursor(binary=True) as cursor:
+            await cursor.execute(_FETCH, given)
+            for id_, source, title, url, publisher, published, text, turn, passages in await cursor.fetchall():
+                if turn:
+                    found.append((turn, links.Link(id_, title, text, source, passages)))
+                    continue
+                rows[id_] = Row(id_, source, title, url, publisher, published)
+                if text is not None:
+                    self._bodies[id_] = text
+        self._links += [link for _, link in sorted(found)]
+        self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
+        return rows
+
+    def _rank_by_words(self, postings: retrieval.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
+        """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
+        parts: list[tuple[float, Ranking]] = []
+        split = split_clauses(self._text)
+        if len(split) > 1:
+            frequencies = postings.frequencies
+            for clause in split:
+                own = set(self._tokenizer.query_terms(clause))
+                weight = sum(retrieval.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
+                parts.append((weight, self._scorer.rank(postings.keep_terms(own), limit=max(1, depth // 2)).as_pairs()))
+        whole = self._scorer.rank(postings, limit=depth).as_pairs()
+        scores = ranking.add_clause_scores(whole, parts) if whole else {}
+        return scores, [ranked for _, ranked in parts]
+
+    async def _apply_feedback(self, scores: Scores, fitting: Fitting, rows: Mapping[int, Row]) -> Scores:
+        """Raise the candidates that say the names on which the best passages of the clauses agree."""
+        seen = [
+            ranking.ScoredPassage(
+                rows[id_].title or f"S{rows[id_].source}",
+                fitting[id_],
+                scores[id_],
+                f"{rows[id_].title}. {self._bodies.get(id_, '')}",
+            )
+            for id_ in sorted(fitting)
+            if id_ in rows
+        ]
+        names = {term_id(name): weight for name, weight in ranking.find_agreed_names(seen, self._text).items()}
+        if not names:
+            return scores
+        postings = await self._kept.read_more(self._connection, list(names))
+        ids = list(scores)
+        return ranking.apply_feedback(
+            scores, dict(zip(ids, self._scorer.weighted_sums(postings, names, ids), strict=True))
+        )
+
+    async def read_bodies(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of passages; those not read yet are fetched."""
+        missing = [id_ for id_ in ids if id_ not in self._bodies]
+        if missing:
+            async with self._connection.cursor(binary=True) as cursor:
+                await cursor.execute(
+                    "select id, body from passage where id = any(%s::int4[])", (array_literal(missing),)
+                )
+                self._bodies |= dict(await cursor.fetchall())
+        return self._bodies
+
+    async def _follow_links(self, found: list[FoundPassage], scores: Mapping[int, float]) -> list[FoundPassage]:
+        """Follow one link from the best seeds and from the sources that the question names.
+
+        `scores` has the candidates that were not looked at as well.
+        """
+        seeds = {each.row.id: each for each in found[: ranking.LINK_SEEDS]}
+        sources = set(self._named)
+        for each in found:
+            if each.row.source in sources and each.row.id not in seeds:
+                seeds[each.row.id] = each
+                sources.discard(each.row.source)
+        leaving = await self._links_from(seeds)
+        if not leaving:
+            return found
+        targets = await self._entry_passages({link.source: link.passages for link in leaving})
+        bodies = await self.read_bodies([row.id for row in targets.values()])
+        best = {each.row.id: each for each in found}
+        question = dict.fromkeys(stem_text(self._text), 1.0)
+        for link in leaving:
+            row = targets.get(link.source)
+            seed = seeds[link.src]
+            if row is None or row.source == seed.row.source:
+                continue
+            rest = _drop_title_words(question, seed.row.title)
+            score = ranking.score_linked_passage(
+                seed.score,
+                ranking.weighted_share(rest, set(stem_text(link.sentence))),
+                ranking.weighted_share(rest, set(stem_text(f"{row.title} {bodies.get(row.id, '')}"))),
+            )
+            old = best[row.id].score if row.id in best else scores.get(row.id)
+            if old is None or score > old:
+                best[row.id] = FoundPassage(row, score, link.alias)
+        return sorted(best.values(), key=_found_order)
+
+    async def _links_from(self, seeds: Collection[int]) -> Sequence[links.Link]:
+        if not self._followed.issuperset(seeds):
+            return await links.read_links(self._connection, list(seeds))
+        return [link for link in self._links if link.src in seeds]
+
+    async def _entry_passages(self, sources: Mapping[int, Sequence[int]]) -> dict[int, Row]:
+        """Return for each source the one of its passages that best fits the question, the first if none does."""
+        best: list[int] = []
+        for passages in sources.values():
+            scores = self._scorer.last_scores(passages)
+            best += [passages[scores.index(max(scores))]] if passages else []
+        async with self._connection.cursor(binary=True) as cursor:
+            await cursor.execute(_TARGETS, {"ids": array_literal(best)})
+            rows = await cursor.fetchall()
+        self._bodies |= {row[0]: row[6] for row in rows}
+        return {row[1]: Row(*row[:6]) for row in rows}
+
+
+def _ids_by_score(scores: Scores) -> list[int]:
+    return [id_ for id_, _ in sorted(scores.items(), key=_by_score)]
+
+
+def _by_score(pair: tuple[int, float]) -> tuple[float, int]:
+    return -pair[1], pair[0]
+
+
+def _found_order(found: FoundPassage) -> tuple[float, int]:
+    return -found.score, found.row.id
+
+
+def _drop_title_words(question: Mapping[str, float], title: str) -> dict[str, float]:
+    gone = set(stem_text(title))
+    return {word: weight for word, weight in question.items() if word not in gone}

@@ -1,0 +1,353 @@
+"""Integrity: the digest that stands beside every answer, and its check.
+
+Knows that a flipped bit must be found and never used silently. Does not know where answers are stored.
+
+A group: what one flush of the journal writes, and the statements that commit it.
+
+Knows how to write answers, intents and events in single statements that hold no lock between round trips, which
+attempt owns a run, and how to repeat a group whose first try may have committed. Does not know when to write, nor
+connections that are lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import LiteralString
+
+from psycopg.rows import TupleRow
+
+from corrobora.domain.errors import JournalError, Stale
+from corrobora.ports import Entry
+from corrobora.storage.postgres.database import Connection
+
+
+def entry_digest(entry: Entry) -> bytes:
+    """Return 8 bytes that change with any bit of the entry. Raises `JournalError` for text no database can hold."""
+    text = f"{entry.key}\x1f{entry.meta}\x1f{entry.out}"
+    try:
+        return blake2b(text.encode(), digest_size=8).digest()
+    except UnicodeEncodeError as error:
+        raise JournalError(
+            "journal_text",
+            f"The answer to {entry.key!r} holds half of a character pair (position {error.start}).",
+            next_step="Write answers as JSON with escapes.",
+        ) from error
+
+
+def require_storable(entry: Entry) -> Entry:
+    """Return the entry if PostgreSQL can hold its text; raise `JournalError` for zero bytes and broken characters."""
+    if "\x00" in entry.key or "\x00" in entry.meta or "\x00" in entry.out:
+        raise JournalError(
+            "journal_text",
+            f"The answer to {entry.key!r} holds a zero byte.",
+            next_step="Write answers as JSON with escapes.",
+        )
+    return entry
+
+
+def verify_entry(run: str, entry: Entry, stored: bytes) -> Entry:
+    """Return the entry if its digest is the stored one; raise `JournalError` that names the key if not."""
+    if entry_digest(entry) != bytes(stored):
+        raise JournalError(
+            "journal_damaged",
+            f"The stored answer to {entry.key!r} of run {run} is damaged: its checksum does not match.",
+            next_step=f"Restore the database from a copy, or start the run anew; run {run} is not used as it is.",
+        )
+    return entry
+
+
+EVENT_CHANNEL = "corrobora_events"
+
+# FOR SHARE makes the statement wait for a concurrent claim, so that it sees who owns the run now. An answer that comes
+# late is kept if its key is free: it is paid. An intent of an old attempt is not.
+_WRITE_ANSWERS: LiteralString = """
+WITH own AS MATERIALIZED (
+    SELECT id, epoch FROM runs WHERE id = ANY(%b::text[]) ORDER BY id FOR SHARE
+), answered AS (
+    INSERT INTO journal (run, key, epoch, digest, meta, out)
+    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[], %b::bytea[], %b::text[], %b::text[])
+        AS i (run, key, epoch, digest, meta, out)
+    WHERE i.run IN (SELECT id FROM own)
+    ON CONFLICT DO NOTHING RETURNING 1
+), begun AS (
+    INSERT INTO journal_intent (run, key, epoch)
+    SELECT i.* FROM unnest(%b::text[], %b::text[], %b::int[]) AS i (run, key, epoch)
+    WHERE (i.run, i.epoch) IN (SELECT id, epoch FROM own)
+    ON CONFLICT DO NOTHING
+)
+SELECT (SELECT count(*) FROM answered), ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own)
+"""
+
+_READ_WINNERS: LiteralString = """
+SELECT j.run, j.key, j.digest, j.meta, j.out
+FROM unnest(%b::text[], %b::text[]) AS i (run, key) JOIN journal j USING (run, key)
+"""
+
+# The number is taken in the statement that inserts, so commit order is number order and no number is lost.
+# `expected` is -1, or the last number that a repeated group saw: a first try that committed after all is not doubled.
+_WRITE_EVENTS: LiteralString = """
+WITH own AS (
+    UPDATE runs r SET next_seq = r.next_seq + c.n
+    FROM unnest(%b::text[], %b::int[], %b::bigint[], %b::bigint[]) AS c (run, epoch, n, expected)
+    WHERE r.id = c.run AND r.epoch = c.epoch AND c.expected IN (-1, r.next_seq)
+    RETURNING r.id, r.epoch, r.next_seq - c.n AS base, r.next_seq AS last
+), told AS (
+    INSERT INTO run_events (run, seq, epoch, type, key, path, round, data)
+    SELECT e.run, own.base + e.n, e.epoch, e.type, e.key, e.path, nullif(e.round, -1), e.data
+    FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[], %b::text[], %b::text[], %b::int[], %b::text[])
+        AS e (run, epoch, n, type, key, path, round, data)
+    JOIN own ON own.id = e.run AND own.epoch = e.epoch
+), notes AS (
+    SELECT string_agg(id || ' ' || last, ',') AS payload
+    FROM (SELECT id, last, (row_number() OVER () - 1) / 90 AS part FROM own) AS numbered GROUP BY part
+)
+SELECT ARRAY(SELECT id FROM own), ARRAY(SELECT epoch FROM own),
+    (SELECT count(pg_notify(%b::text, payload)) FROM notes)
+"""
+
+_READ_EVENT_KEYS: LiteralString = """
+SELECT r.id, r.epoch, r.next_seq, ARRAY(SELECT e.key FROM run_events e WHERE e.run = r.id)
+FROM runs r WHERE r.id = ANY(%b::text[])
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One attempt at one run, as the writer sees it: how much of it is not yet committed, and what went wrong."""
+
+    run: str
+    epoch: int
+    on_commit: Callable[[Entry], None]
+    stale: bool = False
+    error: JournalError | None = None
+    pending: int = 0
+    waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
+
+    def raise_if_failed(self) -> None:
+        """Raise what went wrong: `Stale` if a newer attempt owns the run, or the error that stopped the writing."""
+        if self.stale:
+            raise Stale(f"A newer attempt owns run {self.run}; attempt {self.epoch} stops.")
+        if self.error is not None:
+            raise self.error
+
+    def settle_writes(self, count: int) -> None:
+        """Count `count` writes as ended, and wake who waits for all of them."""
+        self.pending -= count
+        if self.pending == 0:
+            for future in self.waiting:
+                if not future.done():
+                    future.set_result(None)
+            self.waiting.clear()
+
+
+@dataclass(slots=True, eq=False)
+class AnswerWrite:
+    """An answer to commit; its future gets the entry that counts."""
+
+    lane: Lane
+    entry: Entry
+    future: asyncio.Future[Entry]
+
+
+@dataclass(slots=True, eq=False)
+class IntentWrite:
+    """A call that is about to be sent."""
+
+    lane: Lane
+    key: str
+
+
+@dataclass(slots=True, eq=False)
+class EventWrite:
+    """An event to append; `data` is JSON."""
+
+    lane: Lane
+    type: str
+    key: str
+    path: str
+    round: int | None
+    data: str
+
+
+@dataclass(slots=True)
+class CommitGroup:
+    """What one flush writes. Parts that are committed are emptied, so that a repetition writes only the rest."""
+
+    answers: list[AnswerWrite]
+    intents: list[IntentWrite]
+    events: list[EventWrite]
+
+    def __bool__(self) -> bool:
+        return bool(self.answers or self.intents or self.events)
+
+    def uncommitted_items(self) -> Sequence[AnswerWrite | IntentWrite | EventWrite]:
+        """Everything that is not committed yet."""
+        return [*self.answers, *self.intents, *self.events]
+
+
+async def commit_group(connection: Connection, group: CommitGroup, *, again: bool) -> None:
+    """Commit a group: answers and intents first, so that an event never tells of an answer that is not committed.
+
+    `again` says that a first try may have committed without our knowing. Parts that are committed are emptied.
+
+    Raises:
+        psycopg.Error: what is left in the group is not committed, as far as we know.
+    """
+    if group.answers or group.intents:
+        await _write_answers(connection, group)
+    while group.events:
+        await _write_events(connection, group, again=again)
+        again = True  # whoever is left was refused by an expectation: look again
+
+
+async def _write_answers(connection: Connection, group: CommitGroup) -> None:
+    answers, intents = group.answers, group.intents
+    runs = sorted({item.lane.run for item in (*answers, *intents)})
+    parameters = (
+        runs,
+        [item.lane.run for item in answers],
+        [item.entry.key for item in answers],
+        [item.lane.epoch for item in answers],
+        [entry_digest(item.entry) for item in answers],
+        [item.entry.meta for item in answers],
+        [item.entry.out for item in answers],
+        [item.lane.run for item in intents],
+        [item.key for item in intents],
+        [item.lane.epoch for item in intents],
+    )
+    row = await _fetch_row(connection, _WRITE_ANSWERS, parameters)
+    owners: dict[str, int] = dict(zip(row[1], row[2], strict=True))
+    winners = {} if row[0] == len(answers) else await _read_winners(connection, answers)
+    for item in answers:
+        _resolve_answer(item, owners, winners)
+    for item in intents:
+        item.lane.stale |= owners.get(item.lane.run) != item.lane.epoch
+        item.lane.settle_writes(1)
+    group.answers, group.intents = [], []
+
+
+def _resolve_answer(
+    item: AnswerWrite, owners: dict[str, int], winners: dict[tuple[str, str], Entry | JournalError]
+) -> None:
+    """Tell a waiter which entry counts; a stale one learns that it is stale, though its answer may have been kept."""
+    lane, entry = item.lane, winners.get((item.lane.run, item.entry.key), item.entry)
+    lane.stale |= owners.get(lane.run) != lane.epoch
+    if isinstance(entry, Entry) and not lane.stale:
+        lane.on_commit(entry)
+    if not item.future.done():
+        if lane.stale:
+            item.future.set_exception(Stale(f"A newer attempt owns run {lane.run}."))
+        elif isinstance(entry, JournalError):
+            item.future.set_exception(entry)
+        else:
+            item.future.set_result(entry)
+    lane.settle_writes(1)
+
+
+async def _read_winners(
+    connection: Connection, answers: Sequence[AnswerWrite]
+) -> dict[tuple[str, str], Entry | JournalError]:
+    """Read what stands in the journal for keys that were taken: the first committed answer counts."""
+    runs, keys = [item.lane.run for item in answers], [item.entry.key for item in answers]
+    cursor = await connection.execute(_READ_WINNERS, (runs, keys), prepare=False)
+    found: dict[tuple[str, str], Entry | JournalError] = {}
+    for run, key, stored, meta, out in await cursor.fetchall():
+        try:
+            found[run, key] = verify_entry(run, Entry(key, out, meta), stored)
+        except JournalError as error:
+            found[run, key] = error
+    return found
+
+
+async def _write_events(connection: Connection, group: CommitGroup, *, again: bool) -> None:
+    """Append the group's events, those of live attempts; on a repetition, only those that are not there yet."""
+    expected: dict[str, int] = {}
+    if again:
+        expected = await _drop_committed(connection, group)
+        if not group.events:
+            return
+    by_lane: dict[Lane, list[EventWrite]] = {}
+    for event in group.events:
+        by_lane.setdefault(event.lane, []).append(event)
+    lanes = sorted(by_lane, key=lambda lane: (lane.run, lane.epoch))
+    ordered = [(number, event) for lane in lanes for number, event in enumerate(by_lane[lane], start=1)]
+    parameters = (
+        [lane.run for lane in lanes],
+        [lane.epoch for lane in lanes],
+        [len(by_lane[lane]) for lane in lanes],
+        [expected.get(lane.run, -1) for lane in lanes],
+        [event.lane.run for _, event in ordered],
+        [event.lane.epoch for _, event in ordered],
+        [number for number, _ in ordered],
+        [event.type for _, event in ordered],
+        [event.key for _, event in ordered],
+        [event.path for _, event in ordered],
+        [-1 if event.round is None else event.round for _, event in ordered],
+        [event.data for _, event in ordered],
+        EVENT_CHANNEL,
+    )
+    row = await _fetch_row(connection, _WRITE_EVENTS, parameters)
+    written = set(zip(row[0], row[1], strict=True))
+    left: list[EventWrite] = []
+    for lane in lanes:
+        if (lane.run, lane.epoch) in written:
+            lane.settle_writes(len(by_lane[lane]))
+        elif again:
+            left += by_lane[lane]
+        else:
+            lane.stale = True
+            lane.settle_writes(len(by_lane[lane]))
+    group.events = left
+
+
+async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[str, int]:
+    """Drop what a first try has written after all, and what a newer attempt has made stale.
+
+    Returns the last number of each run, which the repetition then expects.
+    """
+    runs = sorted({event.lane.run for event in group.events})
+    cursor = await connection.execute(_READ_EVENT_KEYS, (runs,), prepare=False)
+    state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
+    left: list[EventWrite] = []
+    for event in group.events:
+        epoch, _, told = state.get(event.lane.run, (None, 0, frozenset[str]()))
+        event.lane.stale |= epoch != event.lane.epoch
+        if event.lane.stale or event.key in told:
+            event.lane.settle_writes(1)
+        else:
+            left.append(event)
+    group.events = left
+    return {run: last for run, (_, last, _) in state.items()}
+
+
+async def _fetch_row(connection: Connection, sql: LiteralString, parameters: Sequence[object]) -> TupleRow:
+    async with connection.cursor(binary=True) as cursor:
+        await cursor.execute(sql, parameters, prepare=True)
+        row = await cursor.fetchone()
+    if row is None:
+        raise JournalError("journal_statement", "The journal's statement returned nothing.")
+    return row
+
+
+def group_of_one(item: AnswerWrite | IntentWrite | EventWrite) -> CommitGroup:
+    """Return a group of one."""
+    match item:
+        case AnswerWrite():
+            return CommitGroup([item], [], [])
+        case IntentWrite():
+            return CommitGroup([], [item], [])
+        case EventWrite():
+            return CommitGroup([], [], [item])
+
+
+def fail_group(group: CommitGroup, error: JournalError) -> None:
+    """Give up a group: whoever waits gets the error, and the lanes keep it for the next call."""
+    for item in group.uncommitted_items():
+        item.lane.error = error
+        if isinstance(item, AnswerWrite) and not item.future.done():
+            item.future.set_exception(error)
+        item.lane.settle_writes(1)
+    group.answers, group.intents, group.events = [], [], []

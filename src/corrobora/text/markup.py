@@ -1,0 +1,252 @@
+"""Markup: from marked-up text to the plain words a reader would read.
+
+Knows the marks of Markdown and HTML, in linear time on any input. Does not know what is quoted: a quote stays as it
+stands in its source, only its reading goes through here.
+
+Tables: the cells of rows, and how a row reads under the head of its table.
+
+Knows rows with bars, tabs, commas and semicolons between the cells. Does not know columns that are only lined up by
+spaces, nor what a table is about.
+
+Prose: how a literal quote reads, as sentences one after another.
+
+Knows lists under what leads them in, rows under the head of their table, headings and paragraphs. Adds colons,
+semicolons and full stops where the layout of the source stood for them; never a word.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from enum import Enum, auto
+from functools import lru_cache
+
+from corrobora.text.segmentation import Span, split_sentences
+
+_TAG = re.compile(r"<!--|-->|</?[a-zA-Z!][^<>]*>")
+_LINK = re.compile(r"!?\[(\[[^\[\]]*\]|[^\[\]]*)\]\([^()]*\)")
+_ATTRIBUTES = re.compile(r"\{[#:][^{}]*\}")
+_OPENING = re.compile(r"(?<![^\W_])[*_]{1,3}(?=[^\s*_])")
+_CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
+_LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
+_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
+_SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
+_RULE = re.compile(r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶")  # a line drawn with signs, and the mark beside a heading
+_SPACE = re.compile(r"\s+")
+_PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
+
+
+def strip_markup(text: str) -> str:
+    """Return `text` as one line without marks, links, tags, addresses' schemes or forged citation markers.
+
+    Never fails; words keep their order and case. What cannot be read as text (an unclosed tag) is made harmless.
+
+    Example:
+        >>> plain("Verifiers **SHALL NOT** use [Sec. 4](sec4.md#a) <i>alone</i>.")
+        'Verifiers SHALL NOT use Sec. 4 alone.'
+    """
+    read = html.unescape(text) if "&" in text else text
+    if "<" in read or "](" in read or "{" in read:
+        for _ in range(_PASSES):
+            before = read
+            read = _ATTRIBUTES.sub("", _LINK.sub(r"\1", _TAG.sub("", read)))
+            if read == before:
+                break
+    read = _RULE.sub("", _LINE_MARK.sub("", read))
+    if "*" in read or "_" in read:
+        read = _CLOSING.sub("", _OPENING.sub("", read))
+    read = _SCHEME.sub("", read.replace("`", ""))
+    read = _MARKER.sub(r"(\1)", read)
+    return _SPACE.sub(" ", _defuse_markup(read)).strip()
+
+
+def _defuse_markup(text: str) -> str:
+    """Break what a renderer could still take for a tag, an image or a link."""
+    if "<" in text:
+        text = re.sub(r"<(?=[a-zA-Z/!?])", "‹", text)
+    return text.replace("](", "] (").replace("![", "! [").replace("](", "] (")
+
+
+_MIN_CELLS = 3  # cells of a row that is parted by commas or semicolons: fewer are words of a sentence
+_MAX_ROW_CHARS = 1_000
+
+
+def split_cells(line: str) -> tuple[str, ...]:
+    r"""Return the cells of a line that looks like a row of a table, or nothing.
+
+    Commas and semicolons part cells only where no space follows any of them, as in a file of values.
+
+    Example:
+        >>> cells("Alder Bridge | 0 | 372"), cells("a,b,c"), cells("first, second, and third")
+        (('Alder Bridge', '0', '372'), ('a', 'b', 'c'), ())
+    """
+    text = line.strip()
+    if "\n" in text or len(text) > _MAX_ROW_CHARS:
+        return ()
+    if " | " in text:
+        return tuple(part.strip() for part in text.strip("| ").split("|"))
+    if "\t" in text:
+        return tuple(part.strip() for part in text.split("\t"))
+    for mark in ",;":
+        parts = text.split(mark)
+        if len(parts) >= _MIN_CELLS and not text.endswith(".") and not any(part[:1].isspace() for part in parts[1:]):
+            return tuple(part.strip() for part in parts)
+    return ()
+
+
+def is_same_table(above: str, below: str) -> bool:
+    """True if two lines that follow each other are rows of one table.
+
+    Rows with bars may have lost an empty cell; others have as many cells as one another.
+    """
+    one, other = split_cells(above), split_cells(below)
+    if not one or not other:
+        return False
+    return len(one) == len(other) or (" | " in above and " | " in below)
+
+
+def read_row(head: Sequence[str], row: Sequence[str]) -> str:
+    """Read a row as one line: each cell after the head of its column; without heads where these do not fit.
+
+    Example:
+        >>> told(("Station", "Level"), ("Old Ferry", "548")), told(("Low", "High"), ("Price", "2", "3"))
+        ('Station: Old Ferry; Level: 548', 'Price: Low 2; High 3')
+    """
+    if len(head) == len(row):
+        return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, row, strict=True) if cell)
+    if len(head) == len(row) - 1:  # the column of the names has no head
+        return f"{row[0]}: " + "; ".join(f"{name} {cell}" for name, cell in zip(head, row[1:], strict=True) if cell)
+    return "; ".join(cell for cell in row if cell)
+
+
+LIST_ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+_NUMBERED = re.compile(r"^\s*\(\d{1,3}\)[ \t]+(?=\S)")
+_SENTENCE_ENDS = ".!?…。！？"
+_MAX_HEADING_CHARS = 120
+
+
+class _Part(Enum):
+    TEXT = auto()
+    ITEM = auto()
+    HEADING = auto()
+
+
+@lru_cache(maxsize=4_000)  # a fact is read by every role
+def quote_to_prose(quote: str, chosen: str = "") -> str:
+    r"""Return a quote as one line of sentences.
+
+    Of a table the rows are read that `chosen` holds as they read here; if it holds none of them, nothing tells that the
+    first row has the heads, and all are read cell by cell.
+
+    Example:
+        >>> prose("Bring:\n\n- a lamp\n- two ropes")
+        'Bring: a lamp; two ropes.'
+        >>> prose("Name | Age\nAnn | 7\nBo | 9", "Name: Bo; Age: 9")
+        'Name: Bo; Age: 9.'
+    """
+    if "\n" not in quote:
+        return strip_markup(_NUMBERED.sub("", quote))
+    spans = split_sentences(quote)
+    said: list[str] = []
+    before: _Part | None = None
+    at = 0
+    while at < len(spans):
+        rows = _find_rows(quote, spans, at)
+        if len(rows) > 1:
+            said += _read_table(rows, chosen)
+            before, at = None, at + len(rows)
+            continue
+        part, text = _classify_part(quote, spans, at)
+        part = _Part.TEXT if part is _Part.HEADING and before is _Part.TEXT and said[-1][-1:] == ":" else part
+        at += 1
+        if not text:
+            continue
+        if part is _Part.ITEM and before is _Part.ITEM and said:
+            said[-1] = (
+                said[-1]
+                if _ends_with_stop(quote, spans[at - 2]) or said[-1][-1:] == ":"
+                else f"{said[-1].rstrip('.')};"
+            )
+        said.append(_close_sentence(text, part, quote, spans, at - 1))
+        before = part
+    return " ".join(said)
+
+
+def read_table_rows(quote: str) -> tuple[str, ...]:
+    """Return the rows of the first table of a quote as they read under its head; nothing if it has no table."""
+    spans = split_sentences(quote)
+    for at in range(len(spans)):
+        rows = _find_rows(quote, spans, at)
+        if len(rows) > 1:
+            head = split_cells(rows[0])
+            return tuple(strip_markup(read_row(head, split_cells(row))) for row in rows[1:])
+    return ()
+
+
+def _find_rows(quote: str, spans: Sequence[Span], at: int) -> list[str]:
+    """Return the rows of one table from the span `at` on; fewer than two are no table."""
+    found = [quote[spans[at].start : spans[at].end]]
+    for one, other in zip(spans[at:], spans[at + 1 :], strict=False):
+        below = quote[other.start : other.end]
+        if quote[one.end : other.start].count("\n") != 1 or not is_same_table(found[-1], below):
+            break
+        found.append(below)
+    return found
+
+
+def _read_table(rows: Sequence[str], chosen: str) -> list[str]:
+    head = split_cells(rows[0])
+    read = [strip_markup(read_row(head, split_cells(row))) for row in rows[1:]]
+    kept = [row for row in read if row in chosen] if chosen else read
+    kept = kept or [strip_markup(read_row((), split_cells(row))) for row in rows]
+    return [f"{row.rstrip('.;: ')}." for row in kept]
+
+
+def _classify_part(quote: str, spans: Sequence[Span], at: int) -> tuple[_Part, str]:
+    span = spans[at]
+    raw = quote[span.start : span.end]
+    mark = LIST_ITEM.match(raw)
+    text = strip_markup(raw)
+    alone = _opens_line(quote, span.start) and quote[span.end : span.end + 2] == "\n\n"
+    if (
+        alone
+        and len(text) <= _MAX_HEADING_CHARS
+        and text[-1:] not in _SENTENCE_ENDS + ":;,"
+        and not _is_list_item(quote, spans, at)
+    ):
+        return _Part.HEADING, text
+    if mark is not None and _opens_line(quote, span.start):
+        kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" is part of what clauses say
+        return _Part.ITEM, f"{kept}{strip_markup(raw[mark.end() :])}"
+    return _Part.TEXT, text
+
+
+def _is_list_item(quote: str, spans: Sequence[Span], at: int) -> bool:
+    """True for an item that stands beside another one: a single numbered line is a heading."""
+    near = [spans[n] for n in (at - 1, at + 1) if 0 <= n < len(spans)]
+    return LIST_ITEM.match(quote, spans[at].start) is not None and any(
+        LIST_ITEM.match(quote, span.start) for span in near
+    )
+
+
+def _opens_line(quote: str, start: int) -> bool:
+    return start == 0 or quote[:start].rstrip(" \t")[-1:] in ("\n", "")
+
+
+def _ends_with_stop(quote: str, span: Span) -> bool:
+    """True if the source itself ends a span with a stop."""
+    return quote[span.start : span.end].rstrip("\"'”’)]»* ")[-1:] in _SENTENCE_ENDS
+
+
+def _close_sentence(text: str, part: _Part, quote: str, spans: Sequence[Span], at: int) -> str:
+    """End a piece as it would be ended in running text."""
+    if _ends_with_stop(quote, spans[at]) or text[-1:] in _SENTENCE_ENDS + ":":
+        return text
+    if part is _Part.HEADING and at + 1 < len(spans):
+        return f"{text}:"
+    if part is _Part.ITEM:
+        return f"{text.rstrip(';,')}."
+    last = at + 1 == len(spans)
+    breaks = not last and "\n" in quote[spans[at].end : spans[at + 1].start]
+    return f"{text}." if (breaks or last) and text[-1:] not in ";," else text

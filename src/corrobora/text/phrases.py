@@ -1,0 +1,48 @@
+"""Phrases: every sentence that code itself writes into a report.
+
+Knows fixed wordings that speak of the report and of what was looked for, never of the world. Does not know any
+source: a sentence that is neither here nor in a source must not stand in an extractive report.
+"""
+
+from __future__ import annotations
+
+NO_EVIDENCE = "No sufficient evidence was found"
+NOT_NAMED = "Nothing that was read names"
+NEAREST = "The nearest statements that were read follow; they do not answer the question"
+NEAR = "What comes nearest"
+PARTLY = "Only a part of this is covered by what was read"
+ABOVE = "What was found on this stands under the key statements above"
+SIDE_BY_SIDE = "The sources differ here; both statements stand side by side"
+ELSEWHERE = "What was found on this stands in the other sections"
+NO_COVERAGE = "No coverage: this part of the research failed or found nothing"
+COUNTED = "This report quotes"
+OTHER_GAPS = "Still open"
+ONE_SIDED = "Not every statement was found on both sides of the comparison"
+STANDS_IN = "This stands in"
+GAP = "No sufficient evidence"
+UNNAMED = "No statement that was read names"
+UNSAID = "No statement that was found for this uses"
+UNSTATED = "No statement that was read"
+OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
+LEAD = "A name that was met may lead on"
+FAILED = "Not covered, because it failed"
+
+OPENINGS = (
+    *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
+    *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD, NEAR),
+)
+
+
+def is_written_by_code(sentence: str) -> bool:
+    """True if the sentence opens with one of the fixed wordings: it claims nothing about the world."""
+    return sentence.lstrip(" -*_>#|").startswith(OPENINGS)
+
+
+def is_lead(gap: str) -> bool:
+    """True if a gap only tells where a search may go on: nothing that is asked is missing by it."""
+    return gap.startswith(LEAD)
+
+
+def is_near_miss(gap: str) -> bool:
+    """True if a gap says that what was read is near to the question, and does not answer it."""
+    return gap.startswith((UNNAMED, UNSAID, UNSTATED)) and not gap.startswith(OTHER_SIDE)

@@ -1,0 +1,352 @@
+"""Questions: what a question is about, what it compares, and what kind of answer it wants.
+
+Knows English question words, conjunctions and lists, by spelling alone. Does not know subjects or sources: nothing
+here names a topic.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corrobora.text.mentions import MentionKind, find_mentions, find_years, is_calendar_name
+from corrobora.text.releases import find_asked_releases, remove_releases
+from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
+
+_BETWEEN = re.compile(
+    r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
+    r"since|when|concerning|as|is|are|was|were|did|does|do|has|have)\b)"
+)
+_VERSUS = re.compile(
+    r"(?i)\b(?:compare|comparing|contrast)\s+(.{2,120}?)\s+(?:and|with|to|versus|vs\.?|"
+    r"against)\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|regarding|for|with|concerning)\b)"
+)
+_VS = re.compile(r"(?i)([^,;?]{2,80}?)\s+(?:versus|vs\.?)\s+([^,;?]{2,80})")
+_FROM_TO = re.compile(r"(?i)\bfrom\s+([^,;?]{2,80}?)\s+to\s+([^,;?]{2,80}?)(?=[?.;,:]|$)")
+_DIFFER = re.compile(
+    r"(?i)\bdo(?:es)?\s+(?:the\s+)?(?:[\w -]{2,60}?\s+(?:of|in|for)\s+)?(?:the\s+)?(.{2,80}?)\s+and\s+(.{2,80}?)\s+"
+    r"(?:differ|compare|vary)\b"
+)
+_EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
+# Verbs that say what happened to a topic rather than what the topic is: they frame a question.
+FRAMING_WORDS = frozenset(
+    "change changed changes changing differ differs different difference differences compare compared "
+    "comparison contrast analyze analyse assess evaluate examine explore investigate identify outline determine "
+    "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
+    "discussed list "
+    "say says said state states stated tell mention mentioned mentions report reported reports suggest "
+    "suggests suggested "
+    "imply implies implied indicate indicates claim claims article articles according account guidance "
+    "information "
+    "happen happened cover covered considering main key important use used make made give given take taken "
+    "find found "
+    "know known name named kind kinds type types sort way ways example examples reason reasons role effect "
+    "effects affect "
+    "affects impact impacts work works mean means meaning relate related relation role detail details both "
+    "recent recently condition conditions circumstance circumstances true false older younger later earlier "
+    "same consistent consistency inconsistent inconsistency remain remained published portrayal document documents "
+    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs "
+    "happens please".split()
+)  # fmt: skip
+_RELATION_WORDS = 4
+_SIDE_STEMS = 6
+_FRAME_NOUN = re.compile(
+    r"(?i)['\"’”]?(?:['’]s)?\s+(?:[a-z]+\s+)?(?:articles?|reports?|guidance|guidelines?|stud(?:y|"
+    r"ies)|papers?|documents?|"
+    r"posts?|pieces?|interviews?|websites?|stor(?:y|ies)|coverage|rules|recommendations?|standards?)\b"
+)
+_SAID_BY = re.compile(
+    r"(?i)\b(?:according to|under|per|"
+    r"(?:reported|published|stated|covered|claimed|noted|mentioned|described|highlighted|said|"
+    r"written) (?:by|in|on|from)|"
+    r"(?:articles?|reports?|piece|stor(?:y|ies)|information|coverage) (?:from|by|in|on|of)) (?:the |"
+    r"an? )?(?:both )?['\"‘“]?$"
+)
+_OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
+_BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
+_DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
+_DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
+_POSSESSIVE = re.compile(r"['’]s?$")
+_OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
+_NOVELTY = frozenset(map(stem_word, "new version release fixed added removed introduced bring brought".split()))
+_TOPIC_ENOUGH = 2  # topic words from which names weigh less
+_FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What kind of sentence would answer: used as a slight preference, never as a filter."""
+
+    obligation: bool = False
+    number: bool = False
+    date: bool = False
+    name: bool = False
+    reason: bool = False
+    condition: bool = False
+    comparison: bool = False
+
+
+def find_framing_stems(question: str) -> frozenset[str]:
+    """Return the stems of `question` that frame it ("change", "report", "differ") rather than name its topic."""
+    topic = [word for word in split_words(question) if stem_word(word)]
+    foreign = find_function_words(question)
+    light = frozenset(stem_word(word) for word in topic if word in FRAMING_WORDS or word in foreign)
+    degree = _DEGREE.search(" ".join(split_words(question)))
+    light |= frozenset((stem_word(degree.group(1)),)) if degree is not None else frozenset()
+    return light if len(light) < len({stem_word(word) for word in topic}) else frozenset()
+
+
+@lru_cache(maxsize=1_000)
+def find_attributions(question: str) -> tuple[str, ...]:
+    """Return the names that say who says it rather than what it is about: documents, outlets, issuing bodies.
+
+    Identifiers after a preposition ("in SP 800-63B"), names before a framing noun ("the TechCrunch article") and after
+    "according to".
+
+    Example:
+        >>> attributions("According to Reuters, is SMS allowed under RFC 2119, as the ACME report says?")
+        ('Reuters', 'RFC 2119', 'ACME')
+    """
+    found: dict[str, None] = {}
+    for mention in find_mentions(question):
+        after = _FRAME_NOUN.match(question[mention.end : mention.end + 30])
+        before = _SAID_BY.search(question[max(0, mention.start - 40) : mention.start])
+        document = mention.kind is MentionKind.IDENTIFIER and _OF_DOCUMENT.search(
+            question[max(0, mention.start - 12) : mention.start]
+        )
+        if document or after is not None or before is not None:
+            found[mention.text] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=1_000)  # asked once for every sentence that is read
+def find_anchors(question: str) -> tuple[str, ...]:
+    """Return the named things that a question is about: its subjects without attributions and compared sides."""
+    either = find_alternatives(question)
+    said = " ".join((*find_attributions(question), *(() if either else _find_named_sides(question))))
+    named = (name for name in find_subjects(question) if name not in said and not any(name in each for each in either))
+    return (*either, *named)
+
+
+def is_relational(question: str) -> bool:
+    """True if a question asks for little beside names: its answer may hang on a chain of names."""
+    named = [m for m in find_mentions(question) if m.kind in (MentionKind.NAME, MentionKind.QUOTED)]
+    return bool(named) and len(weigh_terms(question).topic) <= _RELATION_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerms:
+    """The stems of a question by what they do: `weights` ranks sentences, `topic` must be spoken of."""
+
+    weights: dict[str, float]
+    topic: frozenset[str]
+
+
+@lru_cache(maxsize=1_000)
+def weigh_terms(question: str) -> WeightedTerms:
+    """Weigh the stems of a question: topic words and names fully, framing words and compared sides lightly.
+
+    Attributions and the sides of a comparison say where to look; a document is about them without repeating them in
+    every sentence. Where nothing else is asked, they are the topic.
+    """
+    every = dict.fromkeys(stem_text(remove_releases(question)) or stem_text(question))
+    light = find_framing_stems(question)
+    either = find_alternatives(question)
+    aside = (*(() if either else _find_named_sides(question)), *find_attributions(question))
+    compared = frozenset(s for side in aside for s in stem_text(side))
+    named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
+    topic = frozenset(every) - light - compared - named
+    enough = len(topic) >= _TOPIC_ENOUGH
+    weights: dict[str, float] = {}
+    for term in every:
+        if term in topic:
+            weights[term] = 1.0
+        elif term in light:
+            weights[term] = _FRAME_WEIGHT
+        elif term in compared and not term.isdigit() and not topic:
+            weights[term] = 1.0
+        elif term in compared:
+            weights[term] = _SIDE_WEIGHT if enough else _NAME_WEIGHT
+        else:
+            weights[term] = 1.0
+    return WeightedTerms(weights, topic or frozenset(every) - light or frozenset(every))
+
+
+def find_counted_stems(question: str) -> frozenset[str]:
+    """Return the stems of a question's topic without those that only say how a number is meant ("at least").
+
+    Example:
+        >>> sorted(counted("How many users must a room hold at least?"))
+        ['hold', 'room', 'user']
+    """
+    topic = weigh_terms(question).topic
+    return topic - frozenset(map(stem_word, _BOUND.findall(" ".join(split_words(question))))) or topic
+
+
+def find_topic_stems(question: str) -> tuple[str, ...]:
+    """Return the distinct stems that name what a question is about, framing left out, in order."""
+    light = find_framing_stems(question)
+    return tuple(dict.fromkeys(s for s in stem_text(question) if s not in light))
+
+
+def names_source(question: str, source: str) -> bool:
+    """True if the address or the title of a source carries an identifier that the question names.
+
+    Example:
+        >>> [names_source("What does KR-2 say?", f"rules/{name}.txt") for name in ("kr-2", "XKR-2", "KR-2.1")]
+        [True, False, False]
+    """
+    return any(pattern.search(source) for pattern in _identifier_patterns(question))
+
+
+@lru_cache(maxsize=1_000)
+def _identifier_patterns(question: str) -> tuple[re.Pattern[str], ...]:
+    named = [mention.text for mention in find_mentions(question) if mention.kind is MentionKind.IDENTIFIER]
+    return tuple(
+        re.compile(rf"(?i)(?<![\w.-]){'[ _-]?'.join(map(re.escape, re.split('[ _-]', name)))}(?!\w|[.-]\d)")
+        for name in named
+    )
+
+
+def score_year_match(question: str, text: str) -> float:
+    """Return the factor of a statement for a question that names a year: more if it names it, less if another.
+
+    Example:
+        >>> of_year("Who led it in 2010?", "Ann led it in 2008."), of_year("Who led it?", "Ann led it in 2008.")
+        (0.5, 1.0)
+    """
+    wanted = frozenset(find_years(question))
+    said = frozenset(find_years(text)) if wanted else frozenset[int]()
+    if not wanted:
+        return 1.0
+    return _OF_YEAR if wanted & said else _OF_ANOTHER_YEAR if said else _OF_NO_YEAR
+
+
+@lru_cache(maxsize=1_000)
+def asks_for_every_change(question: str) -> bool:
+    """True if a question asks for all that a release brought, and not for something of it.
+
+    Example:
+        >>> every_change("What is new in Kilnlib 2.3?"), every_change("Which glazes did Kilnlib 2.3 add?")
+        (True, False)
+    """
+    if not find_asked_releases(question):
+        return False
+    named = frozenset(term for name in find_subjects(question) for term in stem_text(name))
+    return not weigh_terms(question).topic - named - _NOVELTY
+
+
+def find_spellings(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of a question that hold a wanted stem, as they are written there, each once.
+
+    Example:
+        >>> spelled("Wird es unterstützt, und wie?", frozenset({"unterstutzt"}))
+        ('unterstützt',)
+    """
+    found = (_POSSESSIVE.sub("", raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ")) for raw in question.split())
+    return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stem_text(word))))
+
+
+@lru_cache(maxsize=1_000)
+def read_expectation(question: str) -> Expectation:
+    """Read from its words what kind of answer a question wants."""
+    folded = f" {' '.join(split_words(question))} "
+
+    def has_any(*parts: str) -> bool:
+        return any(f" {part} " in folded for part in parts)
+
+    return Expectation(
+        obligation=has_any(
+            "guidance", "requirement", "requirements", "required", "require", "requires", "must", "shall", "should",
+            "allowed", "acceptable", "permitted", "prohibited", "mandatory", "policy", "rule", "rules", "recommend",
+            "recommended", "recommendation", "recommendations", "may", "conditions", "standard", "comply", "obliged",
+        ),
+        number=has_any(
+            "how many", "how much", "how long", "how old", "how far", "how often", "how large", "how high", "length",
+            "number", "size", "percentage", "share", "amount", "cost", "price", "rate", "minimum", "maximum",
+        ),
+        date=has_any(
+            "when", "what year", "which year", "what date", "date", "how long ago", "first", "older", "earlier", "born",
+            "died",
+        ),
+        name=has_any("who", "whom", "whose", "where", "which company", "which person", "whose", "which country"),
+        reason=has_any("why", "reason", "reasons", "rationale", "because", "cause"),
+        condition=has_any(
+            "conditions", "condition", "circumstances", "when may", "when must", "in which cases",
+            "unless", "exceptions",
+        ),
+        comparison=bool(find_compared_sides(question))
+        or (
+            has_any("change", "changed", "differ", "difference", "differences", "compare", "compared")
+            and _DOES_IT.match(question) is None
+        ),
+    )  # fmt: skip
+
+
+def find_compared_sides(question: str) -> tuple[str, ...]:
+    """Return the two things a question compares, or nothing.
+
+    Example:
+        >>> sides("How did the rules change between the 2017 edition and the draft of 2022?")
+        ('the 2017 edition', 'the draft of 2022')
+    """
+    for pattern in (_BETWEEN, _VERSUS, _EITHER, _FROM_TO, _VS):
+        match = pattern.search(question[:2_000])
+        if match is not None:
+            found = tuple(side.strip(" ,;:?.\"'") for side in match.groups())
+            if all(stem_text(side) or find_mentions(side) for side in found):
+                return found
+    return ()
+
+
+def find_differing_sides(question: str) -> tuple[str, ...]:
+    """Return the two things of which a question asks how they differ, or what it compares; or nothing.
+
+    Example:
+        >>> differing("How do the opening dates of Hall 9 and Hall 10 differ?")
+        ('Hall 9', 'Hall 10')
+    """
+    match = _DIFFER.search(question[:2_000])
+    return tuple(match.groups()) if match is not None else find_compared_sides(question)
+
+
+def _find_named_sides(question: str) -> tuple[str, ...]:
+    """Return the compared sides that merely name things; a long side says itself what the question is about."""
+    found = find_compared_sides(question)
+    return found if all(len(stem_text(side)) <= _SIDE_STEMS for side in found) else ()
+
+
+def find_alternatives(question: str) -> tuple[str, ...]:
+    """Return the two things a question chooses between: "Which is older, A or B?"; or nothing."""
+    match = _EITHER.search(question[:2_000])
+    found = tuple(side.strip(" ,;:?.\"'") for side in match.groups()) if match is not None else ()
+    return found if found and all(find_mentions(side) for side in found) else ()
+
+
+def find_subjects(question: str) -> tuple[str, ...]:
+    """Return the named things of a question: names, acronyms, identifiers, quoted titles; the sides it compares."""
+    named = [
+        m for m in find_mentions(question) if m.kind is not MentionKind.QUOTED or " " in m.text or m.text[:1].isupper()
+    ]
+    quoted = [(m.start, m.end) for m in named if m.kind is MentionKind.QUOTED]
+    kept = [
+        m.text
+        for m in named
+        if m.kind is MentionKind.QUOTED or not any(start <= m.start and m.end <= end for start, end in quoted)
+    ]
+    kept = [
+        name
+        for name in kept
+        if not is_calendar_name(name) and f"({name})" not in question and is_meaningful_name(name, question)
+    ]
+    return tuple(dict.fromkeys(kept))
+
+
+def is_meaningful_name(name: str, question: str) -> bool:
+    """False for function words of another language, and for one word of German, where every noun has a capital."""
+    spoken = detect_language(question)
+    if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):
+        return True
+    own = split_words(name)
+    return not (spoken == "de" and len(own) == 1) and not set(own) <= find_function_words(question)

@@ -1,0 +1,332 @@
+"""Sentences: from a text to the character spans of its sentences.
+
+Knows punctuation, abbreviations, initials, list markers, table rows and blank lines, in linear time on any input.
+Does not know meaning: a sentence is what a reader would quote, never a rewritten one.
+
+Passages: where a text is cut for search and citation.
+
+Knows sentences, headings and a size in bytes of UTF-8 (about 256 tokens in any script), in linear time.
+Does not know titles, storage or ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from corrobora.domain.documents import Heading
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` (exclusive) of a text."""
+
+    start: int
+    end: int
+
+
+# Never the last word of a sentence, or followed by what belongs to it: names, numbers, examples.
+_BINDING_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
+    "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
+    "approx ca est al nr op dept univ v bzw vgl ggf inkl zzgl sog mme".split()
+)
+_MONTH_NAMES = frozenset(
+    "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
+)
+_BEFORE_ORDINALS = frozenset("am vom zum zur im ab beim seit der dem den des".split())  # "der 3. Band", "am 1. Juni"
+# May end a sentence: only a capital word that often opens one says so.
+_ENDING_ABBREVIATIONS = frozenset(
+    "inc ltd co corp llc plc gmbh jr etc a.m p.m am pm u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a "
+    "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun "
+    "ave blvd rd hrs min max bros assn".split()
+)
+_OPENERS = frozenset(
+    "the a an this that these those it he she they we you i in on at by for from with when while if as but and or so "
+    "however there here its his her their our my after before since because although though then thus what who why "
+    "how where which some many most both each all one another such during under over until also".split()
+)
+_STOP = re.compile(r"[.!?…]+|[。！？]+|\n\s*")  # every alternative succeeds where it starts: linear on any text
+_CLOSERS = "\"'”’)]»›*_"
+_MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
+_GOES_ON = frozenset(",-–—'\"’”()/&")
+_SHORT_LINE = 40
+# Never the last word of a line that ends a sentence or a heading: what they belong to stands on the next line.
+_CONTINUING_WORDS = frozenset(
+    "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
+    "is are was were be been will shall must may can the der die das den dem des und oder von mit le la les un une des "
+    "de du et ou el los las y o con".split()
+)
+
+
+def split_sentences(text: str) -> tuple[Span, ...]:
+    """Split `text` into sentences; return their spans, trimmed of white space, in order and without overlap.
+
+    Only white space lies between two spans. A full stop ends a sentence unless it belongs to an abbreviation, an
+    initial, a list number or a decimal; a blank line, a list item and a table row always do.
+
+    Example:
+        >>> [("Dr. No left. Why?"[s.start:s.end]) for s in sentences("Dr. No left. Why?")]
+        ['Dr. No left.', 'Why?']
+    """
+    found: list[Span] = []
+    begin = 0
+    line = 0
+    size = len(text)
+    for match in _STOP.finditer(text):
+        start, end = match.start(), match.end()
+        if text[start] == "\n":
+            if not _line_ends(text, line, start, end):
+                line = end
+                continue
+            border, line = start, end
+        elif end < size and text[end].isalnum() and text[start] in ".!?":
+            continue  # a decimal, an address, a name
+        else:
+            end = _skip_closers(text, end)
+            if not _stop_ends(text, begin, line, start, end):
+                continue
+            border = end
+        _add_span(found, text, begin, border)
+        begin = border
+    _add_span(found, text, begin, len(text))
+    return tuple(found)
+
+
+def _add_span(found: list[Span], text: str, begin: int, border: int) -> None:
+    while begin < border and text[begin].isspace():
+        begin += 1
+    while border > begin and text[border - 1].isspace():
+        border -= 1
+    if border > begin:
+        found.append(Span(begin, border))
+
+
+def _skip_closers(text: str, at: int) -> int:
+    """Step over closing quotes and brackets; more than four are not a sentence's end."""
+    limit = min(len(text), at + 4)
+    while at < limit and text[at] in _CLOSERS:
+        at += 1
+    return at
+
+
+def _line_ends(text: str, line: int, start: int, end: int) -> bool:
+    """True if the line break at `start` is a border: the line began at `line`, the next one begins at `end`."""
+    if end >= len(text) or text.count("\n", start, end) > 1:
+        return True
+    last = start - 1
+    while last > line and text[last] in " \t\r":
+        last -= 1
+    if last < line or _MARKER.match(text, end):
+        return True
+    tail = text[last]
+    if not tail.isalnum() and tail not in _GOES_ON:
+        return True
+    if text[last - 12 if last - line > 12 else line : last + 1].rsplit(None, 1)[-1].lower() in _CONTINUING_WORDS:  # noqa: PLR2004 - a word
+        return False
+    if " | " in text[line:start] or _is_row(text, end) or _is_value_row(text, line, start, end):
+        return True
+    return last - line < _SHORT_LINE and (text[end].isupper() or text[end].isdigit())
+
+
+def _is_row(text: str, at: int) -> bool:
+    """True if the line at `at` looks like a table row; looks at its first 200 characters only."""
+    stop = text.find("\n", at, at + 200)
+    return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
+
+
+def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
+    """True if the lines around a break look like rows of a file of values, as many on each (first 200 characters)."""
+    above = text[max(line, start - 200) : start]
+    for mark in ",;\t":
+        if above.count(mark) > 1 and f"{mark} " not in above:
+            stop = text.find("\n", end, end + 200)
+            below = text[end : stop if stop >= 0 else end + 200]
+            return above.count(mark) == below.count(mark) and f"{mark} " not in below
+    return False
+
+
+def _stop_ends(text: str, begin: int, line: int, start: int, end: int) -> bool:
+    """True if the punctuation `text[start:end]` ends the sentence that began at `begin`."""
+    if end >= len(text):
+        return True
+    if text[start] in "。！？":
+        return True
+    follow = text[end]
+    if not follow.isspace():
+        return False
+    at = end + 1
+    limit = min(len(text), at + 8)
+    while at < limit and (text[at].isspace() or text[at] in "\"'“‘([«*_"):
+        at += 1
+    if at >= len(text):
+        return True
+    if text[at].islower() and follow != "\n":
+        return False
+    if text[start] != "." or (end - start > 1 and text[start + 1] == "."):
+        return True
+    return _full_stop_ends(text, max(begin, line), start, at)
+
+
+def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
+    """True if the single full stop at `start` is not part of the word before it."""
+    low = max(begin, start - 12)
+    parts = text[low:start].rsplit(None, 1)
+    word = parts[-1].lstrip("(\"'“‘[/") if parts and not text[start - 1].isspace() else ""
+    at = start - len(word)
+    folded = word.lower()
+    if folded in _BINDING_ABBREVIATIONS:
+        return False
+    if len(word) == 1 and word.isalpha():
+        return _opens_sentence(text, follow)
+    if word.isdigit() and len(word) <= 2 and _is_ordinal(text, begin, at, follow):  # noqa: PLR2004 - a day, a place
+        return False
+    if word.isdigit() and len(word) <= 3 and not text[begin:at].strip():  # noqa: PLR2004 - a list number
+        return False
+    if folded in _ENDING_ABBREVIATIONS or ("." in word and len(word) <= 6):  # noqa: PLR2004 - "U.S.S.R"
+        return _opens_sentence(text, follow)
+    return True
+
+
+def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
+    """True if the number at `at` is an ordinal as German writes it: a point, then a month or after an article."""
+    before = text[max(begin, at - 12) : at].rsplit(None, 1)
+    after = text[follow : follow + 16].split(None, 1)
+    if after and after[0].lower().strip(".,;)") in _MONTH_NAMES:
+        return True
+    return bool(before) and before[-1].lower() in _BEFORE_ORDINALS and not _opens_sentence(text, follow)
+
+
+def _opens_sentence(text: str, at: int) -> bool:
+    """True if the word at `at` is capitalised and one that often opens a sentence."""
+    stop = at
+    limit = min(len(text), at + 12)
+    while stop < limit and text[stop].isalpha():
+        stop += 1
+    word = text[at:stop]
+    return word[:1].isupper() and word.lower() in _OPENERS
+
+
+PASSAGE_BYTES = 1_100  # about 256 tokens of English
+_MIN_PASSAGE_BYTES = 350  # below this a passage goes on past the next heading
+_MIN_REST_BYTES = 250  # a rest smaller than this joins the passage before it
+
+
+class PassageSpan(NamedTuple):
+    """One passage: characters `start` to `end` of the text, and the headings above it."""
+
+    start: int
+    end: int
+    heading: str
+
+
+def segment_passages(
+    text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTES
+) -> tuple[PassageSpan, ...]:
+    """Cut `text` at sentence borders into passages of about `size` bytes; never an empty one.
+
+    Passages are in order, do not overlap, begin and end with a visible character, and leave out white space only.
+    A passage begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at
+    white space, or anywhere if it has none.
+    """
+    plain = text.isascii()
+    if plain and not headings and len(text) <= size:
+        end = len(text.rstrip())
+        return (PassageSpan(len(text) - len(text.lstrip()), end, ""),) if end else ()
+    found: list[PassageSpan] = []
+    open_: list[Span] = []
+    used = 0
+    path = ""
+    bare = True  # the open passage holds nothing but heading lines
+    starts = {heading.start for heading in headings}
+    for begin, end, label in _iterate_sections(text, headings):
+        if used >= _MIN_PASSAGE_BYTES or not open_:
+            _close_passage(found, open_, path)
+            open_, used, path, bare = [], 0, label, True
+        elif bare:
+            path = label
+        first = len(found)
+        for span in _iterate_units(text, begin, end, size):
+            weight = span.end - span.start if plain else len(text[span.start : span.end].encode(errors="replace"))
+            if open_ and used + weight > size:
+                _close_passage(found, open_, path)
+                open_, used, path, bare = [], 0, label, True
+            open_.append(span)
+            used += weight + 1
+            bare = bare and span.start in starts and "\n" not in text[span.start : span.end]
+        if 0 < used < _MIN_REST_BYTES and len(found) > first:
+            last = found.pop()
+            open_, used, path = [Span(last.start, last.end), *open_], size, last.heading
+    _close_passage(found, open_, path)
+    return tuple(found)
+
+
+def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> None:
+    if spans:
+        found.append(PassageSpan(spans[0].start, spans[-1].end, path))
+
+
+def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, path of headings) for the text before the first heading and after each."""
+    stack: list[Heading] = []
+    begin, path = 0, ""
+    for heading in headings:
+        if heading.start > begin:
+            yield begin, heading.start, path
+        while stack and stack[-1].level >= heading.level:
+            stack.pop()
+        stack.append(heading)
+        begin, path = heading.start, " > ".join(part.title for part in stack[-6:])
+    if begin < len(text):
+        yield begin, len(text), path
+
+
+def _iterate_units(text: str, begin: int, end: int, size: int) -> Iterator[Span]:
+    """Yield a section that fits whole, else short blocks whole, longer ones by sentences, those too long in pieces."""
+    if end - begin <= size and (text.isascii() or len(text[begin:end].encode(errors="replace")) <= size):
+        part = text[begin:end]
+        if part.strip():
+            yield Span(begin + len(part) - len(part.lstrip()), begin + len(part.rstrip()))
+        return
+    while begin < end:
+        border = text.find("\n\n", begin, end)
+        border = end if border < 0 else border
+        block = text[begin:border]
+        if len(block) <= size // 2 and (block.isascii() or len(block) <= size // 6):
+            if block.strip():
+                yield Span(begin + len(block) - len(block.lstrip()), begin + len(block.rstrip()))
+        else:
+            for span in split_sentences(block):
+                start, stop = span.start + begin, span.end + begin
+                if stop - start <= size // 4 or len(text[start:stop].encode(errors="replace")) <= size:
+                    yield Span(start, stop)
+                else:
+                    yield from _split_long_span(text, start, stop, size)
+        begin = border + 2
+
+
+def _split_long_span(text: str, start: int, stop: int, size: int) -> Iterator[Span]:
+    while start < stop:
+        end = _fit_bytes(text, start, stop, size)
+        if end < stop:
+            at = end
+            low = start + (end - start) // 2
+            while at > low and not text[at].isspace():
+                at -= 1
+            end = at if at > low else end
+        tail = end
+        while tail > start and text[tail - 1].isspace():
+            tail -= 1
+        if tail > start:
+            yield Span(start, tail)
+        start = end
+        while start < stop and text[start].isspace():
+            start += 1
+
+
+def _fit_bytes(text: str, start: int, stop: int, size: int) -> int:
+    """Return the largest end such that `text[start:end]` has at most `size` bytes (and at least one character)."""
+    piece = text[start : min(stop, start + size)]
+    while len(piece) > 1 and len(piece.encode(errors="replace")) > size:
+        piece = piece[: max(1, len(piece) * size // len(piece.encode(errors="replace")))]
+    return start + len(piece)

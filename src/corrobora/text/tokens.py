@@ -1,0 +1,176 @@
+"""Words: from a text to the terms that search and analysis share.
+
+Knows how to fold case and accents, which words carry nothing, and the Porter stem; one version number stamps it all.
+Does not know any index: the same text gives the same terms wherever it is asked.
+
+Languages: the function words of some languages beside English, so that a text in them is read no worse.
+
+Knows articles, pronouns, prepositions, auxiliaries and question words of German, French, Spanish, Italian, Portuguese
+and Dutch, and scripts that put no space between words. Does not translate and does not stem.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+import Stemmer
+
+TOKENIZER_VERSION = 1
+
+STOP_WORDS = frozenset(
+    "a about above after again against all also am an and any are aren as at be because been before being below "
+    "between both but by can cannot could couldn did didn do does doesn doing don down during each either else ever "
+    "few for from further had hadn has hasn have haven having he her here hers herself him himself his how i if in "
+    "into is isn it its itself just let ll me might more most must mustn my myself neither no nor not of off on once "
+    "only or other our ours ourselves out over own per same shan she should shouldn so some such than that the their "
+    "theirs them themselves then there these they this those through to too under until up upon ve very via was wasn "
+    "we were weren what when where whether which while who whom whose why will with within without won would wouldn "
+    "you your yours yourself yourselves".split()
+)
+
+_MARKS = re.compile("[\u0300-\u036f]+")
+_WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
+_ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
+_TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
+_FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_stemmer = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
+
+
+def tokenizer_fingerprint() -> str:
+    """Name the tokenizer: two indexes with different fingerprints must never be mixed."""
+    words = hashlib.sha256(" ".join(sorted(STOP_WORDS)).encode()).hexdigest()[:12]
+    return f"porter-{TOKENIZER_VERSION}-{words}"
+
+
+def fold_text(text: str) -> str:
+    """Lower the case and drop accents, so that `Müller` and `muller` are one word."""
+    if text.isascii():
+        return text.lower()
+    plain = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", plain).lower()
+
+
+def split_words(text: str) -> list[str]:
+    """Return the folded words of `text` in order, stop words included, the possessive "s" cut.
+
+    Scripts without spaces between words give overlapping pairs of characters.
+    """
+    plain = fold_text(text)
+    if plain.isascii() and "'" not in plain:
+        return _PLAIN_WORD.findall(plain)
+    found: list[str] = _WORD.findall(plain)
+    if plain.isascii() or _UNSPACED.search(plain) is None:
+        return found
+    return [part for word in found for part in _character_pairs(word)]
+
+
+def fold_to_ascii(text: str) -> str | None:
+    """Return an ASCII text whose runs of a-z and 0-9 are `words(text)`; None where other letters make words."""
+    folded = fold_text(text)
+    if not folded.isascii():
+        if _FOREIGN.search(folded) is not None:
+            return None
+        folded = folded.replace("’", "'").encode("ascii", "replace").decode("ascii")
+    if "'" not in folded:
+        return folded
+    return None if _TWO_ENDINGS.search(folded) is not None else _ENDING.sub(" ", folded)
+
+
+def find_unspaced(text: str) -> list[str]:
+    """Return the characters of `text` that belong to scripts without spaces between words."""
+    return _UNSPACED.findall(text)
+
+
+def _character_pairs(word: str) -> list[str]:
+    if len(word) == 1 or _UNSPACED.search(word) is None:
+        return [word]
+    return [word[at : at + 2] for at in range(len(word) - 1)]
+
+
+@lru_cache(maxsize=200_000)
+def stem_word(word: str) -> str:
+    """Return the Porter stem of a folded word; empty for a stop word."""
+    return "" if word in STOP_WORDS else _stemmer.stemWord(word)
+
+
+def stem_text(text: str) -> tuple[str, ...]:
+    """Return the stems of the words of `text` in order, stop words dropped.
+
+    Example:
+        >>> stems("The king's memorized secrets")
+        ('king', 'memor', 'secret')
+    """
+    return tuple(found for word in split_words(text) if (found := stem_word(word)))
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the folded words of `text` that are no stop words, unstemmed, each once, in order of first use."""
+    return tuple(dict.fromkeys(word for word in split_words(text) if word not in STOP_WORDS))
+
+
+_WORDS_OF_LANGUAGE = {
+    "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu zum "
+    "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "
+    "werden wurde wurden worden hat haben hatte kann können muss müssen darf dürfen soll sollen sollte er sie es ihr "
+    "ihre sein seine sich man wir ich du dass daß weil wenn ob als wie wer was wann wo warum wieso welche welcher "
+    "welches welchen wem wen wozu womit viel viele lange hoch groß weit oft alt auch nur noch schon so dieser diese "
+    "dieses",
+    "fr": "le la les l un une des du de d et ou mais ne pas plus à au aux en dans par pour sur sous avec sans chez "
+    "est sont était étaient sera a ont avait être avoir peut peuvent doit doivent il elle ils elles on nous vous je "
+    "se ce cette ces cet son sa ses leur leurs que qui quoi quel quelle quels quelles quand où comment pourquoi "
+    "combien y qu s n si très aussi",
+    "es": "el la los las un una unos unas y o pero no ni de del al a en con sin por para sobre entre desde hasta es "
+    "son era eran fue fueron será está están ha han había ser puede pueden debe deben se su sus lo le les que qué "
+    "quién quiénes cuál cuáles cuándo dónde cómo cuánto cuántos cuánta cuántas más muy también si este esta estos "
+    "estas",
+    "it": "il lo la i gli le un uno una e o ma non di del della dei delle a al alla in nel nella con su per tra fra "
+    "da dal dalla è sono era erano ha hanno essere può possono deve devono si che chi cosa quale quali quando dove "
+    "come perché quanto quanti quante più anche questo questa",
+    "pt": "o a os as um uma uns umas e ou mas não de do da dos das em no na nos nas com sem por para sobre entre é "
+    "são era eram foi foram será está estão há ser pode podem deve devem se seu sua que quem qual quais quando onde "
+    "como quanto quantos quantas mais também este esta",
+    "nl": "de het een en of maar niet geen van in op aan met zonder voor door over onder uit bij naar tot is zijn was "
+    "waren wordt worden werd heeft hebben kan kunnen moet moeten mag mogen hij zij ze het men wij we ik dat die dit "
+    "deze wie wat wanneer waar waarom hoe welk welke hoeveel ook nog als om te er",
+}
+FUNCTION_WORDS = {language: frozenset(fold_text(text).split()) for language, text in _WORDS_OF_LANGUAGE.items()}
+_ALL_FUNCTION_WORDS = STOP_WORDS | {
+    word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1
+}  # no initials
+_MIN_FUNCTION_WORDS = 2  # function words of a language that no English has, before a text is taken for it
+
+
+@lru_cache(maxsize=2_000)
+def detect_language(text: str) -> str:
+    """Return the code of the language of a short text, "" for English and where nothing tells.
+
+    Example:
+        >>> language("Wie lange ist die Leihfrist?"), language("How long is the lease?")
+        ('de', '')
+    """
+    said = split_words(text)
+    english = sum(word in STOP_WORDS for word in said)
+    most, name = max((sum(word in own for word in said), name) for name, own in FUNCTION_WORDS.items())
+    own = sum(word in FUNCTION_WORDS[name] and word not in STOP_WORDS for word in said)
+    return name if own >= _MIN_FUNCTION_WORDS and most > english else ""
+
+
+def find_function_words(text: str) -> frozenset[str]:
+    """Return the folded function words of the language of a short text; empty for English and where nothing tells."""
+    return FUNCTION_WORDS.get(detect_language(text), frozenset())
+
+
+def function_word_share(said: Sequence[str]) -> float:
+    """Return the share of folded words that are function words of any known language, 0.0 without words."""
+    return sum(word in _ALL_FUNCTION_WORDS for word in said) / len(said) if said else 0.0
+
+
+def lacks_word_spaces(text: str) -> bool:
+    """True if a good part of a text is in a script that puts no space between words."""
+    return 2 * len(find_unspaced(text)) >= sum(not c.isspace() for c in text) > 0

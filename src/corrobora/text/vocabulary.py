@@ -1,0 +1,291 @@
+"""Vocabulary: the words a source uses for what was asked.
+
+Knows how texts say that two names mean one thing ("commonly referred to as", "X (Y)", "see Y") and which phrases keep
+company with the question's words. Does not know any thesaurus: all it says stands in the text it was given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text, stem_word
+
+_ALIAS = re.compile(
+    r"(?i)[\s,(—–:-]{1,3}(?:(?:is|are|was|were)\s+)?(?:(?:more|most|also|often|commonly|sometimes|usually|generally|"
+    r"colloquially|frequently|formerly|otherwise|better|widely|previously)\s+){0,2}"
+    r"(?:referred to(?: simply)? as|known as|called|termed|named|abbreviated(?: as| to)?|a\.?k\.?a\.?|i\.e\.,?|"
+    r"that is,|or simply|synonymous with|short for|see(?: also)?)\s+"
+)
+_BRACKET = re.compile(r"\(([^()]{2,40})\)")
+_BREAK = re.compile(r"[.;:,()—–]|\s-\s")
+_ARTICLE = re.compile(r"(?i)^(?:an?|the|its|their|simply|as)\s+")
+_EDGE_WORDS = STOP_WORDS | frozenset(
+    "use uses used using called known see also include includes including make makes made give given take "
+    "taken many much "
+    "new other likely common commonly often usually generally based following provide provides require "
+    "requires".split()
+)
+_GENERAL_HEADING = frozenset(
+    stem_word(word)
+    for word in "introduction overview conclusion conclusions summary general purpose background definition "
+    "definitions "
+    "note "
+    "notes scope abstract preface appendix annex section chapter part contents discussion results "
+    "requirements".split()
+)
+_BROADER_NAME = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
+_MAX_EXAMPLE_STEMS = 5
+_ACRONYM = re.compile(r"\b[A-Z]{3,6}\b")
+_CAPITALS = re.compile(r"[A-Z][a-z][\w'’-]*(?:\s+(?:(?:of|the|and|for|de|des|und)\s+)?[A-Z][a-z][\w'’-]*)+")
+_PHRASE_WORDS = 4
+_WINDOW = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Two names for one thing, as a text says it."""
+
+    one: str
+    other: str
+
+
+def find_equivalences(text: str) -> tuple[Equivalence, ...]:
+    """Return the pairs of names that the plain `text` calls equal, in order.
+
+    Example:
+        >>> equivalences("A passkey, also known as a discoverable credential, is stored.")
+        (Equivalence(one='passkey', other='discoverable credential'),)
+    """
+    found: list[Equivalence] = []
+    for match in _ALIAS.finditer(text):
+        one = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
+        for other in _names_after(text[match.end() : match.end() + _WINDOW]):
+            if one and other and stem_text(one) != stem_text(other):
+                found.append(Equivalence(one, other))  # noqa: PERF401 - a comprehension of three parts reads worse
+    for match in _BRACKET.finditer(text):
+        one, other = (
+            _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()], whole=True),
+            match.group(1).strip(),
+        )
+        pair = _match_acronym(one, other)
+        if pair is not None:
+            found.append(pair)
+    return tuple(dict.fromkeys(found))
+
+
+def _phrase_before(text: str, *, whole: bool = False) -> str:
+    """Return the noun phrase that ends `text`: the words after the last break or function word."""
+    kept: list[str] = []
+    for raw in reversed(_BREAK.split(text.rstrip(" ,:—–-("))[-1].split()):
+        word = raw.strip("\"'“”‘’")
+        if fold_text(word) in _EDGE_WORDS and not (whole and kept and fold_text(word) in ("of", "for", "and", "the")):
+            break
+        kept.append(word)
+        if len(kept) >= (_PHRASE_WORDS if not whole else 8):
+            break
+    return " ".join(reversed(kept))
+
+
+def _names_after(text: str) -> tuple[str, ...]:
+    """Return the names that open `text`, up to two joined by "or"."""
+    head = _BREAK.split(text)[0]
+    found: list[str] = []
+    for part in re.split(r"(?i)\s+or\s+(?:if\s+\w+\s*)?", head, maxsplit=2)[:2]:
+        kept: list[str] = []
+        for raw in _ARTICLE.sub("", part.strip()).split():
+            word = raw.strip("\"'“”‘’")
+            if fold_text(word) in _EDGE_WORDS or len(kept) >= _PHRASE_WORDS:
+                break
+            kept.append(word)
+        if kept:
+            found.append(" ".join(kept))
+    return tuple(found)
+
+
+def _match_acronym(one: str, other: str) -> Equivalence | None:
+    """Return the pair if `other` is the acronym of the last words of `one`."""
+    letters = [c for c in other if c.isalpha()]
+    if not other.replace("-", "").isalnum() or not 2 <= len(letters) <= 8 or sum(c.isupper() for c in letters) < 2:  # noqa: PLR2004 - an acronym
+        return None
+    parts = [word for raw in one.split() for word in raw.split("-") if word]
+    for take in range(1, len(parts) + 1):
+        tail = parts[-take:]
+        initials = "".join(word[0] for word in tail if fold_text(word) not in STOP_WORDS)
+        if fold_text(initials) == fold_text("".join(letters)) and fold_text(tail[0]) not in STOP_WORDS:
+            return Equivalence(" ".join(one.split()[-take:]) if "-" not in one else " ".join(tail), other)
+    return None
+
+
+def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
+    """Return the acronyms of a question with the names in a text that they abbreviate: capitals that follow each other.
+
+    Example:
+        >>> spelled_out("Use the Kiln Guard Rules of Ardal.", "What do the KGR forbid?")
+        (Equivalence(one='Kiln Guard Rules', other='KGR'),)
+    """
+    wanted = [word for word in dict.fromkeys(_ACRONYM.findall(question)) if not word.isdigit()]
+    if not wanted:
+        return ()
+    found: dict[Equivalence, None] = {}
+    for run in _CAPITALS.finditer(text):
+        said = run.group().split()
+        bearing = [at for at, word in enumerate(said) if word[0].isupper()]
+        initials = "".join(said[at][0] for at in bearing)
+        for acronym in wanted:
+            at = initials.find(acronym)
+            if at >= 0:
+                name = " ".join(said[bearing[at] : bearing[at + len(acronym) - 1] + 1])
+                found[Equivalence(name, acronym)] = None
+    return tuple(found)
+
+
+def find_synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
+    """Return the other names of things whose one name consists of stems of `wanted`, each once, in order."""
+    found: dict[str, None] = {}
+    for pair in pairs:
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
+            mine = frozenset(stem_text(here))
+            if mine and mine <= wanted and not frozenset(stem_text(there)) <= wanted:
+                found[there] = None
+    return tuple(found)
+
+
+def format_equivalence(pair: Equivalence) -> str:
+    """Write an equivalence as a term: the source's name, then the asked-for one in brackets."""
+    return f"{pair.one} ({pair.other})"
+
+
+def parse_equivalence(term: str) -> Equivalence | None:
+    """Read a term written by `phrased`, or None if it is a plain one."""
+    one, bracket, rest = term.partition(" (")
+    return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
+
+
+def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map each stem of `wanted` that is a whole name of a thing to the stems of its other names."""
+    found: dict[str, dict[frozenset[str], None]] = {}
+    for pair in pairs:
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
+            mine, theirs = frozenset(stem_text(here)), frozenset(stem_text(there))
+            if len(mine) == 1 and mine <= wanted and theirs and not theirs & mine:
+                found.setdefault(next(iter(mine)), {})[theirs] = None
+    return {term: tuple(others) for term, others in found.items()}
+
+
+def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map a word to the one word that it makes with the next: who asks how to "back up" may read of a "backup".
+
+    Example:
+        >>> joined("How do I log in?")["log"]
+        (frozenset({'login'}),)
+    """
+    said = split_words(text)
+    found: dict[str, tuple[frozenset[str], ...]] = {}
+    for one, other in pairwise(said):
+        if stem_word(one) and len(other) > 1 and not (one + other).isdigit():
+            found.setdefault(stem_word(one), (frozenset(stem_text(one + other)),))
+    return found
+
+
+def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
+    """Map each one-word name to what texts file it under: what holds for "the PSTN (SMS or voice)" holds for SMS."""
+    found: dict[str, dict[frozenset[str], None]] = {}
+    for text in texts:
+        for term in named:
+            for name in find_broader_names(text, frozenset((term,))):
+                own = frozenset(stem_text(name))
+                if own:
+                    found.setdefault(term, {})[own] = None
+    return {term: tuple(others) for term, others in sorted(found.items())}
+
+
+def add_aliased_stems(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
+    """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it).
+
+    Each stands behind the name that says it, so that it is as near to the other words as that is.
+
+    Example:
+        >>> read_as(("thermal", "chamber", "open"), {"kiln": (frozenset({"thermal", "chamber"}),)})
+        ('thermal', 'chamber', 'kiln', 'open')
+    """
+    held = frozenset(own)
+    said: dict[int, list[str]] = {}
+    for term, others in other_names.items():
+        if term in held:
+            continue
+        name = next((each for each in others if len(held & each) >= max(1, (2 * len(each) + 2) // 3)), None)
+        if name is not None:
+            said.setdefault(_find_name_end(own, name), []).append(term)
+    if not said:
+        return own
+    return tuple(term for at, each in enumerate(own) for term in (each, *said.get(at, ())))
+
+
+def _find_name_end(own: Sequence[str], name: frozenset[str]) -> int:
+    """Return where the words of a name stand closest together first: the place of the last of them."""
+    places = [at for at, each in enumerate(own) if each in name]
+    least = min(len(name), len(set(own) & name))
+    spans = [
+        (last - first, last)
+        for n, first in enumerate(places)
+        for last in places[n : n + 2 * least]
+        if len(set(own[first : last + 1]) & name) == least
+    ]
+    return min(spans)[1]
+
+
+def find_broader_names(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return what a text files a wanted name under: "the PSTN (SMS or voice)", "telephone channels such as SMS".
+
+    Example:
+        >>> wider("sent via the PSTN (SMS or voice).", frozenset({"sm"}))
+        ('PSTN',)
+    """
+    found: dict[str, None] = {}
+    for match in _BROADER_NAME.finditer(text):
+        own = set(stem_text(match.group(1) or match.group(2)))
+        if own & wanted and len(own) <= _MAX_EXAMPLE_STEMS:
+            name = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
+            if name and not set(stem_text(name)) & wanted:
+                found[name] = None
+    return tuple(found)
+
+
+def find_recurring_pairs(
+    texts: Sequence[tuple[str, float]], known: frozenset[str], *, limit: int = 3
+) -> tuple[str, ...]:
+    """Return the pairs of neighbouring words that recur most over weighted texts and hold no `known` stem."""
+    worth: defaultdict[tuple[str, str], float] = defaultdict(float)
+    shown: dict[tuple[str, str], str] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    for text, weight in texts:
+        folded = split_words(text)
+        for first, second in dict.fromkeys(pairwise(folded)):
+            key = (stem_word(first), stem_word(second))
+            if not key[0] or not key[1] or key[0] in known or key[1] in known or not _is_searchable(first, second):
+                continue
+            worth[key] += weight
+            times[key] += 1
+            shown.setdefault(key, f"{first} {second}")
+    ranked = sorted((key for key in worth if times[key] > 1), key=lambda key: (-worth[key], shown[key]))
+    return tuple(shown[key] for key in ranked[:limit])
+
+
+def _is_searchable(first: str, second: str) -> bool:
+    """False for pairs that would find anything: numbers, verbs of use, adverbs, headings of every document."""
+    if any(c.isdigit() for c in first + second) or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
+        return False
+    return not any(word in _EDGE_WORDS or stem_word(word) in _GENERAL_HEADING for word in (first, second))
+
+
+def make_heading_phrase(heading: str) -> str:
+    """Return a heading as a phrase to search with: without number, in lower case but for acronyms; "" if general."""
+    kept = [word for word in heading.replace("—", " ").replace("–", " ").split() if any(c.isalpha() for c in word)]
+    kept = [word for word in kept if not (len(word.rstrip(".")) == 1 or any(c.isdigit() for c in word))]
+    kept = [word for word in kept if not {stem_word(part) for part in split_words(word)} & _GENERAL_HEADING]
+    shown = " ".join(word if word.isupper() else word.lower() for word in kept).strip(" .:-")
+    return shown if stem_text(shown) else ""

@@ -1,0 +1,44 @@
+"""The library as provider and reader, over a real one."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.adapters.search.library import LibraryReader, LibrarySearch
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Hit, Query, Source, SourceId
+from corrobora.storage.index.library import PostgresLibrary
+
+
+async def test_a_hit_is_read_with_its_neighbours_and_quotes_are_literal(database):
+    library = PostgresLibrary(database, ["lib"])
+    text = "\n\n".join(f"Part {at} speaks of the river. " * 40 for at in range(4))
+    source, passages = await library.store(Source(SourceId(""), "Rivers", "r.md", ""), text, space="lib")
+    (hit,) = await LibrarySearch(library).search(Query("part 2 river"), limit=1)
+    assert (hit.provider, hit.query, hit.source) == ("library", "part 2 river", source.id)
+    reader = LibraryReader(library)
+    assert reader.accepts(hit)
+    assert not reader.accepts(Hit("http://x", "x"))
+    document = await reader.read(hit)
+    assert hit.passage in [each.id for each in document.passages]
+    assert 2 <= len(document.passages) <= 3
+    assert set(document.passages) <= set(passages)
+    assert all(document.text[each.start : each.end] == each.text for each in document.passages)
+    await library.close()
+
+
+async def test_a_source_that_is_named_without_a_passage_is_read_where_it_speaks_of_the_query(database):
+    library = PostgresLibrary(database, ["lib"])
+    text = "\n\n".join(f"Part {at} speaks of the {word}. " * 40 for at, word in enumerate(["river", "sea", "lake"] * 5))
+    source, passages = await library.store(Source(SourceId(""), "Waters", "w.md", ""), text, space="lib")
+    named = Hit(source.id, source.id, provider="given", query="the sea", source=source.id)
+    document = await LibraryReader(library).read(named)
+    assert document.passages
+    assert len(document.passages) < len(passages)
+    assert all("sea" in each.text for each in document.passages)
+    await library.close()
+
+
+async def test_a_document_that_is_gone_is_a_read_error(database):
+    with pytest.raises(ReadError):
+        await LibraryReader(PostgresLibrary(database, ["lib"])).read(Hit("x", "x", source=SourceId("S1")))

@@ -1,0 +1,167 @@
+"""Visits: every hop is checked like the first, robots and busy hosts are heeded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+from tests.unit.adapters.web.lab import QUICK, VirtualClock, fetch, outcome, raw_server, redirecting, visitor
+
+from corrobora.adapters.web.fetcher import PageFetcher
+from corrobora.adapters.web.network import AllowList
+from corrobora.domain.errors import ReadError
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.web import LoopbackWeb, WebPage
+
+PAGE = WebPage.of_html("/page.html", "<title>T</title><p>text</p>")
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    {
+        "to-private": "refused",
+        "to-loopback": "refused",
+        "to-loopback-v6": "refused",
+        "to-metadata": "refused",
+        "to-file": "refused",
+        "to-nowhere": "refused",
+        "to-user-data": "refused",
+        "to-self": "failed",
+        "loop": "failed",
+        "chain": "failed",
+    }.items(),
+)
+async def test_f06_redirects_that_lead_nowhere_good(fault: str, expected: str):
+    async with LoopbackWeb(faults={"/x*": fault}) as web:
+        assert await outcome(_visitor(web), f"{web.url}/x") == expected
+
+
+def _visitor(web: LoopbackWeb, **changes: float) -> PageFetcher:
+    server = HttpServer(redirecting)
+    server.port = web.port
+    return visitor(server, limits=replace(QUICK, **changes))
+
+
+@pytest.mark.parametrize(("hops", "expected"), [(0, "read"), (5, "read"), (6, "failed")])
+async def test_f06_five_redirects_are_followed(hops: int, expected: str):
+    async def respond(request: Request) -> Response:
+        number = int(request.path[1:]) if request.path[1:].isdigit() else -1
+        if number < 0:
+            return Response(404)
+        return Response(302, headers={"location": str(number - 1)}) if number else Response(200, b"x", "text/html")
+
+    async with HttpServer(respond) as server:
+        at = visitor(server)
+        assert await outcome(at, f"{server.url}/{hops}") == expected
+        if expected == "read":
+            assert (await fetch(at, f"{server.url}/{hops}")).url == f"{server.url}/0"
+
+
+@pytest.mark.parametrize("location", ["//{host}/page", "/page", "page", "?", "{url}/page#part", " {url}/page "])
+async def test_f06_relative_and_protocol_relative_redirects(location: str):
+    async with HttpServer(redirecting) as server:
+        there = location.format(url=server.url, host=server.url[7:])
+        found = await outcome(visitor(server), f"{server.url}/to?url={quote(there)}")
+    assert found == ("read" if "page" in location else "failed")
+
+
+async def test_f07_a_redirect_from_https_to_http_is_refused():
+    from corrobora.adapters.web.fetcher import _next_hop
+
+    with pytest.raises(ReadError, match="https to http") as caught:
+        _next_hop("https://a.example/", "http://a.example/b")
+    assert caught.value.outcome == "refused"
+    assert _next_hop("http://a.example/", "https://b.example/") == "https://b.example/"
+
+
+async def test_f06_a_redirect_without_location_is_no_redirect():
+    async with raw_server(b"HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n") as port:
+        server = HttpServer(redirecting)
+        server.port = port
+        assert (await fetch(visitor(server), f"http://127.0.0.1:{port}/")).status == 302
+
+
+async def test_h21_a_disallowed_page_is_not_requested():
+    async with LoopbackWeb([PAGE], robots="User-agent: *\nDisallow: /page\nAllow: /page.html$\n") as web:
+        at = _visitor(web)
+        assert await outcome(at, f"{web.url}/page.html") == "read"
+        assert await outcome(at, f"{web.url}/pages/1") == "robots"
+        assert [request.path for request in web.requests] == ["/robots.txt", "/page.html"]
+
+
+async def test_h21_a_redirect_to_a_disallowed_page_is_not_followed():
+    async def respond(request: Request) -> Response:
+        asked.append(request.path)
+        if request.path == "/robots.txt":
+            return Response(200, b"User-agent: Corrobora\nDisallow: /secret", "text/plain")
+        return Response(302, headers={"location": "/secret"})
+
+    asked: list[str] = []
+    async with HttpServer(respond) as server:
+        assert await outcome(visitor(server), f"{server.url}/open") == "robots"
+    assert asked == ["/robots.txt", "/open"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    {
+        "404": "read",
+        "401": "read",
+        "403": "read",
+        "410": "read",
+        "500": "robots",
+        "503": "robots",
+        "429": "robots",
+        "hang": "timeout",
+        "endless": "read",
+        "image": "read",
+        "cut": "failed",
+        "chain": "failed",
+        "to-private": "refused",
+        "bomb": "too_large",
+    }.items(),
+)
+async def test_h22_what_a_missing_or_broken_robots_file_means(fault: str, expected: str):
+    changes = {"fetch_seconds": 0.4} if fault == "hang" else {}
+    async with LoopbackWeb([PAGE], faults={"/robots.txt*": fault}) as web:
+        assert await outcome(_visitor(web, **changes), f"{web.url}/page.html") == expected
+
+
+@pytest.mark.parametrize("delay", ["86400", "60"])
+async def test_h22_a_crawl_delay_beyond_patience_skips_the_second_page(delay: str):
+    async with LoopbackWeb([PAGE], robots=f"\ufeffUser-agent: *\nCrawl-delay: {delay}\n") as web:
+        at = _visitor(web)
+        assert await outcome(at, f"{web.url}/page.html") == "read"
+        assert await outcome(at, f"{web.url}/page.html") == "skipped"
+
+
+@pytest.mark.parametrize(("fault", "status"), [("429", 429), ("503", 503)])
+async def test_f21_a_busy_host_is_left_alone(fault: str, status: int):
+    async with LoopbackWeb([PAGE], faults={"/busy": fault}) as web:
+        at = _visitor(web)
+        assert (await fetch(at, f"{web.url}/busy")).status == status
+        assert await outcome(at, f"{web.url}/page.html") == "skipped"
+        assert [request.path for request in web.requests] == ["/robots.txt", "/busy"]
+
+
+async def test_robots_are_asked_once_for_many_pages():
+    async with LoopbackWeb([PAGE], robots="User-agent: *\nAllow: /\n") as web:
+        at = _visitor(web)
+        for number in range(5):
+            await fetch(at, f"{web.url}/page.html?{number}")
+        assert [request.path for request in web.requests].count("/robots.txt") == 1
+
+
+async def test_f20_a_page_and_its_robots_file_are_a_second_apart():
+    """The pause holds between all requests to a host: on a virtual clock this costs nothing."""
+    async with LoopbackWeb([PAGE]) as web:
+        clock = VirtualClock()
+        at = PageFetcher(clock, allow=AllowList(endpoints=frozenset({web.endpoint})))
+
+        async def work() -> None:
+            for _ in range(3):
+                await fetch(at, f"{web.url}/page.html")
+
+        await clock.run(work())
+        assert clock.time >= 3.0

@@ -1,0 +1,66 @@
+"""Answers: what is asked for, and which sentence is of that kind."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.analysts.extractive.answers import AnswerKind, classify_question, score_answer_fit, suggest_answer_words
+
+
+@pytest.mark.parametrize(
+    ("question", "good", "poor"),
+    [
+        ("How long must a password be?", "It shall be at least 8 characters.", "It shall not be shared."),
+        ("How long does the trial last?", "The trial lasts 30 days.", "The trial is free."),
+        ("How often must the filter be changed?", "It must be changed every 6 months.", "It must be clean."),
+        ("How many nests were counted?", "She counted 412 nests.", "She left in 2019."),
+        ("How much does the licence cost?", "It costs 40 euros.", "It can be bought online."),
+        ("What time does the shop open?", "It opens at 9:30.", "It opens daily."),
+        ("When is the fair?", "The fair is on 11 May.", "The fair may be held."),
+        ("When was the bridge built?", "It was built in 1931.", "It was built of steel."),
+        ("Who designed the bridge?", "Marta Lindqvist designed it.", "It was designed well."),
+        ("Where is the archive kept?", "It is kept in Tarnholm.", "It is kept safe."),
+        ("Why was the road closed?", "It was closed because of ice.", "It was closed."),
+        ("What is a thermal chamber?", "A thermal chamber is a box.", "Open the thermal chamber."),
+        ("May visitors take photographs?", "Visitors may not use a flash.", "Visitors come by bus."),
+        ("What is the largest size of a tray?", "Trays go up to 2147483 or less.", "Trays of 1998 are gone."),
+        ("How many trays can a kiln hold?", "The limit of trays is 64.", "A kiln has 2 doors and holds trays."),
+        ("How old must a keeper be?", "He must be of the age of thirty five years.", "He must serve four years."),
+        ("Can a keeper serve twice?", "No keeper shall serve more than once.", "A keeper shall serve the hall."),
+        ("Which tools are needed?", "A saw, a file, and a clamp are needed.", "Tools are needed."),
+    ],
+)
+def test_a_sentence_of_the_kind_asked_for_fits_better(question, good, poor):
+    assert score_answer_fit(good, classify_question(question)) > score_answer_fit(poor, classify_question(question))
+
+
+def test_a_number_with_a_duty_fits_best_where_both_are_asked():
+    wanted = classify_question("How long must a password be?")
+    assert wanted.duty
+    assert wanted.quantified
+    assert score_answer_fit("It shall be at least 8 characters.", wanted) > score_answer_fit(
+        "Many are 8 characters.", wanted
+    )
+
+
+def test_a_name_of_the_question_is_no_answer_to_who():
+    assert score_answer_fit("Karl Weber was there.", classify_question("Who met Karl Weber?")) == 0.0
+
+
+def test_words_to_search_with():
+    assert "shall" in suggest_answer_words(classify_question("How long must a password be?"))
+    assert suggest_answer_words(classify_question("Tell me about herons.")) == ()
+
+
+def test_kinds_are_read_from_the_words():
+    assert classify_question("How did the rules on lamp size change between the editions?").quantified
+    assert not classify_question("How did the rules on lamps change between the editions?").quantified
+    assert classify_question("What percentage of nests failed?").kinds == {AnswerKind.SHARE, AnswerKind.AMOUNT}
+    assert classify_question("Is smoking permitted on deck?").permission
+
+
+@given(st.text(max_size=300), st.text(max_size=120))
+def test_every_share_is_a_share(text, question):
+    assert 0.0 <= score_answer_fit(text, classify_question(question)) <= 1.0

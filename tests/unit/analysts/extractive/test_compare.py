@@ -1,0 +1,66 @@
+"""Compare: differences between editions, whatever the order of the facts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
+
+from corrobora.analysts.extractive.contradictions import find_contradictions
+from corrobora.domain.evidence import Relation, Severity
+
+FACTS = facts_of(NEW_DOCUMENT, OLD_DOCUMENT)
+
+
+def test_editions_are_set_in_order_with_their_differences():
+    found = {one.difference: one for one in find_contradictions(FACTS)}
+    assert {"SHOULD NOT -> SHALL NOT", "12 months -> 6 months"} <= set(found)
+    duty = found["SHOULD NOT -> SHALL NOT"]
+    assert duty.relation is Relation.SUPERSEDES
+    assert duty.resolved
+    assert duty.scope == "2015 edition -> 2021 edition"
+    older = next(fact for fact in FACTS if fact.id == duty.a)
+    assert older.version == "2015 edition"
+
+
+@given(st.permutations(FACTS))
+def test_the_order_of_facts_does_not_matter(facts):
+    assert find_contradictions(facts) == find_contradictions(FACTS)
+
+
+def test_undated_sources_contradict_and_stay_open():
+    question = "Are thermal chambers opened by operators?"
+    one = document(11, "Guild", "Operators may open a thermal chamber above 200 degrees in the kiln room.")
+    other = document(12, "Union", "Operators must not open a thermal chamber above 200 degrees in the kiln room.")
+    (found,) = find_contradictions(facts_of(one, other, question=question, parts=()))
+    assert found.relation is Relation.CONTRADICTS
+    assert found.severity is Severity.HIGH
+    assert found.blocking
+
+
+def test_one_edition_does_not_contradict_itself():
+    assert find_contradictions(facts_of(OLD_DOCUMENT)) == ()
+
+
+def test_a_term_that_was_replaced_everywhere_is_told_once():
+    old = "The fitter writes each firing of a kiln into the black list. The guild reads the black list once in a month."
+    new = old.replace("black list", "block list")
+    facts = facts_of(
+        document(1, "Rules", old, "2015 edition", "2015"), document(2, "Rules", new, "2021 edition", "2021"),
+        question="What does the fitter write into the list and the guild read?", parts=(),
+    )  # fmt: skip
+    found = [one.difference for one in find_contradictions(facts)]
+    assert len(found) == len(set(found)) <= 1
+
+
+def test_two_models_and_two_quarters_do_not_contradict_each_other():
+    one, other = "The kiln must be cleaned every 3 months.", "The kiln must be cleaned every 6 months."
+    question = "How often must the kiln be cleaned?"
+
+    def differ(first: str, second: str) -> bool:
+        return bool(find_contradictions(facts_of(document(1, first, one), document(2, second, other), question=question,
+                                            parts=())))  # fmt: skip
+
+    assert differ("Notes of Ruth on kilns", "Care of kilns")
+    assert not differ("Kiln K7 manual", "Kiln K9 manual")
+    assert not differ("Report on the first quarter of 2024", "Report on the second quarter of 2024")

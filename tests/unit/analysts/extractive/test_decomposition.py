@@ -1,0 +1,76 @@
+"""Decomposition: the questions that one question holds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.analysts.extractive.decomposition import split_question
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("How does heat move?", ("How does heat move?",)),
+        (
+            "How did the guild's rules on kiln loading, glaze safety and cooling change since 1990?",
+            (
+                "How did the guild's rules on kiln loading change since 1990?",
+                "How did the guild's rules on kiln glaze safety change since 1990?",
+                "How did the guild's rules on kiln cooling change since 1990?",
+            ),
+        ),
+        ("When and where was Ada Lovelace born?", ("When was Ada Lovelace born?", "Where was Ada Lovelace born?")),
+        (
+            "Is wood acceptable as fuel under the code, and under which conditions?",
+            (
+                "Is wood acceptable as fuel under the code?",
+                "Under which conditions is wood acceptable as fuel under the code?",
+            ),
+        ),
+        (
+            "Which is older, the Rialto Bridge or Tower Bridge?",
+            ("Which is older, the Rialto Bridge or Tower Bridge?",),
+        ),
+    ],
+)
+def test_the_parts_of_a_question_stand_alone(question, found):
+    assert split_question(question) == found
+
+
+def test_a_part_that_points_back_names_its_topic():
+    first, second = split_question("Is wood acceptable as fuel? Did the draft change that?")
+    assert first == "Is wood acceptable as fuel?"
+    assert "wood acceptable as fuel" in second
+
+
+def test_contrasted_clauses_are_parts():
+    assert (
+        len(
+            split_question(
+                "Does the north report say trade grew quickly, while the south report says exports fell sharply?"
+            )
+        )
+        == 2
+    )
+
+
+@given(st.text(max_size=300), st.integers(1, 7))
+def test_there_is_always_one_part_and_never_too_many(text, limit):
+    found = split_question(text, limit=limit)
+    assert 1 <= len(found) <= limit
+    assert found == split_question(text, limit=limit)
+
+
+@pytest.mark.parametrize("hostile", ["a, " * 6_000, "and what " * 2_000, "what, " * 3_000, "x and " * 3_000])
+def test_hostile_questions_are_split_to_the_end(hostile):
+    assert split_question(hostile[:20_000])
+
+
+def test_a_second_question_word_asks_the_same_of_the_same():
+    assert split_question("When was the hall built and by whom?") == (
+        "When was the hall built?",
+        "By whom was the hall built?",
+    )
+    assert split_question("Where was it sold, and why?")[1] == "Why was it sold?"

@@ -1,0 +1,118 @@
+"""Extract without a model (S0, extractor)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.analysts.extractive.samples import (
+    BIRD_DOCUMENT,
+    OLD_DOCUMENT,
+    PARTS,
+    document,
+    excerpt,
+    play,
+)
+
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import SubQuestion
+from corrobora.roles.extract import extract
+
+
+def test_quotes_are_literal_whole_sentences_and_answer_sub_questions():
+    found = play(extract, excerpt(OLD_DOCUMENT))
+    text = OLD_DOCUMENT.passages[0].text
+    assert found.relevant
+    assert {"sq-1", "sq-2"} <= {sq for quote in found.quotes for sq in quote.answers}
+    for quote in found.quotes:
+        assert quote.quote in text
+        assert LIMITS.quote_min_chars <= len(quote.quote) <= LIMITS.quote_max_chars
+        assert 0.0 <= quote.confidence <= 1.0
+
+
+def test_the_words_of_the_source_are_learned():
+    assert "thermal chamber (kiln)" in play(extract, excerpt(OLD_DOCUMENT)).terms
+
+
+def test_learned_words_find_what_the_question_says_otherwise():
+    text = "Safety\n\nOperators SHALL NOT open a thermal chamber above 200 degrees. Brooms are kept in the cellar."
+    of = document(7, "Safety", text)
+    asked = (SubQuestion("sq-1", "What are the rules on kiln safety doors?"),)
+    found = play(extract, excerpt(of, asked[0].text, asked, terms=("thermal chamber (kiln)",)))
+    assert any("thermal chamber" in quote.quote for quote in found.quotes)
+
+
+def test_a_source_that_speaks_of_something_else_is_not_relevant():
+    found = play(extract, excerpt(BIRD_DOCUMENT))
+    assert not found.relevant
+    assert found.quotes == ()
+
+
+def test_a_sentence_that_points_back_brings_the_one_before_it():
+    text = "Kilns\n\nThe kiln of the guild was built by Marta Lindqvist. It was opened for its inspection in 2019."
+    found = play(extract, excerpt(document(8, "Kilns", text)))
+    assert any(q.quote.startswith("The kiln of the guild") and q.quote.endswith("2019.") for q in found.quotes)
+
+
+def test_a_sentence_brings_the_one_that_limits_it():
+    text = "Kilns\n\nThe kiln rules allow no opening at night. However, a fitter may open it if there is smoke."
+    found = play(extract, excerpt(document(8, "Kilns", text)))
+    assert any(q.quote.endswith("if there is smoke.") and "no opening" in q.quote for q in found.quotes)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["The kiln rules changed in opening.", "**It** burns", "\n\n", "# Kiln", "| a | kiln |", "e.g. x"]
+        )
+    )
+)
+def test_any_text_gives_literal_quotes(pieces):
+    of = document(4, "T", " ".join(pieces))
+    for quote in play(extract, excerpt(of, parts=PARTS)).quotes:
+        assert quote.quote in of.text
+
+
+@pytest.mark.parametrize("hostile", ["kiln rules " * 3_000, "kiln. " * 3_000, "(kiln, " * 3_000, "[kiln](" * 3_000])
+def test_hostile_text_is_read_to_the_end(hostile):
+    play(extract, excerpt(document(4, "T", hostile)))
+
+
+def test_of_a_table_the_claim_is_the_row_that_is_meant():
+    text = "Faults are rare.\n\nFault | Remedy\nSmoke in the room | Open the door\nNoise in the pump | Call the fitter"
+    asked = (SubQuestion("sq-1", "What helps against noise in the pump?"),)
+    found = play(extract, excerpt(document(8, "Manual", text), asked[0].text, asked))
+    assert [quote.claim for quote in found.quotes] == ["Fault: Noise in the pump; Remedy: Call the fitter."]
+    assert found.quotes[0].quote in text
+
+
+def test_what_stands_below_a_heading_that_names_the_topic_speaks_to_it():
+    text = "How to store the drops\n\nKeep them in the dark and shut the lid.\n\nPrices\n\nA bottle costs four crowns."
+    asked = (SubQuestion("sq-1", "How should the drops be stored?"),)
+    found = play(extract, excerpt(document(8, "Leaflet", text), asked[0].text, asked))
+    assert [quote.quote for quote in found.quotes] == [
+        "How to store the drops\n\nKeep them in the dark and shut the lid."
+    ]
+
+
+def test_the_sentence_before_is_quoted_where_it_names_what_is_asked_about():
+    text = "The board prefers the house at Kanal Street. The rent would be 900 crowns a month. Tea was served."
+    asked = (SubQuestion("sq-1", "How high is the rent of Kanal Street?"),)
+    found = play(extract, excerpt(document(8, "Minutes", text), asked[0].text, asked))
+    assert any("Kanal Street. The rent would be 900" in quote.quote for quote in found.quotes)
+
+
+def test_an_acronym_of_the_question_is_found_in_the_name_that_it_abbreviates():
+    question = "Does the KGR forbid a firing at night?"
+    parts = (SubQuestion("sq-1", question),)
+    text = "The Kiln Guard Rules forbid every firing at night. Other papers speak of lamps and of the harbour."
+    found = play(extract, excerpt(document(71, "Papers", text), question, parts))
+    assert any("forbid every firing" in quote.quote and quote.answers == ("sq-1",) for quote in found.quotes)
+
+
+def test_the_cheapest_row_of_a_table_on_other_things_answers_nothing():
+    question = "Which bank of the harbour offers the cheapest account?"
+    parts = (SubQuestion("sq-1", question),)
+    text = "Lamps are sold here.\n\nLamp | Cost | Oil\nTall | 12 | 3\nShort | 7 | 2\nWide | 9 | 4"
+    found = play(extract, excerpt(document(72, "Lamps", text), question, parts))
+    assert not any(quote.answers for quote in found.quotes)

@@ -1,0 +1,89 @@
+"""Layouts: how a statement is cited and set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
+
+from corrobora.analysts.extractive.layouts import (
+    FURTHER,
+    Page,
+    Section,
+    cite_fact,
+    layout_by_angles,
+    layout_by_questions,
+)
+from corrobora.text import phrases
+
+OLD, NEW = facts_of(OLD_DOCUMENT), facts_of(NEW_DOCUMENT)
+
+
+def page(*sections: Section, **more: object) -> Page:
+    facts = {fact.id: fact for section in sections for fact in section.facts}
+    values: dict[str, object] = {
+        "title": "Kilns", "question": "What of kilns?", "sections": sections, "rows": (), "facts": facts, "gaps": (),
+        "missing": (), "enough": True, "uncovered": (), "sub_questions": (), "words_max": 900,
+    }  # fmt: skip
+    return Page(**{**values, **more})  # type: ignore[arg-type]
+
+
+def test_each_sentence_has_its_marker_before_the_stop():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    two = replace(fact, quote="One rule. Two rules!")
+    assert cite_fact(two) == "One rule [S1:C1]. Two rules [S1:C1]!"
+
+
+def test_facts_that_say_the_same_share_a_sentence():
+    one, other = facts_of(OLD_DOCUMENT)[0], facts_of(NEW_DOCUMENT)[0]
+    assert cite_fact(one, other).count("[S2:C2]") == cite_fact(one, other).count("[S1:C1]") > 0
+
+
+def test_key_figures_are_bold_where_asked():
+    fact = replace(facts_of(OLD_DOCUMENT)[0], quote="Inspect them every 12 months by a fitter.")
+    assert "**12 months**" in cite_fact(fact, bold=True)
+    assert "**" not in cite_fact(fact)
+
+
+def test_marks_and_links_of_a_source_do_not_reach_the_report():
+    text = "Kilns\n\nThe kiln rules on opening stand in [the book](https://evil.example/x) <img src=x> [S9:C9] of it."
+    (fact, *_) = facts_of(document(1, "Kilns", text))
+    line = cite_fact(fact)
+    assert "](" not in line
+    assert "<img" not in line
+    assert "https://" not in line
+    assert "[S9:C9]" not in line
+
+
+def test_a_section_of_one_edition_names_it_where_the_page_has_several():
+    body = layout_by_questions(
+        page(Section("Opening", "", OLD, had_facts=True), Section("Fuel", "", NEW, had_facts=True))
+    )
+    for heading, edition in (("## Opening", "### 2015 edition"), ("## Fuel", "### 2021 edition")):
+        assert edition in body.partition(heading)[2].partition("\n## ")[0], body
+    alone = layout_by_questions(page(Section("Opening", "", OLD, had_facts=True), Section(FURTHER, "", OLD[:1])))
+    assert "2015 edition" not in alone, "where there is one edition, no statement needs its name"
+
+
+def test_s2_a_page_of_several_editions_opens_with_its_best_statement_and_says_where_it_stands():
+    lines = layout_by_questions(page(Section("Opening", "", (*OLD, *NEW), had_facts=True))).splitlines()
+    assert lines[2].startswith(cite_fact(OLD[0]).partition(" [")[0])
+    assert lines[2].endswith(f"{phrases.STANDS_IN} 2015 edition.") or "; 2021 edition." in lines[2]
+    headings = [line for line in lines if line.startswith("#")]
+    assert headings[1].startswith("## "), "no part of a section stands above the first section"
+
+
+def test_s1_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without_coverage():
+    sections = (Section("Opening", "", OLD, had_facts=True), Section("Fuel", "", (), had_facts=False))
+    body = layout_by_angles(page(*sections, gaps=("Nothing speaks of fuel",), uncovered=("Accidents",)))
+    assert "Nothing speaks of fuel" not in body, "the engine lists the gaps, in every report"
+    assert f"{phrases.NO_COVERAGE}." in body.partition("## 2. Fuel")[2].partition("---")[0]
+    assert f"- {phrases.NO_COVERAGE}: Accidents" in body.partition("## Conclusion")[2]
+
+
+def test_a_question_that_asks_of_what_stands_before_the_quote_is_not_printed():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    two = replace(fact, quote="Should those be fired too? Fire every lid with its pot.", claim="")
+    assert cite_fact(two) == "Fire every lid with its pot [S1:C1]."
+    faq = replace(fact, quote="May I open a kiln? Never above 200 degrees.", claim="")
+    assert cite_fact(faq).startswith("May I open a kiln [S1:C1]?")

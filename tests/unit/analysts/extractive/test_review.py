@@ -1,0 +1,163 @@
+"""Critique, revise and judge without a model (S1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, facts_of, play
+
+from corrobora.analysts.extractive.layouts import cite_fact
+from corrobora.domain.report import Critique, Draft
+from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
+from corrobora.roles.synthesize import Material, Part, synthesize
+
+FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
+GOOD = play(
+    synthesize,
+    Material("root", "report", QUESTION, "", (Part("root", "Kilns", "", FACTS),), PARTS, (), (), "questions"),
+)
+BAD = Draft(
+    "T",
+    "# T\n\n## Opening\n\n"
+    "Operators SHOULD NOT open a thermal chamber above 200 degrees [S1:C1]. "
+    "Kilns are always safe. "
+    "Operators SHOULD NOT open a thermal chamber above 900 degrees [S1:C1]. "
+    "Glaze is toxic to whales [S1:C1]. "
+    "Somebody says so [S99:C99]. "
+    "Operators SHOULD NOT open a thermal chamber above 200 degrees [S1:C1].\n",
+)
+
+
+def test_the_critique_names_every_kind_of_problem():
+    problems = "\n".join(play(critique, Reviewing("r", QUESTION, BAD, FACTS)).problems)
+    assert "without a citation: Kilns are always safe" in problems
+    assert "no fact has this marker: Somebody" in problems
+    assert "not supported by its quotes: Glaze" in problems
+    assert "900 degrees" in problems
+    assert "said twice" in problems
+    assert "Section 'Opening'" in problems
+
+
+def test_a_draft_of_quotes_has_no_bad_sentence():
+    found = play(critique, Reviewing("r", QUESTION, GOOD, FACTS, words_max=5_000))
+    assert not any("citation" in p or "supported" in p or "marker" in p for p in found.problems), found.problems
+
+
+def test_the_revision_keeps_what_stands_and_nothing_else():
+    given = Revising("r", QUESTION, BAD, play(critique, Reviewing("r", QUESTION, BAD, FACTS)), FACTS)
+    body = play(revise, given).body
+    assert body.count("above 200 degrees") >= 1
+    for gone in ("900", "whales", "Somebody", "always safe"):
+        assert gone not in body
+    assert not any(
+        "supported" in p or "citation" in p or "twice" in p or "marker" in p
+        for p in play(critique, Reviewing("r", QUESTION, Draft("T", body), FACTS)).problems
+    )
+
+
+def test_the_revision_adds_what_nothing_spoke_to():
+    thin = Draft("T", "# T\n\nOperators SHOULD log each firing in a book [S1:C1].\n")
+    body = play(
+        revise, Revising("r", QUESTION, thin, play(critique, Reviewing("r", QUESTION, thin, FACTS)), FACTS)
+    ).body
+    assert "inspected" in body
+
+
+def test_the_judge_ranks_the_good_draft_higher_and_stays_in_bounds():
+    good = play(judge, Reviewing("r", QUESTION, GOOD, FACTS))
+    bad = play(judge, Reviewing("r", QUESTION, BAD, FACTS))
+    empty = play(judge, Reviewing("r", QUESTION, Draft("T", "# T\n"), ()))
+    assert good.overall > bad.overall > empty.overall
+    assert empty.overall == 0.0
+    for verdict in (good, bad, empty):
+        scores = (
+            verdict.factual_accuracy,
+            verdict.citation_accuracy,
+            verdict.completeness,
+            verdict.source_quality,
+            verdict.source_diversity,
+        )
+        assert all(0.0 <= score <= 1.0 for score in scores)
+    assert good.factual_accuracy == 1.0
+
+
+def test_one_source_is_less_diverse_than_two():
+    one = play(judge, Reviewing("r", QUESTION, GOOD, tuple(f for f in FACTS if f.source == "S1")))
+    two = play(judge, Reviewing("r", QUESTION, GOOD, tuple(replace(f) for f in FACTS)))
+    assert two.source_diversity > one.source_diversity
+
+
+OLD_RULE = next(f for f in FACTS if f.source == "S1" and "SHOULD NOT" in f.quote)
+NEW_RULE = next(f for f in FACTS if f.source == "S2" and "SHALL NOT" in f.quote)
+TABLE = (
+    "# T\n\n## 1. Opening\n\n- {old}\n\n---\n\n## 2. Differences\n\n"
+    "The sources differ here; both statements stand side by side.\n\n"
+    "| Difference | Earlier | Later |\n|---|---|---|\n"
+    "| SHOULD NOT → SHALL NOT | 2015 edition: {old} | 2021 edition: {new} |\n\n---\n\n## Conclusion\n\n- {last}\n"
+)
+
+
+def compared(last: str) -> Draft:
+    return Draft("T", TABLE.format(old=cite_fact(OLD_RULE), new=cite_fact(NEW_RULE), last=last))
+
+
+def test_s1_fr13_a_comparison_may_repeat_what_the_text_says_and_the_revision_keeps_its_rows():
+    draft = compared(cite_fact(FACTS[-1]))
+    problems = play(critique, Reviewing("r", QUESTION, draft, FACTS)).problems
+    assert not any("said twice" in p or "supported" in p for p in problems), problems
+    body = play(revise, Revising("r", QUESTION, draft, Critique(("x",)), FACTS)).body
+    assert "| SHOULD NOT → SHALL NOT | 2015 edition: " in body
+
+
+def test_s1_fr13_a_comparison_whose_rows_all_went_goes_with_what_announces_it():
+    draft = Draft(
+        "T", TABLE.format(old="Glaze is toxic [S1:C1].", new="Glaze is red [S2:C2].", last=cite_fact(FACTS[-1]))
+    )
+    body = play(revise, Revising("r", QUESTION, draft, Critique(("x",)), FACTS)).body
+    assert "Differences" not in body
+    assert "| Difference |" not in body
+
+
+def test_s1_fr13_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
+    thin = Draft("T", "# T\n\n## 1. Fuel\n\nLogs [S1:C1].\n\n---\n\n## Conclusion\n\nNothing [S1:C1].\n")
+    body = play(revise, Revising("r", QUESTION, thin, Critique(("x",)), FACTS)).body
+    added = [line for line in body.splitlines() if line.startswith("## ")]
+    assert added[0].startswith("## 2. ") or added[1].startswith("## 2. ")
+    assert all(line == "## Conclusion" or line[3].isdigit() for line in added), added
+
+
+def test_s1_fr8_the_judge_misses_a_change_that_the_report_does_not_tell():
+    told = play(judge, Reviewing("r", QUESTION, compared(cite_fact(FACTS[-1])), FACTS))
+    one_side = Draft("T", f"# T\n\n{cite_fact(OLD_RULE)}\n")
+    untold = play(judge, Reviewing("r", QUESTION, one_side, FACTS))
+    assert untold.completeness < told.completeness <= 1.0
+    assert "0 of" in untold.rationale.partition("spoken to")[2]
+    asked = "How often shall thermal chambers be inspected?"  # no comparison is asked for
+    assert "differences" not in play(judge, Reviewing("r", asked, one_side, FACTS)).rationale
+
+
+def test_s1_fr8_words_of_the_question_scattered_over_a_page_answer_nothing():
+    asked = "Who paints the harbour gates of Ardal?"
+    facts = tuple(
+        replace(FACTS[0], id=f"f{n}", quote=text, source=f"S{n}", title="Notes")
+        for n, text in enumerate(("Somebody paints a house.", "The gates are old.", "Ardal is far from here."), 1)
+    )
+    scattered = Draft("T", "# T\n\n" + "\n\n".join(cite_fact(fact) for fact in facts))
+    whole = replace(facts[0], quote="Ruth Hale paints the harbour gates of Ardal.")
+    answer = Draft("T", f"# T\n\n{cite_fact(whole)}\n")
+    low = play(judge, Reviewing("r", asked, scattered, facts)).completeness
+    high = play(judge, Reviewing("r", asked, answer, (whole,))).completeness
+    assert low < 0.6 < high
+
+
+def test_s1_fr8_parts_of_one_document_are_no_variety_of_sources():
+    def judged_with(*urls: str) -> float:
+        facts = tuple(
+            replace(FACTS[0], id=f"f{n}", source=f"S{n}", passage=f"C{n}", origin=f"o{n}", url=url)
+            for n, url in enumerate(urls, 1)
+        )
+        draft = Draft("T", "\n\n".join(cite_fact(fact) for fact in facts))
+        return play(judge, Reviewing("r", QUESTION, draft, facts)).source_diversity
+
+    one = judged_with("https://a.example/x#1", "https://a.example/x#2", "https://a.example/x")
+    assert one < judged_with("https://a.example/x", "https://b.example/y", "https://c.example/z")

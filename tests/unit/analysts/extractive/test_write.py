@@ -1,0 +1,175 @@
+"""Write without a model: only sentences of the sources, and an honest "not found"."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.unit.analysts.extractive.samples import (
+    BIRD_DOCUMENT,
+    NEW_DOCUMENT,
+    OLD_DOCUMENT,
+    PARTS,
+    QUESTION,
+    document,
+    facts_of,
+    play,
+)
+
+from corrobora.analysts.extractive.contradictions import find_contradictions
+from corrobora.analysts.extractive.review import parse_sentences
+from corrobora.domain.plan import SubQuestion
+from corrobora.domain.thread import Gap
+from corrobora.roles.synthesize import Material, Part, summarize, synthesize
+from corrobora.text import phrases
+from corrobora.text.markup import strip_markup
+
+FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
+LAYOUTS = ("questions", "angles", "words", "completion")
+
+
+def material(facts=FACTS, question=QUESTION, asked=PARTS, **more):
+    values = {"path": "root", "purpose": "report", "question": question, "title": "", "sub_questions": asked,
+              "parts": (Part("root", "Kilns", "", tuple(facts)),), "gaps": (),
+              "contradictions": find_contradictions(facts)}  # fmt: skip
+    return Material(**{**values, **more})
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("purpose", ["report", "gathering", "summary"])
+def test_every_sentence_stands_in_a_source_and_cites_it(layout, purpose):
+    draft = play(synthesize, material(layout=layout, purpose=purpose))
+    sources = strip_markup(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
+    labels = ("2015 edition", "2021 edition")
+    assert parse_sentences(draft.body)
+    for sentence in parse_sentences(draft.body):
+        text = sentence.text
+        for label in labels:
+            text = text.removeprefix(f"{label}: ")
+        assert sentence.markers, sentence
+        assert text.rstrip(".!? ") in sources, sentence
+
+
+@pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "angles"])
+def test_differences_stand_side_by_side_with_their_editions(layout):
+    printed = "SHOULD NOT →" in play(synthesize, material(layout=layout)).body
+    assert not printed  # the engine prints it, in every report
+    if layout == "completion":
+        return  # S4's report has no other form
+    lines = play(synthesize, material(layout=layout, purpose="gathering")).body.splitlines()
+    at = lines.index("### SHOULD NOT → SHALL NOT (2015 edition → 2021 edition)")
+    assert "[S1:C1]" in lines[at + 2]
+    assert "[S2:C2]" in lines[at + 3]
+
+
+def test_a_report_by_angles_compares_in_a_table():
+    body = play(synthesize, material(layout="angles")).body
+    row = next(line for line in body.splitlines() if "SHALL NOT |" in line)
+    assert row.index("2015 edition") < row.index("[S1:C1]") < row.index("2021 edition") < row.index("[S2:C2]")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_without_evidence_the_report_says_so_plainly(layout):
+    body = play(synthesize, material(facts=(), layout=layout)).body
+    assert phrases.NO_EVIDENCE in body
+    assert parse_sentences(body) == ()
+
+
+def test_evidence_about_something_else_is_no_evidence():
+    asked = (SubQuestion("sq-1", "How many nests did Oskar Brandt count for the Kestrel Institute?"),)
+    facts = facts_of(
+        BIRD_DOCUMENT, question="How many nests?", parts=(SubQuestion("sq-1", "How many nests were counted?"),)
+    )
+    body = play(synthesize, material(facts, asked[0].text, asked, contradictions=())).body
+    assert f"{phrases.NO_EVIDENCE} to answer the question" in body
+    assert "Oskar Brandt" in body
+
+
+def test_a_sub_question_without_facts_is_named():
+    parts = (*PARTS, SubQuestion("sq-9", "Who paints the harbour gates?"))
+    body = play(
+        synthesize, material(asked=parts, gaps=(Gap("No evidence for: Who paints the harbour gates?", "sq-9"),))
+    ).body
+    assert f"## Who paints the harbour gates\n\n{phrases.NO_EVIDENCE} for this." in body
+
+
+def test_the_angle_layout_has_its_form():
+    parts = (Part("root/1", "Opening", "", FACTS[:3], angle="opening"), Part("root/2", "Inspection", "", FACTS[3:]))
+    body = play(synthesize, material(layout="angles", parts=parts, uncovered=("Fuel",))).body
+    lines = body.splitlines()
+    assert lines[0].startswith("# ")
+    assert [line for line in lines if line.startswith("## ")][:2] == ["## 1. Opening", "## 2. Inspection"]
+    assert "## Conclusion" in lines
+    assert lines.count("---") >= 2
+    assert re.search(r"\*\*\d+ months\*\*", body)
+    assert f"{phrases.NO_COVERAGE}: Fuel" in body
+
+
+def test_words_stay_within_the_limit_and_a_summary_is_short():
+    long = play(synthesize, material(words_max=2_000)).body
+    short = play(synthesize, material(words_max=120)).body
+    assert len(short.split()) <= len(long.split())
+    assert "#" not in play(summarize, material(purpose="summary")).body
+
+
+def test_the_order_of_facts_does_not_matter():
+    turned = material(parts=(Part("root", "Kilns", "", FACTS[::-1]),))
+    assert play(synthesize, turned) == play(synthesize, material())
+
+
+WALL = document(
+    41, "Kiln Hall", "The kiln hall of Ardal has brick walls. Its walls were painted in spring by the guild."
+)
+
+
+def test_where_no_statement_gives_what_is_asked_the_report_says_so_before_what_comes_nearest():
+    asked = (SubQuestion("sq-1", "How thick are the walls of the kiln hall?"),)
+    gap = Gap(f"No statement that was read gives the number that is asked for: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
+    first = body.split("\n\n")[1]
+    assert first == "No statement that was read gives the number that is asked for. What comes nearest:"
+    assert "brick walls [S41:C41]" in body
+    assert "Further evidence" not in body
+
+
+def test_a_word_that_is_said_otherwise_hides_no_answer():
+    asked = (SubQuestion("sq-1", "Which colour have the walls of the kiln hall?"),)
+    gap = Gap(f"No statement that was found for this uses “colour”: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
+    assert phrases.NEAR not in body
+    assert "brick walls [S41:C41]" in body
+
+
+def test_of_several_questions_the_one_without_an_answer_says_so_under_its_heading():
+    asked = (
+        SubQuestion("sq-1", "How thick are the walls of the kiln hall?"),
+        SubQuestion("sq-2", "Who painted the walls of the kiln hall?"),
+    )
+    gap = Gap(f"No statement that was read gives the number that is asked for: {asked[0].text}", "sq-1")
+    facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
+    body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
+    assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
+
+
+def test_a_part_without_statements_says_which_word_none_uses():
+    asked = (
+        SubQuestion("sq-1", "How did the rules on kiln opening change?"),
+        SubQuestion("sq-2", "How did the rules on kiln rotation change?"),
+    )
+    gap = Gap(f"No statement that was found for this uses “rotation”: {asked[1].text}", "sq-2")
+    body = play(synthesize, material(asked=asked, gaps=(gap,), layout="questions")).body
+    section = body.split("## How did the rules on kiln rotation change\n\n")[1]
+    assert section.startswith("No statement that was found for this uses “rotation”.")
+
+
+def test_a_number_answers_though_another_sentence_holds_more_words():
+    asked = (SubQuestion("sq-1", "What is the maximum size of a tray or a lid?"),)
+    text = (
+        "The maximum size of a tray or a lid can be lowered by the keeper at any time. "
+        "The hall only supports a tray or lid up to 2147483 or less."
+    )
+    facts = facts_of(document(43, "Trays", text), question=asked[0].text, parts=asked)
+    body = play(synthesize, material(facts, asked[0].text, asked, layout="questions")).body
+    assert "2147483" in body.split("## Key statements\n\n- ")[1].split("\n")[0]

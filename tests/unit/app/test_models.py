@@ -1,0 +1,141 @@
+"""Models from settings and wishes: clear refusals before anything is paid, prices, and one gate for each key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrobora.app.models import ModelPool
+from corrobora.domain.errors import UserError
+
+OWN = """
+[models.endpoints.lan]
+base_url = "http://models.example:8000/v1/"
+[models.endpoints.lan2]
+base_url = "http://models.example:8000/v1"
+api_key = { env = "OTHER_KEY" }
+"""
+PRICE = '[models.prices."lan:big"]\ninput = 1.0\noutput = 2.0\n'
+
+
+def test_without_a_name_there_is_no_model(settings_of: Any) -> None:
+    assert ModelPool(settings_of()).get_analyst({}) is None
+
+
+@pytest.mark.parametrize(
+    ("wish", "code", "named"),
+    [
+        ("claude", "model_unknown_provider", "PROVIDER:MODEL"),
+        ("gooogle:gem", "model_unknown_provider", "anthropic, openai"),
+        ("openai:", "model_no_name", "PROVIDER:MODEL"),
+        ("openai:gpt-4.1", "model_no_key", "OPENAI_API_KEY"),
+        ("anthropic:claude-opus-4-5", "model_no_key", "ANTHROPIC_API_KEY"),
+        ("openai-compatible:m", "model_no_address", "CORROBORA_MODEL_BASE_URL"),
+        ("lan:", "model_no_name", "PROVIDER:MODEL"),
+    ],
+)
+def test_c15_a_model_that_cannot_be_used_is_refused_with_the_next_step(
+    settings_of: Any, wish: str, code: str, named: str
+) -> None:
+    with pytest.raises(UserError, match=named) as caught:
+        ModelPool(settings_of(OWN)).get_analyst({"worker": wish})
+    assert caught.value.code == code
+
+
+def test_one_named_tier_plays_all(settings_of: Any) -> None:
+    chosen = ModelPool(settings_of())._resolve_targets({"fast": "ollama:small"}, thinking=False)
+    assert {target.id for target in chosen.values()} == {"ollama:small"}
+    assert set(chosen) == {"lead", "worker", "fast", "judge"}
+
+
+def test_an_endpoint_of_ones_own_stands_beside_others(settings_of: Any) -> None:
+    chosen = ModelPool(settings_of(OWN))._resolve_targets({"worker": "lan:big", "judge": "ollama:small"}, thinking=True)
+    assert {tier: target.model for tier, target in chosen.items()} == {
+        "lead": "small",
+        "worker": "big",
+        "fast": "small",
+        "judge": "small",
+    }
+    assert chosen["worker"].base_url == "http://models.example:8000/v1"
+    assert chosen["lead"].thinking
+    assert not chosen["worker"].thinking
+
+
+def test_the_key_of_the_settings_is_used(settings_of: Any) -> None:
+    chosen = ModelPool(settings_of(OPENAI_API_KEY="canary-1"))._resolve_targets(
+        {"worker": "openai:gpt-4.1"}, thinking=False
+    )
+    assert chosen["worker"].key == "canary-1"
+
+
+def test_connections_are_made_once(settings_of: Any) -> None:
+    models = ModelPool(settings_of())
+    wishes = {"worker": "ollama:small"}
+    assert models.get_analyst(wishes) is models.get_analyst(dict(wishes))
+    assert models.get_analyst(wishes) is not models.get_analyst({"worker": "ollama:large"})
+
+
+def test_two_keys_at_one_address_have_limits_of_their_own(settings_of: Any) -> None:
+    models = ModelPool(settings_of(OWN, OTHER_KEY="canary-2"))
+    chosen = [models._resolve_targets({"worker": f"{name}:big"}, thinking=False)["worker"] for name in ("lan", "lan2")]
+    assert chosen[0].base_url == chosen[1].base_url
+    gates = [models._get_connection(target).gate for target in chosen]
+    assert gates[0] is not gates[1]
+    assert "canary-2" not in repr(models._gates)
+
+
+def test_models_with_one_key_at_one_address_share_its_limit(settings_of: Any) -> None:
+    models = ModelPool(settings_of(OWN))
+    gates = [
+        models._get_connection(models._resolve_targets({"worker": name}, thinking=False)["worker"]).gate
+        for name in ("lan:big", "lan:small")
+    ]
+    assert gates[0] is gates[1]
+
+
+def test_c16_a_model_without_a_price_is_refused_and_the_setting_is_named(settings_of: Any) -> None:
+    with pytest.raises(UserError, match=r'\[models\.prices\."lan:big"\]') as caught:
+        ModelPool(settings_of(OWN)).check_prices({"worker": "lan:big"})
+    assert caught.value.code == "price_unknown"
+    assert "--accept-unknown-price" in caught.value.next_step
+
+
+def test_c16_every_model_without_a_price_is_named_once(settings_of: Any) -> None:
+    with pytest.raises(UserError) as caught:
+        ModelPool(settings_of(OWN, OTHER_KEY="canary-2")).check_prices(
+            {"worker": "lan:big", "lead": "lan:big", "judge": "lan2:small"}
+        )
+    assert "lan2:small, lan:big:" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "lan:big",
+        "ollama:any",
+        "openai-compatible:m@http://127.0.0.1:9/v1",
+        "openai:gpt-4.1",
+        "anthropic:claude-3-5-haiku-latest",
+    ],
+)
+def test_c16_stated_prices_free_servers_and_the_public_list_are_known(settings_of: Any, wish: str) -> None:
+    settings = settings_of(OWN + PRICE, OPENAI_API_KEY="canary", ANTHROPIC_API_KEY="canary")
+    ModelPool(settings).check_prices({"worker": wish})
+
+
+def test_a_price_is_stated_by_the_name_of_the_endpoint_or_of_the_provider(settings_of: Any) -> None:
+    text = OWN + PRICE + '[models.prices."openai-compatible:small"]\ninput = 3\noutput = 4\n'
+    models = ModelPool(settings_of(text, OTHER_KEY="canary-2"))
+    for wish, price in (("lan:big", 1.0), ("lan2:small", 3.0), ("openai-compatible:small@http://a.example/v1", 3.0)):
+        target = models._resolve_targets({"worker": wish}, thinking=False)["worker"]
+        assert target.price is not None
+        assert target.price.input_per_million == price
+    other = models._resolve_targets({"worker": "lan2:big"}, thinking=False)["worker"]
+    assert other.price is None, "a price belongs to one endpoint"
+
+
+async def test_closing_closes_what_was_opened(settings_of: Any) -> None:
+    models = ModelPool(settings_of())
+    models.get_analyst({"worker": "ollama:small"})
+    await models.close()

@@ -1,0 +1,68 @@
+"""Scouting: a discovery leaf runs first, within its budget, and its siblings get the shortlist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.profiles.research import Mixed, desk
+
+from corrobora.domain.plan import Brief, Gate, Node, SubQuestion
+from corrobora.engine.steps.discover import SCAN_TOKENS, share_shortlist, sweep_sources
+from corrobora.roles.scout import Shortlist, Shortlisted
+
+BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
+SCOUT = Node(
+    "root/1",
+    "Sweep",
+    "Find sources on crane inspection at Brenhaven",
+    sub_questions=(SubQuestion("sq-1", "How often must harbour cranes be inspected?"),),
+    discovery=True,
+)
+OTHER = Node("root/2", "Rules", "Read the rules", sources=("given.md",))
+
+
+def shortlisted(given: Any) -> Shortlist:
+    chosen = tuple(Shortlisted(c.reference, c.title, 0.5, 0.5, 0.75, 0.5, "fits") for c in given.candidates[:1])
+    return Shortlist(chosen, excluded=(("fish.md", "speaks of fish"),))
+
+
+def test_s0_without_a_discovery_leaf_nothing_is_guided() -> None:
+    assert share_shortlist(Node("root", "t", "o", (OTHER,)), ()) == (OTHER,)
+
+
+async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
+    made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
+    made.session.brief = BRIEF
+    found = await sweep_sources(SCOUT, made.session)
+    [link] = found.linked
+    assert link.priority == 0.75
+    others = share_shortlist(Node("root", "t", "o", (SCOUT, OTHER)), (found,))
+    assert [each.sources for each in others] == [("given.md", link.reference)]
+    assert "The scout left out fish.md: speaks of fish" in found.notes
+    assert found.summary.startswith("1. ")
+
+
+async def test_s0_sources_that_the_plan_names_are_triaged_with_what_is_found() -> None:
+    analyst = Mixed({"scout": shortlisted})
+    made = await desk("tree", analysts=(analyst,))
+    made.session.brief = BRIEF
+    fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
+    await sweep_sources(replace(SCOUT, sources=(fish,)), made.session)
+    (given,) = analyst.given("scout")
+    assert (given.candidates[0].reference, given.candidates[0].title) == (fish, "Fish market")
+    assert len(given.candidates) > 1
+
+
+async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
+    async def scans(tokens: int | None) -> int:
+        analyst = Mixed({"scout": shortlisted})
+        made = await desk("tree", analysts=(analyst,))
+        made.session.brief = BRIEF
+        gates = () if tokens is None else (Gate(budget_tokens=tokens),)
+        await sweep_sources(replace(SCOUT, gates=gates), made.session)
+        return len(analyst.given("extract"))
+
+    assert await scans(0) == 0
+    assert await scans(SCAN_TOKENS) == 1
+    assert await scans(None) > 1

@@ -1,0 +1,213 @@
+"""Ingest: every file ends in exactly one way (groups K and D)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.domain.documents import ParsedDocument
+from corrobora.domain.errors import UserError
+from corrobora.engine.steps.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.library import PostgresLibrary
+
+
+@pytest.fixture
+async def ingest(database):
+    async with ParserProcess() as child:
+
+        async def parse(data, name):
+            return await child.parse_document(data, name=name)
+
+        yield Ingest(Catalog(database), parse)
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_md", ".md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def write_bytes_name(folder: Path, name: bytes) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("Text of " + escape_unprintable(os.fsdecode(name)))
+
+
+async def test_unchanged_files_are_skipped_changed_ones_replaced_vanished_ones_removed(database, ingest, tmp_path):
+    write(tmp_path, a_md="# A\n\nThe king.", b_md="# B\n\nThe queen.", sub__c_md="# C\n\nThe river.")
+    first = await ingest.add_path("lib", tmp_path)
+    assert first.stored == ["a.md", "b.md", "sub/c.md"]
+    second = await ingest.add_path("lib", tmp_path)
+    assert (second.stored, second.unchanged) == ([], ["a.md", "b.md", "sub/c.md"])
+    write(tmp_path, a_md="# A\n\nThe emperor.")
+    (tmp_path / "b.md").unlink()
+    third = await ingest.add_path("lib", tmp_path)
+    assert (third.stored, third.unchanged, third.removed) == (["a.md"], ["sub/c.md"], ["b.md"])
+    library = PostgresLibrary(database, ["lib"])
+    assert await library.hybrid_search("king queen") == []
+    assert [hit.url for hit in await library.hybrid_search("emperor")] == ["a.md"]
+
+
+async def test_k01_k03_k06_k14_what_is_not_read_is_listed_with_its_reason(ingest, tmp_path):
+    write(tmp_path, good_md="Text.")
+    (tmp_path / "outside.md").symlink_to("/etc/hostname")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / ".env").write_text("KEY=1")
+    (tmp_path / "id_rsa").write_text("KEY")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 no")
+    (tmp_path / "image.md").write_bytes(b"\x89PNG\r\n")
+    (tmp_path / "empty.txt").write_bytes(b"")
+    report = await ingest.add_path("lib", tmp_path)
+    assert report.stored == ["good.md"]
+    assert {each.path: each.outcome.value for each in report.skipped} == {
+        "outside.md": "refused",
+        "loop": "refused",
+        "pipe.md": "refused",
+        ".env": "skipped",
+        "id_rsa": "skipped",
+        "broken.pdf": "broken",
+        "image.md": "unsupported",
+        "empty.txt": "empty",
+    }
+    assert all(each.reason for each in report.skipped)
+
+
+async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_reported(database, ingest, tmp_path):
+    write(tmp_path, a_md="# Rules\n\nThe king rules.", b_md="The queen rules.")
+    rows = [
+        json.dumps({"path": "a.md", "doc": "SP 1", "version": "Rev 3", "url": "http://x/a", "publisher": "NIST"}),
+        "{broken",
+        json.dumps({"path": "b.md", "title": "Queens", "published": "2020-01-02", "primary": True}),
+    ]
+    (tmp_path / "manifest.jsonl").write_text("\n".join(rows))
+    report = await ingest.add_path("lib", tmp_path)
+    assert [(each.path, each.outcome.value) for each in report.skipped] == [("manifest.jsonl:2", "broken")]
+    library = PostgresLibrary(database, ["lib"])
+    (king,) = await library.hybrid_search("king")
+    assert king.source is not None
+    source, _ = await library.document(king.source)
+    assert (source.title, source.version, source.url, source.publisher) == (
+        "SP 1: Rules",
+        "Rev 3",
+        "http://x/a",
+        "NIST",
+    )
+    (queen,) = await library.hybrid_search("queen")
+    assert queen.source is not None
+    source, _ = await library.document(queen.source)
+    assert (source.title, source.published, source.primary) == ("Queens", "2020-01-02", True)
+
+
+async def test_k04_strange_names_work_or_are_escaped(ingest, tmp_path):
+    for name in (b"new\nline.md", b"-dash.md", "emoji😀.md".encode(), b"bad\xff.md", b"x" * 250 + b".md"):
+        write_bytes_name(tmp_path, name)
+    report = await ingest.add_path("lib", tmp_path)
+    assert len(report.stored) == 5
+    assert "new\\nline.md" in report.stored
+    assert "bad\\xff.md" in report.stored
+    assert len((await ingest.add_path("lib", tmp_path)).unchanged) == 5
+
+
+async def test_k05_folders_too_deep_are_listed(ingest, tmp_path):
+    write(tmp_path, a_md="Text.")
+    deep = tmp_path
+    for _ in range(MAX_DEPTH + 1):
+        deep /= "d"
+        deep.mkdir()
+    (deep / "b.md").write_text("Deep.")
+    report = await ingest.add_path("lib", tmp_path)
+    assert report.stored == ["a.md"]
+    assert "Deeper than" in report.skipped[0].reason
+
+
+async def test_k05_a_file_of_ten_gigabytes_is_listed_and_not_read(ingest, tmp_path):
+    write(tmp_path, a_md="Text.")
+    with (tmp_path / "huge.txt").open("wb") as file:
+        file.truncate(10_000_000_000)  # sparse: it takes no room
+    report = await ingest.add_path("lib", tmp_path)
+    assert report.stored == ["a.md"]
+    (huge,) = report.skipped
+    assert (huge.path, huge.outcome) == ("huge.txt", "too_large")
+    assert "10000000000 bytes" in huge.reason
+
+
+async def test_k05_of_too_many_files_the_first_ones_are_read_and_the_cut_is_told(database, tmp_path):
+    write(tmp_path, **{f"f{at:02}_md": f"Text {at}." for at in range(9)})
+    async with ParserProcess() as child:
+        few = Ingest(Catalog(database), lambda data, name: child.parse_document(data, name=name), max_files=3)
+        report = await few.add_path("lib", tmp_path)
+    assert report.stored == ["f00.md", "f01.md", "f02.md"]
+    assert [(each.path, each.outcome) for each in report.skipped] == [("f03.md", "skipped")]
+    assert "limit of 3 files; this and all later ones" in report.skipped[0].reason
+
+
+async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(database, tmp_path):
+    """One that vanishes is listed; one that changes is stored as it was read, and read again the next time."""
+    write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
+
+    def meddle(told: IngestProgress) -> None:
+        if told.path == "a.md":
+            (tmp_path / "b.md").unlink()
+            write(tmp_path, a_md="The emperor.", c_md="The bridge.")
+
+    async with ParserProcess() as child:
+
+        async def parse(data: bytes, name: str) -> ParsedDocument:
+            return await child.parse_document(data, name=name)
+
+        report = await Ingest(Catalog(database), parse, on_progress=meddle).add_path("lib", tmp_path)
+        assert report.stored == ["a.md", "c.md"]
+        assert [(each.path, each.outcome) for each in report.skipped] == [("b.md", "not_found")]
+        library = PostgresLibrary(database, ["lib"])
+        (king,) = await library.hybrid_search("king")
+        assert king.source is not None
+        assert [hit.url for hit in await library.hybrid_search("river bridge")] == ["c.md"]
+        again = await Ingest(Catalog(database), parse).add_path("lib", tmp_path)
+        assert (again.stored, again.unchanged) == (["a.md"], ["c.md"])
+    assert "The king." in (await library.document(king.source))[1], "what was cited stays as it was read"
+
+
+@pytest.mark.parametrize("files", [{}, {"x": ""}])
+async def test_k01_nothing_readable_is_a_user_error(ingest, tmp_path, files):
+    write(tmp_path, **files)
+    with pytest.raises(UserError, match="Nothing readable"):
+        await ingest.add_path("lib", tmp_path)
+
+
+async def test_a_path_that_does_not_exist_is_a_user_error(ingest, tmp_path):
+    with pytest.raises(UserError, match="no file or folder"):
+        await ingest.add_path("lib", tmp_path / "none")
+
+
+async def test_two_folders_in_one_library_do_not_remove_each_other(ingest, tmp_path):
+    write(tmp_path, one__a_md="The king.", two__a_md="The queen.", file_md="The river.")
+    await ingest.add_path("lib", tmp_path / "one")
+    report = await ingest.add_path("lib", tmp_path / "two")
+    single = await ingest.add_path("lib", tmp_path / "file.md")
+    assert (report.removed, single.stored, single.removed) == ([], ["file.md"], [])
+
+
+async def test_a_label_makes_documents_independent_of_their_place(ingest, tmp_path):
+    write(tmp_path, one__a_md="The king.", two__a_md="The king.")
+    await ingest.add_path("lib", tmp_path / "one", label="demo")
+    assert (await ingest.add_path("lib", tmp_path / "two", label="demo")).unchanged == ["a.md"]
+
+
+async def test_progress_is_told_for_every_file(database, tmp_path):
+    write(tmp_path, a_md="One.", b_md="Two.")
+    told = []
+    async with ParserProcess() as child:
+        await Ingest(
+            Catalog(database), lambda data, name: child.parse_document(data, name=name), on_progress=told.append
+        ).add_path("lib", tmp_path)
+    assert [(each.path, each.done, each.total) for each in told] == [("a.md", 1, 2), ("b.md", 2, 2)]
+
+
+@pytest.mark.parametrize(("name", "secret"), [(".env.local", True), ("server.PEM", True), ("environment.md", False)])
+def test_k14_secret_names(name, secret):
+    assert looks_secret(name) is secret

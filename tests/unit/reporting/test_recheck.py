@@ -1,0 +1,127 @@
+"""Recheck: every citation of a Markdown report has one fate, ours by its quotes, others' by their pages."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from corrobora.domain.report import Support
+from corrobora.reporting.recheck import CitationStatus, RecheckResult, find_best_window, parse_report, recheck_report
+from corrobora.text.phrases import OPENINGS
+
+SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
+HASH = hashlib.sha256(SNAPSHOT.encode()).hexdigest()
+STORED = {HASH: SNAPSHOT}
+PAGES = {"https://mills.example/a": "Mills are old. The mill of Ardal was built in 1874 by farmers. Cows graze there."}
+
+
+async def by_hash(digest: str) -> str | None:
+    return STORED.get(digest)
+
+
+async def by_url(url: str) -> str | None:
+    return PAGES.get(url)
+
+
+async def checked(text: str) -> RecheckResult:
+    return await recheck_report(text, by_hash=by_hash, by_url=by_url)
+
+
+def ours(body: str, quote: str, digest: str = HASH) -> str:
+    return f"# Mills\n\n{body}\n\n## Sources\n\n[1] **Mills**. mills.md `S1:C1` `sha256:{digest}`\n\n> {quote}\n"
+
+
+async def test_a_quote_that_stands_in_its_snapshot_is_verified_and_carries_its_sentence() -> None:
+    found = await checked(ours("The mill was built in 1874 [1].", "The mill was built in 1874."))
+    assert [statement.found for statement in found.statements] == [(CitationStatus.VERIFIED,)]
+    assert found.statements[0].support is Support.SUPPORTED
+    assert (found.cited, found.carried, found.checkable, found.coverage) == (1, 1, 1, 1.0)
+
+
+async def test_a_quote_that_does_not_stand_there_and_a_lost_snapshot_are_told_apart() -> None:
+    missing = await checked(ours("The mill was built in 1875 [1].", "The mill was built in 1875."))
+    lost = await checked(ours("The mill was built in 1874 [1].", "The mill was built in 1874.", "0" * 64))
+    assert missing.count_status(CitationStatus.QUOTE_MISSING) == 1
+    assert lost.count_status(CitationStatus.NOT_STORED) == 1
+    assert (missing.carried, lost.carried, lost.checkable) == (0, 0, 0)
+
+
+async def test_a_snapshot_that_changed_is_noticed_by_its_hash() -> None:
+    async def tampered(_: str) -> str | None:
+        return SNAPSHOT.replace("1874", "1875")
+
+    found = await recheck_report(ours("It was built in 1875 [1].", "built in 1875"), by_hash=tampered, by_url=by_url)
+    assert found.count_status(CitationStatus.CHANGED) == 1
+
+
+async def test_foreign_reports_are_checked_by_their_addresses() -> None:
+    text = (
+        "The mill of Ardal was built in 1874 by farmers [1]. The owner sold 900 ships to Peru [1]. It is red [7].\n\n"
+        "## References\n\n1. Mills of Ardal https://mills.example/a\n2. Never used https://mills.example/b\n"
+    )
+    found = await checked(text)
+    assert [s.found for s in found.statements] == [
+        (CitationStatus.SAID,),
+        (CitationStatus.NOT_SAID,),
+        (CitationStatus.DANGLING,),
+    ]
+    assert found.never_cited == (2,)
+    assert found.carried == 1
+
+
+async def test_an_uncited_sentence_lowers_the_coverage() -> None:
+    found = await checked(ours("The mill was built in 1874 [1]. Everybody likes it.", "The mill was built in 1874."))
+    assert (found.cited, found.coverage) == (1, 0.5)
+    assert (await checked("")).coverage == 0.0
+
+
+def test_the_sections_that_code_writes_are_no_body() -> None:
+    body, references = parse_report(ours("A sentence [1].", "A quote") + "\n## Methodology\n\n- 3 rounds.\n")
+    assert "3 rounds" not in body
+    assert references[1].quotes == ("A quote",)
+    assert references[1].snapshot == HASH
+
+
+def test_the_best_window_is_a_few_sentences_of_the_page() -> None:
+    page = " ".join(f"Sentence {n} speaks of cows." for n in range(20)) + " The ferry leaves at noon."
+    window = find_best_window("When does the ferry leave?", page)
+    assert "ferry leaves at noon" in window
+    assert len(window) < len(page) / 3
+
+
+async def test_marks_after_a_full_stop_belong_to_the_sentence_before_them() -> None:
+    body = "The mill was built in 1874. [1] Its owner was Ruth Hale. [1]\nIt has two wheels.\n[1]"
+    text = ours(body, "The mill was built in 1874. It has two wheels.") + ">\n> Its owner was Ruth Hale.\n"
+    found = await checked(text)
+    assert [(s.text, s.cited) for s in found.statements] == [
+        ("The mill was built in 1874.", ("1",)),
+        ("Its owner was Ruth Hale.", ("1",)),
+        ("It has two wheels.", ("1",)),
+    ]
+    assert (found.coverage, found.carried) == (1.0, 3)
+    before = await checked(
+        ours("[1] The mill was built in 1874. [1] It has two wheels.", "The mill was built in 1874.")
+    )
+    assert [s.cited for s in before.statements] == [("1",), ("1",)], "marks may stand before their sentences, too"
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+async def test_the_wordings_of_a_report_are_no_statements_unless_they_cite(opening: str) -> None:
+    told = "The mill was built in 1874. [1]"
+    found = await checked(ours(f"{told}\n\n{opening} for this.", "The mill was built in 1874."))
+    assert (len(found.statements), found.coverage) == (1, 1.0)
+    cited = await checked(ours(f"{told}\n\n{opening}: the mill burned down. [1]", "The mill was built in 1874."))
+    assert [s.support is Support.SUPPORTED for s in cited.statements] == [True, False]
+    foreign = await checked(f"{told}\n\n{opening}: it burned down.\n\n1. Mills of Ardal https://mills.example/a\n")
+    assert (len(foreign.statements), foreign.coverage) == (2, 0.5)
+
+
+async def test_two_passages_of_one_document_are_not_the_same_reference_twice() -> None:
+    def listed(number: int, passage: str) -> str:
+        quote = "> The mill was built in 1874."
+        return f"[{number}] **Mills**. https://mills.example/a `S1:{passage}` `sha256:{HASH}`\n\n{quote}"
+
+    said = "# Mills\n\nThe mill was built in 1874 [1][2].\n\n## Sources\n\n"
+    assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C2')}\n")).duplicates == 0
+    assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C1')}\n")).duplicates == 1

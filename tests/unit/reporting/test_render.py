@@ -1,0 +1,182 @@
+"""Render: numbers by first appearance, sections from evidence alone, honest outcomes, a page without active content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.policies.threads import fact, one_round
+
+from corrobora.domain.evidence import Contradiction, Fact, FactId, ReadOutcome, Relation, Severity
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.report import Findings, Outcome
+from corrobora.domain.thread import Gap, Intent, StopReason
+from corrobora.reporting.render import (
+    build_citations,
+    decide_outcome,
+    number_citations,
+    render_conflicts,
+    render_gaps,
+    render_sources,
+    renumber_sections,
+    strip_control,
+)
+
+ONE = fact("The harbour of Ardal was opened in 1874.", passage="C1")
+TWO = fact("The mill of Ardal has two wheels.", source="S2", passage="C2")
+
+
+def test_markers_are_numbered_by_first_appearance_and_invented_ones_vanish() -> None:
+    text, numbers = number_citations(f"A {TWO.marker} b {ONE.marker} c {TWO.marker} d [S99:C9].", (ONE, TWO))
+    assert "A [1] b [2] c [1] d" in text
+    assert "S99" not in text
+    assert numbers == {TWO.marker: 1, ONE.marker: 2}
+
+
+def test_facts_that_only_a_table_cites_are_numbered_after_the_body() -> None:
+    assert number_citations(f"A {TWO.marker}", (ONE, TWO), (ONE, TWO))[1] == {TWO.marker: 1, ONE.marker: 2}
+
+
+def test_headings_are_numbered_anew_where_checks_removed_a_section() -> None:
+    assert renumber_sections("## 1. A\n\nx\n\n---\n\n---\n\n## 4. B\n") == "## 1. A\n\nx\n\n---\n\n## 2. B\n"
+
+
+def test_a_source_is_listed_with_its_address_its_hash_and_its_literal_quote() -> None:
+    named = replace(ONE, title="Ardal\u202e, a port", url="ardal.md", published="1990")
+    cited = build_citations({named.marker: 1}, (named,), {"S1": "ab" * 32})
+    section = render_sources(cited)
+    assert "[1] **Ardal, a port** (1990). ardal.md `S1:C1` `sha256:" + "ab" * 32 + "`" in section
+    assert "> The harbour of Ardal was opened in 1874." in section
+    assert render_sources(()) == ""
+    assert strip_control("a\u2066b\x00c") == "abc"
+
+
+def test_a_quote_inside_of_another_is_listed_once_and_a_title_keeps_its_one_full_stop() -> None:
+    whole = replace(ONE, title="The harbour was opened.", quote="Long ago. The harbour of Ardal was opened in 1874.")
+    part = replace(whole, id=FactId("F9"), quote="The harbour of Ardal was opened in 1874.")
+    cited = build_citations({whole.marker: 1}, (part, whole, part), {})
+    assert cited[0].quotes == (whole.quote,)
+    assert "[1] **The harbour was opened.** " in render_sources(cited)
+    assert "opened.**." not in render_sources(cited)
+
+
+@pytest.mark.parametrize(
+    ("found", "cited", "failed", "expected"),
+    [
+        (
+            Findings("root", "t", sub_questions=(SubQuestion("q", "?", SubQuestionStatus.ANSWERED),)),
+            1,
+            0,
+            Outcome.COMPLETE,
+        ),
+        (Findings("root", "t", sub_questions=(SubQuestion("q", "?"),)), 1, 0, Outcome.PARTIAL),
+        (Findings("root", "t"), 1, 2, Outcome.PARTIAL),
+        (Findings("root", "t", rounds=(one_round(1),)), 0, 2, Outcome.PROVIDER_DOWN),
+        (Findings("root", "t", rounds=(one_round(1, "a b"),)), 0, 0, Outcome.NO_EVIDENCE),
+    ],
+)
+def test_an_outcome_says_honestly_how_a_run_ended(found: Findings, cited: int, failed: int, expected: Outcome) -> None:
+    assert decide_outcome(found, cited, failed_searches=failed, searches=3)[0] is expected
+
+
+def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered() -> None:
+    def ended(*asked: SubQuestion) -> Findings:
+        leaf = Findings("root/1", "t", sub_questions=asked, stop=StopReason.CANCELLED)
+        return Findings("root", "t", sub_questions=asked, children=(leaf,), stop=StopReason.CANCELLED)
+
+    def told(found: Findings, cited: int) -> tuple[Outcome, str]:
+        return decide_outcome(found, cited, failed_searches=0, searches=3)
+
+    answered = SubQuestion("q", "?", SubQuestionStatus.ANSWERED)
+    assert told(ended(answered), 1) == (Outcome.COMPLETE, "")
+    assert told(ended(), 1) == (Outcome.PARTIAL, "the research was ended before it was done")
+    assert told(ended(answered, SubQuestion("r", "?")), 1)[0] is Outcome.PARTIAL
+    assert told(ended(SubQuestion("r", "?")), 0) == (
+        Outcome.CANCELLED,
+        "the research was ended before anything was found",
+    )
+
+
+def test_not_found_is_told_apart_from_could_not_be_read() -> None:
+    done = one_round(1, "a b")
+    locked = replace(done, readings=tuple(replace(r, outcome=ReadOutcome.ENCRYPTED) for r in done.readings))
+    assert decide_outcome(Findings("root", "t", rounds=(locked,)), 0, failed_searches=0, searches=1) == (
+        Outcome.INACCESSIBLE,
+        "none of 2 results could be read",
+    )
+
+
+def test_a_search_that_never_answered_is_not_told_as_nothing_found() -> None:
+    asked = replace(one_round(1), hits=(), readings=(), cut=True)
+    assert asked.intent.queries
+    found = decide_outcome(Findings("root", "t", rounds=(asked,)), 0, failed_searches=0, searches=0)
+    assert found == (Outcome.PROVIDER_DOWN, "no search was answered before the time was over")
+
+
+def test_a_run_whose_time_was_over_before_any_search_found_neither_something_nor_nothing() -> None:
+    unasked = replace(one_round(1), intent=Intent("cut before it was scoped", ()), hits=(), readings=(), cut=True)
+    for rounds in ((unasked,), ()):
+        found = decide_outcome(Findings("root", "t", rounds=rounds), 0, failed_searches=0, searches=0)
+        assert found == (Outcome.LIMIT_REACHED, "the time was over before anything was searched")
+
+
+def test_a_change_that_a_table_of_the_body_tells_is_not_printed_twice_and_an_open_contradiction_always_is() -> None:
+    facts = {ONE.id: ONE, TWO.id: TWO}
+    row = f"| x | old {ONE.marker} | new {TWO.marker} |"
+
+    def section(relation: Relation, body: str) -> str:
+        pair = Contradiction("claim", ONE.id, TWO.id, relation)
+        return render_conflicts((pair,), facts, lambda fact: fact.marker, body)
+
+    assert section(Relation.SUPERSEDES, row) == ""
+    assert ONE.quote in section(Relation.SUPERSEDES, f"| x | old {ONE.marker} |")
+    assert "open contradiction" in section(Relation.CONTRADICTS, row)
+
+
+def test_open_contradictions_stand_first_and_weighty_changes_before_mere_wordings() -> None:
+    facts = {ONE.id: ONE, TWO.id: TWO}
+    pairs = [
+        Contradiction("c", ONE.id, TWO.id, relation, severity, difference=named)
+        for relation, severity, named in (
+            (Relation.SUPERSEDES, Severity.LOW, "a word"),
+            (Relation.SUPERSEDES, Severity.MEDIUM, "a duty"),
+            (Relation.CONTRADICTS, Severity.LOW, "an open word"),
+            (Relation.CONTRADICTS, Severity.HIGH, "an open duty"),
+        )
+    ]
+    text = render_conflicts(pairs, facts, lambda fact: fact.marker)
+    order = ["| an open duty", "| an open word", "| a duty", "| a word"]
+    assert sorted(order, key=text.index) == order
+
+
+def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once() -> None:
+    def said(duty: str, more: str, source: str) -> Fact:
+        return fact(f"The kiln is red. {duty}{more}", source=source)
+
+    old, new = "Potters should lock the kiln room door.", "Potters shall lock the kiln room door."
+    facts = {
+        one.id: one
+        for one in (
+            said(old, "", "S1"),
+            said(old, " Tea is served.", "S1"),
+            said(new, "", "S2"),
+            said(new, " Yes.", "S2"),
+        )
+    }
+    a, b, c, d = facts
+    pairs = [Contradiction("c", one, two, difference="should -> shall") for one, two in ((a, c), (b, d))]
+    text = render_conflicts(pairs, facts, lambda one: one.marker)
+    assert text.count(f"“{old}”") == text.count(f"“{new}”") == 1
+    assert "The kiln is red" not in text
+
+
+def test_a_gap_says_once_what_was_not_read_and_repeats_no_question_of_the_title() -> None:
+    asked = "How many wheels has the mill?"
+    number = Gap(f"No statement that was read gives the number that is asked for: {asked}")
+    other = Gap("No statement that was found for this uses “sluice”: Who keeps the sluice?")
+    section = render_gaps(Findings("root", asked, "", gaps=(number, other, Gap("Who built it?"))), (), asked)
+    assert section.splitlines()[2:] == [
+        "- No statement that was read gives the number that is asked for.",
+        "- No statement that was found for this uses “sluice”: Who keeps the sluice?",
+        "- No sufficient evidence: Who built it?",
+    ]

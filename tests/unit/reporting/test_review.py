@@ -1,0 +1,85 @@
+"""Review: the monotone gate, the order of critique and revision, and what is shed when time is short."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from tests.profiles.research import Desk, Mixed, desk
+from tests.unit.policies.threads import fact
+
+from corrobora.config import load_profile
+from corrobora.domain.evidence import Contradiction
+from corrobora.domain.report import Critique, Draft, Findings, Verdict
+from corrobora.domain.thread import Gap
+from corrobora.engine.steps.review import REVIEW_SECONDS, judge_draft, review_draft
+from corrobora.reporting.review import check_against_findings, choose_revision, find_cited_markers, score_overlap
+from corrobora.testing import FakeClock
+
+FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
+SECOND = fact("The mill of Ardal has two wheels of oak.", passage="C2")
+FOUND = Findings("root", "Ardal", facts=(FIRST, SECOND))
+BOTH = Draft("Ardal", f"{FIRST.quote} {FIRST.marker} {SECOND.quote} {SECOND.marker}")
+ONE = Draft("Ardal", f"{FIRST.quote} {FIRST.marker}")
+NONE = Draft("Ardal", "The harbour is old.")
+FAIR = Verdict(0.8, 0.8, 0.8, 0.8, 0.8)
+
+
+def test_m31_a_revision_that_loses_most_citations_is_refused() -> None:
+    assert choose_revision(BOTH, ONE, FOUND) is ONE
+    assert choose_revision(BOTH, NONE, FOUND) is BOTH
+    assert choose_revision(BOTH, Draft("Ardal", "  "), FOUND) is BOTH
+    assert choose_revision(NONE, ONE, FOUND) is ONE
+
+
+def test_invented_markers_count_for_nothing() -> None:
+    assert find_cited_markers(Draft("t", f"One {FIRST.marker}, another [S99:C99]."), FOUND) == {FIRST.marker}
+    assert choose_revision(ONE, Draft("t", "Invented [S99:C99]."), FOUND) is ONE
+
+
+def test_s1_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
+    assert score_overlap(check_against_findings(BOTH, FOUND)) == 1.0
+    assert score_overlap(check_against_findings(NONE, FOUND)) is None
+
+
+async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:
+    profile = load_profile("angles")
+    review = replace(profile.review, critique=True, revise=True, judge=True, min_score=0.7)
+    return await desk(profile, analysts=(analyst,), clock=clock, review=review)
+
+
+async def test_s1_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
+    strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": ONE})
+    assert await review_draft(BOTH, FOUND, (await made(strict)).session) == ONE
+    pleased = Mixed({"critique": Critique(), "revise": ONE})
+    assert await review_draft(BOTH, FOUND, (await made(pleased)).session) == BOTH
+    assert pleased.given("revise") == []
+
+
+async def test_s1_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
+    run = await made(Mixed({"judge": replace(FAIR, completeness=0.0)}))
+    verdict = await judge_draft(BOTH, FOUND, run.session)
+    assert verdict is not None
+    written: dict[str, Any] = json.loads(run.files["verification.json"])
+    assert (written["overall"], written["threshold"], written["passed"]) == (0.64, 0.7, False)
+
+
+async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
+    clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": ONE, "judge": FAIR})
+    run = await desk("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
+    await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
+    assert await review_draft(BOTH, FOUND, run.session) == BOTH
+    assert await judge_draft(BOTH, FOUND, run.session) is None
+    assert analyst.played == []
+
+
+async def test_s1_fr8_the_judge_sees_the_contradictions_and_gaps_that_code_adds() -> None:
+    pair = Contradiction("claim", FIRST.id, SECOND.id)
+    analyst = Mixed({"judge": FAIR})
+    run = await made(analyst)
+    await judge_draft(BOTH, replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)), run.session)
+    (given,) = analyst.given("judge")
+    assert given.draft.body.startswith(BOTH.body)
+    assert f"{FIRST.quote}” {FIRST.marker}" in given.draft.body.partition("## Contradictions and changes")[2]
+    assert "Who built it?" in given.draft.body.partition("## Gaps")[2]

@@ -1,0 +1,109 @@
+"""Rows of tables: each cell is checked against its own citation, and a label of a source is no statement."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.domain.report import Draft, Support
+from corrobora.reporting.markdown import is_rule, iter_row_statements, strip_source_label
+from corrobora.reporting.recheck import CitationStatus, recheck_report
+from corrobora.reporting.verify import MARKER, check_draft
+
+OLD = "The sluice gates of Orrin mill should be greased every 30 days with animal fat."
+NEW = "The sluice gates of Orrin mill must be greased every 14 days with mineral oil."
+
+
+def fact(number: int, text: str, version: str) -> Fact:
+    source = Source(SourceId(f"S{number}"), f"Rules of the mill, {version}", f"{version}.md", "0" * 64, version=version)
+    passage = Passage(PassageId(f"C{number}"), source.id, text, 0, len(text))
+    made = Fact.from_quote(Document(source, text, (passage,)), passage, text)
+    assert made is not None
+    return made
+
+
+FACTS = [fact(1, OLD, "Revision 3 (June 2014)"), fact(2, NEW, "Revision 4 (2021)")]
+HEAD = "| What differs | One side | Other side | Status |\n|---|---|---|---|\n"
+
+
+def row(one: str, other: str, first: str = "30 -> 14 days") -> str:
+    return f"{HEAD}| {first} | {one} | {other} | later version differs |"
+
+
+GOOD = row(f"Revision 3 (June 2014): “{OLD}” [S1:C1]", f"Revision 4 (2021): “{NEW}” [S2:C2]")
+
+
+def test_a_row_of_two_versions_holds_cell_by_cell() -> None:
+    found = check_draft(Draft("T", GOOD), FACTS)
+    assert [check.support for check in found.checks] == [Support.SUPPORTED, Support.SUPPORTED]
+    assert found.draft.body == GOOD
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        GOOD.replace("every 14 days", "every 40 days"),
+        GOOD.replace("“The sluice gates of Orrin mill must be", "“The sluice gates of Orrin mill must not be"),
+        GOOD.replace("[S1:C1]", "[S2:C2]").replace("Revision 4 (2021): “" + NEW, "Revision 3: “" + OLD),
+        GOOD.replace("[S2:C2]", "[S9:C9]"),
+        row("every 30 days [S1:C1]", "every 15 days [S2:C2]"),
+        row("Revision 3 (June 2015): every 30 days [S1:C1]", "every 14 days [S2:C2]"),
+    ],
+)
+def test_a_row_with_a_forged_cell_goes_and_its_table_with_it(bad: str) -> None:
+    found = check_draft(Draft("T", f"It is said. [S1:C1]\n\n{bad}"), FACTS)
+    assert "|" not in found.draft.body
+    assert found.removed_sentences >= 1
+
+
+def test_short_cells_and_a_column_of_citations_are_read_with_their_row() -> None:
+    body = "| Gate | Interval | Source |\n|---|---|---|\n| sluice gates greased | every 14 days | [S2:C2] |"
+    assert check_draft(Draft("T", body), FACTS).draft.body == body
+    wrong = body.replace("every 14 days", "every 41 days")
+    assert "41" not in check_draft(Draft("T", wrong), FACTS).draft.body
+
+
+def test_cells_with_bars_and_labels() -> None:
+    assert list(iter_row_statements("| a \\| b [S1:C1] | c |", MARKER)) == [("c a | b", ("[S1:C1]",))]
+    assert strip_source_label("Revision 3 (2014): “It holds 5 tonnes.”", ["Revision 3 (2014)"]) == "It holds 5 tonnes."
+    assert strip_source_label("Revision 9: “It holds 5 tonnes.”", ["Revision 3"]) == "Revision 9: “It holds 5 tonnes.”"
+    assert strip_source_label("2014: “It holds up to 12…”", ["2014"]) == "It holds up to"
+    assert is_rule("|---|:-:|")
+    assert not is_rule("| a | b |")
+
+
+def report(text: str) -> tuple[str, dict[str, str]]:
+    """Our own Markdown with these contradictions, and the snapshots it cites."""
+    stored = {hashlib.sha256(body.encode()).hexdigest(): body for body in (OLD, NEW)}
+    old, new = stored
+    listed = (
+        f"## Sources\n\n[1] **Rules of the mill** (Revision 3 (June 2014)). a.md `S1:C1` `sha256:{old}`\n\n> {OLD}\n\n"
+        f"[2] **Rules of the mill** (Revision 4 (2021)). b.md `S2:C2` `sha256:{new}`\n\n> {NEW}\n"
+    )
+    return f"# T\n\n## Contradictions and changes\n\n{text}\n\n{listed}", stored
+
+
+async def checked_again(text: str):
+    markdown, stored = report(text.replace("[S1:C1]", "[1]").replace("[S2:C2]", "[2]"))
+
+    async def by_hash(sha: str) -> str | None:
+        return stored.get(sha)
+
+    return await recheck_report(markdown, by_hash=by_hash, by_url=by_hash)
+
+
+async def test_the_version_label_of_a_row_does_not_make_it_unsupported_when_it_is_checked_again() -> None:
+    found = await checked_again(GOOD)
+    assert [(s.support, s.found) for s in found.statements] == [
+        (Support.SUPPORTED, (CitationStatus.VERIFIED,)),
+        (Support.SUPPORTED, (CitationStatus.VERIFIED,)),
+    ]
+    assert found.coverage == 1.0
+
+
+async def test_a_forged_number_in_a_row_is_found_when_it_is_checked_again() -> None:
+    found = await checked_again(GOOD.replace("every 14 days", "every 41 days"))
+    assert [s.support for s in found.statements] == [Support.SUPPORTED, Support.UNSUPPORTED]
+    assert "41" in found.statements[1].reasons[0]

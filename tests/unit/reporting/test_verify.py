@@ -1,0 +1,239 @@
+"""Checks of a draft: what stands in a quote stays, as the line it was; what does not goes, with its heading."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.report import Draft, Support
+from corrobora.reporting.verify import MARKER, check_draft, normalize_markers
+
+TEXT = (
+    "Verifiers SHALL NOT impose other rules (e.g., mixtures of characters) for secrets. Verifiers SHALL NOT require "
+    "users to change secrets periodically. However, verifiers SHALL force a change after a compromise."
+)
+
+
+def _fact() -> Fact:
+    source = Source(SourceId("S1"), "Rules", "rules.md", "hash")
+    passage = Passage(PassageId("C1"), source.id, TEXT, 0, len(TEXT))
+    fact = Fact.from_quote(Document(source, TEXT, (passage,)), passage, TEXT)
+    assert fact is not None
+    return fact
+
+
+def test_a_sentence_of_a_quote_stays_an_item_of_its_list() -> None:
+    for mark in ("- ", "* ", "1. ", "  - ", ""):
+        line = f"{mark}Verifiers SHALL NOT impose other rules (e.g., mixtures of characters) for secrets. [S1:C1]"
+        found = check_draft(Draft("t", f"Before.\n{line}"), [_fact()])
+        assert found.draft.body.split("\n")[1] == line
+        assert found.checks[1].support is Support.SUPPORTED
+
+
+def test_a_list_item_keeps_its_mark_when_its_first_sentence_goes() -> None:
+    line = "- Secrets have 99 characters. [S1:C1] However, verifiers SHALL force a change after a compromise. [S1:C1]"
+    found = check_draft(Draft("t", line), [_fact()])
+    assert found.draft.body == "- However, verifiers SHALL force a change after a compromise. [S1:C1]"
+    assert found.removed_sentences == 1
+
+
+def test_negation_is_compared_with_the_sentence_of_the_quote_that_speaks_of_it() -> None:
+    same = check_draft(Draft("t", "Verifiers shall not require users to change their secrets. [S1:C1]"), [_fact()])
+    assert same.checks[0].support is Support.SUPPORTED
+    inverted = check_draft(
+        Draft("t", "Verifiers shall require users to change secrets periodically. [S1:C1]"), [_fact()]
+    )
+    assert inverted.checks[0].support is Support.CONTRADICTED
+
+
+def test_a_heading_goes_with_the_last_sentence_below_it() -> None:
+    body = "# T\n\n## One\n\n### Part\n\nSecrets have 99 characters. [S1:C1]\n\n## Two\n\nText."
+    found = check_draft(Draft("t", body), [_fact()])
+    assert found.draft.body == "# T\n\n## Two\n\nText."
+
+
+def test_a_table_whose_rows_all_went_goes() -> None:
+    head = "| What | One side |\n|---|---|\n"
+    lost = check_draft(Draft("t", f"## One\n\n{head}| Length | 99 characters [S9:C9] |\n\n## Two\n\nText."), [_fact()])
+    assert lost.draft.body == "## Two\n\nText."
+    kept = f"{head}| Change | verifiers SHALL force a change after a compromise [S1:C1] |"
+    assert check_draft(Draft("t", kept), [_fact()]).draft.body == kept
+
+
+# G1: what a writer may forge, in every place of an honest report
+
+THINGS = "anchor bellows compass derrick engine furnace gangway hawser lantern mooring".split()
+PLACES = "Arden Bellow Corvane Dunmere Elstead Farrow Gilden Hartsea Ilmar Jorvik".split()
+
+
+@st.composite
+def honest(draw: st.DrawFn) -> tuple[list[Fact], list[str]]:
+    """Facts of several sources, each about a thing and a place of its own, and a report that quotes them all."""
+    count = draw(st.integers(2, 6))
+    numbers = draw(st.lists(st.integers(11, 987), min_size=2 * count, max_size=2 * count, unique=True))
+    facts: list[Fact] = []
+    lines: list[str] = []
+    for at in range(count):
+        text = (
+            f"The {THINGS[at]} of {PLACES[at]} weighs {numbers[2 * at]} tonnes and must be inspected "
+            f"every {numbers[2 * at + 1]} days."
+        )
+        source = Source(SourceId(f"S{at + 1}"), f"Book of {PLACES[at]}", f"{at}.md", "0" * 64)
+        passage = Passage(PassageId(f"C{at + 1}"), source.id, text, 0, len(text))
+        made = Fact.from_quote(Document(source, text, (passage,)), passage, text)
+        assert made is not None
+        facts.append(made)
+        lines.append(f"{text} {made.marker}")
+    return facts, lines
+
+
+@given(honest())
+def test_g1_an_honest_report_is_kept_word_for_word(made: tuple[list[Fact], list[str]]) -> None:
+    facts, lines = made
+    found = check_draft(Draft("T", "\n\n".join(lines)), facts)
+    assert found.removed_sentences == found.removed_markers == found.removed_urls == 0
+    assert all(line in found.draft.body for line in lines)
+    assert all(check.support is Support.SUPPORTED for check in found.checks)
+
+
+@given(honest(), st.data())
+def test_g1_every_forged_citation_is_caught_and_the_honest_ones_stay(
+    made: tuple[list[Fact], list[str]], data: st.DataObject
+) -> None:
+    facts, lines = made
+    said = list(lines)
+    at = data.draw(st.integers(0, len(said) - 1), "which sentence")
+    other = (at + 1) % len(said)
+    kind = data.draw(st.sampled_from(["swapped", "unknown", "digit", "added", "negated", "spliced", "name"]))
+    forged = forgery(kind, said[at], facts[at], facts[other], data)
+    report = [*said[:at], forged, *said[at + 1 :]]
+    found = check_draft(Draft("T", "\n\n".join(report)), facts)
+    statement = MARKER.sub("", forged).strip()
+    assert statement not in found.draft.body, kind
+    assert found.removed_sentences == 1
+    assert all(line in found.draft.body for line in report if line != forged)
+
+
+def forgery(kind: str, line: str, own: Fact, other: Fact, data: st.DataObject) -> str:
+    """Return the sentence with one thing forged that its citation does not carry."""
+    figure = re.search(r"\d+", own.quote)
+    assert figure is not None
+    match kind:
+        case "swapped":
+            return line.replace(own.marker, other.marker)
+        case "unknown":
+            return line.replace(own.marker, f"[S{data.draw(st.integers(50, 99))}:C{data.draw(st.integers(50, 99))}]")
+        case "digit":
+            own_figures = set(map(int, re.findall(r"\d+", own.quote)))
+            changed = data.draw(st.integers(0, 2000).filter(lambda number: number not in own_figures))
+            return line.replace(f" {figure.group()} ", f" {changed} ", 1)
+        case "added":
+            return line.replace(" days.", f" days, or {data.draw(st.integers(1000, 9999))} times a year.")
+        case "negated":
+            return line.replace("must be inspected", "must not be inspected")
+        case "spliced":  # the first half of one quote, the second half of another, under one citation
+            half = own.quote.partition(" and ")[0]
+            return f"{half} and {other.quote.partition(' and ')[2]} {own.marker}"
+        case _:
+            return line.replace(own.quote, other.quote.replace("weighs", "holds"))
+
+
+ADDRESSES = (
+    "https://evil.example/a?b={}",
+    "www.evil.example/{}",
+    "![x](https://evil.example/{})",
+    "[text](https://evil.example/{})",
+    "<https://evil.example/{}>",
+)
+
+
+@given(honest(), st.sampled_from(ADDRESSES), st.integers(0, 5))
+def test_g1_an_address_that_a_writer_typed_never_stays(made: tuple[list[Fact], list[str]], form: str, at: int) -> None:
+    facts, lines = made
+    said = list(lines)
+    at %= len(said)
+    said[at] = said[at].replace(" weighs", f" {form.format(at)} weighs")
+    found = check_draft(Draft("T", "\n\n".join(said)), facts)
+    assert "evil" not in found.draft.body
+    assert found.removed_urls >= 1
+
+
+@given(honest())
+def test_g1_a_quote_put_together_from_two_places_is_no_fact(made: tuple[list[Fact], list[str]]) -> None:
+    facts, _ = made
+    text = " ".join(fact.quote for fact in facts)
+    source = Source(SourceId("S1"), "All", "all.md", "0" * 64)
+    passage = Passage(PassageId("C1"), source.id, text, 0, len(text))
+    document = Document(source, text, (passage,))
+    spliced = f"{facts[0].quote.partition(' and ')[0]} and {facts[1].quote.partition(' and ')[2]}"
+    assert Fact.from_quote(document, passage, spliced) is None
+    assert Fact.from_quote(document, passage, facts[0].quote.replace("weighs", "weighed")) is None
+    assert Fact.from_quote(document, passage, facts[1].quote) is not None
+
+
+WHOLE = "However, verifiers SHALL force a change after a compromise."
+FORMS = {
+    "[S1 C1]": "[S1:C1]",
+    "[S1:C1": "[S1:C1]",
+    "(S1:C1)": "[S1:C1]",
+    "［S1：C1］": "[S1:C1]",
+    "[s1:c1]": "[S1:C1]",
+    "[S1:C1, S9:C9]": "[S1:C1]",
+    "[S1:C1; S9:C9; S1:C1]": "[S1:C1][S1:C1]",
+    "[S9:C9, C8][S1:C1]": "[S1:C1]",
+}
+
+
+@pytest.mark.parametrize("given_form", FORMS)
+def test_m24_m25_malformed_and_foreign_markers_become_known_ones_or_nothing(given_form: str) -> None:
+    found = check_draft(Draft("t", f"{WHOLE} {given_form}"), [_fact()])
+    assert found.draft.body == f"{WHOLE} {FORMS[given_form]}"
+    assert found.removed_markers == given_form.upper().count("C") - FORMS[given_form].count("C")
+
+
+def test_m25_two_passages_of_one_source_in_one_bracket_are_two_markers() -> None:
+    assert normalize_markers("x [S1:C1, C2; S3:C4] y (see S1)") == "x [S1:C1][S1:C2][S3:C4] y (see S1)"
+
+
+@given(st.text(alphabet="[](SsCc:;, 019］［", max_size=200))
+def test_m25_normalizing_twice_changes_nothing_more(text: str) -> None:
+    once = normalize_markers(text)
+    assert MARKER.findall(normalize_markers(once)) == MARKER.findall(once)
+
+
+def test_m28_of_ten_thousand_citations_of_a_sentence_a_few_stay() -> None:
+    found = check_draft(Draft("t", f"{WHOLE} " + "[S1:C1]" * 10_000), [_fact()])
+    assert found.draft.body.count("[S1:C1]") == LIMITS.citations_per_sentence
+    assert found.removed_markers == 10_000 - LIMITS.citations_per_sentence
+    assert check_draft(Draft("t", "[S1:C1, " * 10_000), [_fact()]).draft.body.count("SHALL") == 0
+
+
+def test_m30_a_paragraph_written_again_and_again_is_cut_and_counted() -> None:
+    body = "\n\n".join(["### Part", f"{WHOLE} [S1:C1]"] * 500)
+    found = check_draft(Draft("t", body), [_fact()])
+    assert found.draft.body.count(WHOLE) == 3
+    assert found.removed_sentences == 497
+
+
+def test_m26_m27_addresses_images_and_links_that_a_writer_typed_go() -> None:
+    typed = "![x](https://e.example/p.png) See https://e.example/x?k=1 or [this](http://e.example)."
+    found = check_draft(Draft("t", f"{typed} {WHOLE} [S1:C1]"), [_fact()])
+    assert "e.example" not in found.draft.body
+    assert found.removed_urls == 3
+
+
+KEYS = ("sk-ant-api03-" + "A1b2C3d4" * 6, "tvly-" + "a1" * 16, "ghp_" + "a" * 36, "AKIA" + "A" * 16)
+
+
+@pytest.mark.parametrize("key", [*KEYS, "-----BEGIN RSA " + "PRIVATE KEY-----"])
+def test_m34_what_looks_like_a_key_is_removed_and_counted(key: str) -> None:
+    found = check_draft(Draft("t", f"The key is {key} and more.\n\n{WHOLE} [S1:C1]"), [_fact()])
+    assert key not in found.draft.body
+    assert found.removed_secrets == 1
+    assert WHOLE in found.draft.body
+    assert check_draft(Draft("t", f"task-force sk-lines {WHOLE} [S1:C1]"), [_fact()]).removed_secrets == 0

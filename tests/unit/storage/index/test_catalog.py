@@ -1,0 +1,147 @@
+"""The catalog: stored once, replaced, retired; a snapshot outlives its passages."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corrobora.domain.errors import JournalError, UserError
+from corrobora.domain.evidence import SourceId
+from corrobora.storage.index.catalog import Catalog, clean_text, lock_space
+from corrobora.storage.index.library import PostgresLibrary
+
+_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
+assert _spec is not None
+assert _spec.loader is not None
+shelves = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(shelves)
+
+
+async def test_the_same_text_under_the_same_address_is_stored_once(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    (one,) = await catalog.store(space, [shelves.item(1, "Title", "Some text.")])
+    (two,) = await catalog.store(space, [shelves.item(1, "Title", "Some text.")])
+    assert (one.new, two.new) == (True, False)
+    assert (one.source, one.passages) == (two.source, two.passages)
+    (info,) = await catalog.list_spaces()
+    assert (info.name, info.sources, info.passages) == ("lib", 1, 1)
+
+
+async def test_k09_copies_under_other_addresses_share_one_origin(database):
+    catalog = Catalog(database)
+    found = await catalog.store(
+        await catalog.open("lib"), [shelves.item(1, "A", "Same text."), shelves.item(2, "B", "Same text.")]
+    )
+    assert found[0].source.id != found[1].source.id
+    assert found[0].source.origin == found[1].source.origin
+
+
+async def test_a_changed_file_replaces_its_passages_and_keeps_the_old_snapshot(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    (old,) = await catalog.store(space, [shelves.item(1, "A", "The length is eight.", path="/a")])
+    (new,) = await catalog.store(space, [shelves.item(1, "A", "The length is twelve.", path="/a")])
+    library = PostgresLibrary(database, ["lib"])
+    assert [hit.source for hit in await library.hybrid_search("length")] == [new.source.id]
+    _, text = await library.document(old.source.id)
+    assert text == "The length is eight."
+    assert await library.passages([old.passages[0].id]) == []
+
+
+async def test_what_a_database_cannot_hold_is_dropped_and_spans_stay_exact(database):
+    catalog = Catalog(database)
+    (stored,) = await catalog.store(
+        await catalog.open("lib"), [shelves.item(1, "A\0B", "One\0 two. \ud800 Three.", url="x\udcff")]
+    )
+    source, text = await PostgresLibrary(database, ["lib"]).document(stored.source.id)
+    assert source.title == "AB"
+    for passage in stored.passages:
+        assert text[passage.start : passage.end] == passage.text
+    assert clean_text("a\0") == "a"
+
+
+async def test_an_empty_text_is_refused(database):
+    catalog = Catalog(database)
+    with pytest.raises(UserError, match="no text"):
+        await catalog.store(await catalog.open("lib"), [shelves.item(1, "A", " ")])
+
+
+async def test_a_removed_space_leaves_nothing_behind(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    assert await catalog.remove_space("lib")
+    assert not await catalog.remove_space("lib")
+    for table in ("source", "snapshot", "passage", "lex_post", "lex_rare", "lex_new", "lex_seg", "alias", "mention"):
+        row = await database.fetch_one(f"select count(*) from {table}")
+        assert row[0] == 0, table
+
+
+async def test_k12_an_index_of_another_tokenizer_is_refused(database):
+    await database.execute("insert into library_setting values ('tokenizer', 'porter-0-other')")
+    with pytest.raises(JournalError, match="indexed as porter-0-other"):
+        await Catalog(database).open("lib")
+
+
+@pytest.mark.parametrize(("table", "word"), [("lex_post", "king"), ("lex_rare", "n17")])
+@pytest.mark.parametrize(
+    "damage", ["post = substr(post, 1, length(post) - 1)", "post = substr(post, 7)", "post = ''", "n = n + 1"]
+)
+async def test_k12_a_damaged_index_is_refused_with_the_command_that_builds_it_again(database, damage, table, word):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    await catalog.upkeep(await catalog.open("lib"))
+    assert await database.execute(f"UPDATE {table} SET {damage}") > 0
+    library = PostgresLibrary(database, ["lib"])
+    with pytest.raises(JournalError, match="index of the library is damaged") as caught:
+        await library.hybrid_search(word)
+    assert caught.value.code == "library_damaged"
+    assert "corrobora library rm NAME" in caught.value.next_step
+    await catalog.remove_space("lib")
+    await shelves.fill(database, [shelves.made(at) for at in range(300)])
+    assert await PostgresLibrary(database, ["lib"]).hybrid_search("king"), "built again, it answers"
+
+
+async def test_numbers_are_those_of_the_library(database):
+    (stored,) = await Catalog(database).store(await Catalog(database).open("lib"), [shelves.item(1, "A", "Text.")])
+    assert stored.source.id == SourceId(f"S{int(stored.source.id[1:])}")
+    assert stored.passages[0].id.startswith("C")
+
+
+async def test_a_file_whose_description_alone_has_changed_replaces_itself(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    for digest in ("first", "second"):
+        await catalog.store(space, [replace(shelves.item(1, digest, "One text.", path="/a"), digest=digest)])
+    assert [hit.title for hit in await PostgresLibrary(database, ["lib"]).hybrid_search("text")] == ["second"]
+    assert await catalog.files(space) == {"/a": "second"}
+
+
+async def test_nothing_is_stored_in_a_library_that_was_removed(database):
+    catalog = Catalog(database)
+    space = await catalog.open("lib")
+    await catalog.remove_space("lib")
+    with pytest.raises(UserError, match="was removed"):
+        await catalog.store(space, [shelves.item(1, "A", "Text.")])
+    assert await database.fetch_one("select (select count(*) from source), (select count(*) from snapshot)") == (0, 0)
+
+
+async def test_a_removal_leaves_the_snapshots_that_others_are_about_to_name(database):
+    catalog = Catalog(database)
+    (stored,) = await catalog.store(await catalog.open("one"), [shelves.item(1, "A", "One text.")])
+    two = await catalog.open("two")
+    waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+    async with database.connection() as other:
+        async with other.transaction():
+            await lock_space(other, two)  # as a store does that is to name the same text
+            removal = asyncio.create_task(catalog.remove_space("one"))
+            while not await database.fetch_all(waiting):  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.01)
+            await other.execute(
+                "insert into source (space, snapshot, url, title) values (%s, %s, 'doc:2', 'B')",
+                (two, stored.source.snapshot),
+            )
+        assert await removal
+    assert await database.fetch_one("select count(*) from source s join snapshot n on n.sha = s.snapshot") == (1,)

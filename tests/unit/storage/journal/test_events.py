@@ -1,0 +1,135 @@
+"""The event log: replay from any number, live following, lost notifications, the end of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from corrobora.domain.run import Event, EventType, Request, RunStatus, Stage
+from corrobora.storage.journal.events import EventLog, cancel_tasks, last_event_number, read_events, rewind_run
+from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+
+
+async def attempt(database: Database, writer: JournalWriter) -> RunJournal:
+    runs = Runs(database)
+    run = await runs.create(Request("Which?"))
+    epoch = await runs.claim(run, "test")
+    assert epoch is not None
+    return await RunJournal.open(database, writer, run, epoch)
+
+
+def event(key: str, kind: EventType = EventType.THOUGHT) -> Event:
+    return Event(kind, key, "root", None, {"n": key})
+
+
+async def numbers(log: EventLog, run: str, after: int = 0) -> Sequence[int]:
+    return [each.seq async for each in log.follow(run, after)]
+
+
+async def test_a_follower_gets_past_and_live_events_and_ends_with_the_run(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        for number in range(5):
+            journal.emit(event(str(number)))
+        await journal.flush()
+        followers = [asyncio.create_task(numbers(log, journal.run, after)) for after in (0, 3, 7)]
+        for number in range(5, 1200):
+            journal.emit(event(str(number)))
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        journal.emit(event("end", EventType.RUN_FINISHED))
+        for after, follower in zip((0, 3, 7), followers, strict=True):
+            assert await follower == list(range(after + 1, 1202))
+
+
+@pytest.mark.parametrize("status", [RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED])
+async def test_a_follower_ends_when_the_run_is_final_without_a_last_event(
+    database: Database, status: RunStatus
+) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        journal.emit(event("a"))
+        await journal.flush()
+        await Runs(database).finish(journal.run, journal.epoch, status)
+        assert await follower == [1]
+        assert await numbers(log, journal.run, 1) == []
+
+
+async def test_a_follower_outlives_its_listening_connection(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database, poll_seconds=0.05) as log:
+        journal = await attempt(database, writer)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        for number in range(4):
+            journal.emit(event(str(number)))
+            await journal.flush()
+            await database.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            )
+        journal.emit(event("end", EventType.RUN_FINISHED))
+        assert await follower == [1, 2, 3, 4, 5]
+
+
+async def test_a_follower_of_an_unknown_run_ends(database: Database) -> None:
+    async with EventLog(database) as log:
+        assert await numbers(log, "r_unknown") == []
+
+
+async def test_the_end_of_a_run_that_was_rewound_is_not_its_end(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer, EventLog(database) as log:
+        journal = await attempt(database, writer)
+        journal.emit(event("finished", EventType.RUN_FINISHED))
+        await journal.flush()
+        await rewind_run(database, await ended(database, journal), Stage.SYNTHESIZE)
+        follower = asyncio.create_task(numbers(log, journal.run))
+        epoch = await Runs(database).claim(journal.run, "again")
+        assert epoch is not None
+        again = await RunJournal.open(database, writer, journal.run, epoch)
+        again.emit(event("finished", EventType.RUN_FINISHED))
+        await again.flush()
+        assert await follower == [1, 2]
+
+
+async def ended(database: Database, journal: RunJournal) -> str:
+    await Runs(database).finish(journal.run, journal.epoch, RunStatus.DONE)
+    return journal.run
+
+
+async def test_events_are_read_in_pages(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer:
+        journal = await attempt(database, writer)
+        for number in range(10):
+            journal.emit(event(str(number)))
+        await journal.flush()
+    assert (await last_event_number(database, journal.run), await last_event_number(database, "r_none")) == (10, 0)
+    page = await read_events(database, journal.run, after=4, limit=3)
+    assert [each.seq for each in page] == [5, 6, 7]
+    assert page[0].data == {"n": "4"}
+
+
+async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same():
+    lost: list[str] = []
+
+    async def deaf() -> None:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            lost.append("once")
+        await asyncio.sleep(600)
+
+    async def broken() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            raise OSError
+
+    tasks = [asyncio.create_task(deaf()), asyncio.create_task(broken())]
+    await asyncio.sleep(0)
+    await cancel_tasks(*tasks)
+    assert lost == ["once"]
+    assert all(task.done() for task in tasks)

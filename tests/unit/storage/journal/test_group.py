@@ -1,0 +1,88 @@
+"""Groups: a repetition after a commit of which nobody heard doubles nothing and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+from corrobora.domain.run import Request
+from corrobora.ports import Entry
+from corrobora.storage.journal.commits import (
+    AnswerWrite,
+    CommitGroup,
+    EventWrite,
+    IntentWrite,
+    Lane,
+    commit_group,
+    group_of_one,
+)
+from corrobora.storage.journal.events import read_events
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database, open_connection
+
+
+async def lane(database: Database) -> tuple[Lane, dict[str, Entry]]:
+    runs, seen = Runs(database), dict[str, Entry]()
+    run = await runs.create(Request("Which?"))
+    epoch = await runs.claim(run, "test")
+    assert epoch is not None
+    return Lane(run, epoch, lambda entry: seen.update({entry.key: entry})), seen
+
+
+def group(on: Lane, *numbers: int) -> CommitGroup:
+    loop = asyncio.get_running_loop()
+    on.pending += 3 * len(numbers)
+    return CommitGroup(
+        [AnswerWrite(on, Entry(f"k{number}", str(number)), loop.create_future()) for number in numbers],
+        [IntentWrite(on, f"k{number}") for number in numbers],
+        [EventWrite(on, "thought", f"e{number}", "root", None, "{}") for number in numbers],
+    )
+
+
+async def test_a_group_that_had_committed_after_all_is_not_doubled(database: Database) -> None:
+    on, seen = await lane(database)
+    async with await open_connection(database.conninfo) as connection:
+        await commit_group(connection, group(on, 1, 2), again=False)
+        repeated = group(on, 1, 2, 3)
+        answers = list(repeated.answers)
+        await commit_group(connection, repeated, again=True)
+    assert not repeated
+    assert [answer.future.result() for answer in answers] == list(seen.values())
+    assert [(event.seq, event.key) for event in await read_events(database, on.run)] == [
+        (1, "e1"),
+        (2, "e2"),
+        (3, "e3"),
+    ]
+    assert await database.fetch_one("SELECT count(*) FROM journal") == (3,)
+    assert on.pending == 0
+
+
+async def test_a_group_of_an_old_attempt_keeps_its_answers_and_loses_its_events(database: Database) -> None:
+    on, seen = await lane(database)
+    await Runs(database).claim(on.run, "newer")
+    for again in (False, True):
+        async with await open_connection(database.conninfo) as connection:
+            written = group(on, int(again))
+            await commit_group(connection, written, again=again)
+        assert not written
+    assert on.stale
+    assert seen == {}
+    assert await database.fetch_one("SELECT count(*) FROM journal") == (2,)
+    assert await database.fetch_one("SELECT count(*) FROM journal_intent") == (0,)
+    assert await read_events(database, on.run) == []
+
+
+async def test_writing_waits_for_a_claim_that_is_being_made(database: Database) -> None:
+    on, _ = await lane(database)
+    async with await open_connection(database.conninfo) as claiming, await open_connection(database.conninfo) as other:
+        async with claiming.transaction():
+            await claiming.execute("UPDATE runs SET epoch = epoch + 1 WHERE id = %s", [on.run])
+            task = asyncio.create_task(commit_group(other, group(on, 1), again=False))
+            while await database.fetch_one("SELECT count(*) FROM pg_locks WHERE NOT granted") == (0,):
+                assert not task.done()
+        await task
+    assert on.stale, "the statement saw the owner that the claim made"
+
+
+async def test_one_of_each_kind_alone() -> None:
+    on = Lane("r", 1, lambda _: None)
+    assert [len(group_of_one(item).uncommitted_items()) for item in group(on, 1).uncommitted_items()] == [1, 1, 1]

@@ -1,0 +1,62 @@
+"""The steadied queue library: an outage or a closed row never ends a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from procrastinate import PsycopgConnector
+from procrastinate.jobs import Job, Status
+
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.attempts import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, ResilientJobManager
+
+
+async def manager(database: Database) -> ResilientJobManager:
+    connector = PsycopgConnector()
+    await connector.open_async(cast("Any", database.pool))  # its pool type is invariant
+    return ResilientJobManager(connector)
+
+
+async def queued(database: Database) -> None:
+    await database.execute("INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES ('runs', 't', '{}')")
+
+
+async def test_a_row_that_a_sweeper_closed_is_closed(database: Database) -> None:
+    steady = await manager(database)
+    await queued(database)
+    worker = await steady.register_worker()
+    job = await steady.fetch_job(["runs"], worker)
+    assert isinstance(job, Job)
+    await database.execute("UPDATE procrastinate_jobs SET status = 'failed'")
+    await steady.finish_job(job, Status.SUCCEEDED, True)
+    assert await database.fetch_one("SELECT status::text FROM procrastinate_jobs") == ("failed",)
+
+
+async def test_a_heartbeat_brings_back_a_pruned_worker(database: Database) -> None:
+    steady = await manager(database)
+    worker = await steady.register_worker()
+    await database.execute("DELETE FROM procrastinate_workers")
+    await queued(database)
+    assert await steady.fetch_job(["runs"], worker) is None
+    await steady.update_heartbeat(worker)
+    assert isinstance(await steady.fetch_job(["runs"], worker), Job)
+    assert steady.worker_id == worker
+
+
+async def test_closing_a_row_insists_until_the_database_is_back(database: Database) -> None:
+    steady = await manager(database)
+    await queued(database)
+    job = await steady.fetch_job(["runs"], await steady.register_worker())
+    assert job is not None
+    await database.execute("ALTER TABLE procrastinate_jobs RENAME TO away")
+    finishing = asyncio.create_task(steady.finish_job(job, Status.SUCCEEDED, True))
+    assert await steady.fetch_job(["runs"], 1) is None
+    await steady.update_heartbeat(1)
+    await database.execute("ALTER TABLE away RENAME TO procrastinate_jobs")
+    await finishing
+    assert await database.fetch_one("SELECT count(*) FROM procrastinate_jobs") == (0,)
+
+
+def test_a_worker_is_dead_after_more_than_four_heartbeats() -> None:
+    assert DEAD_AFTER_SECONDS > 4 * HEARTBEAT_SECONDS

@@ -1,0 +1,25 @@
+"""Owners: a process is told apart from a later one with its number."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from corrobora.storage.queue.attempts import has_ended, this_process
+
+
+def test_a_living_owner_has_not_gone() -> None:
+    assert not has_ended(this_process())
+
+
+def test_an_ended_owner_has_gone_also_if_its_number_is_taken() -> None:
+    code = "from corrobora.storage.queue.attempts import this_process; print(this_process())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert has_ended(ended)
+    machine, pid, _ = this_process().split("/")
+    assert has_ended(f"{machine}/{pid}/1.00")
+
+
+def test_an_owner_out_of_sight_is_never_called_gone() -> None:
+    assert not has_ended("elsewhere:pid/1/1.00")
+    assert not has_ended("")

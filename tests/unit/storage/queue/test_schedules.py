@@ -1,0 +1,48 @@
+"""Schedules: cron lines, and each turn taken exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import Request
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.attempts import ATTEMPT_TASK
+from corrobora.storage.queue.queue import SHARED_QUEUE, Queue, Schedules, next_run_time
+
+
+async def test_a_schedule_has_each_turn_exactly_once_over_all_workers(database: Database) -> None:
+    schedules, runs = Schedules(database), Runs(database)
+    await schedules.save("weekly", "0 7 * * 1", Request("What is new?"))
+    assert await schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE) == []
+    await database.execute("UPDATE schedule SET next_at = now() - interval '15 days'")
+    made = await asyncio.gather(*(schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE) for _ in range(4)))
+    (run,) = [run for turn in made for run in turn]
+    assert (await runs.get(run)).request == Request("What is new?")
+    (schedule,) = await schedules.list()
+    assert schedule.last_run == run
+    assert datetime.fromisoformat(schedule.next_at) > datetime.now(UTC)
+    assert await database.fetch_one("SELECT count(*) FROM procrastinate_jobs WHERE lock = %s", [run]) == (1,)
+    assert await schedules.remove("weekly")
+
+
+def test_a_cron_line_names_the_next_turn() -> None:
+    friday = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    assert next_run_time("0 7 * * 1", friday) == datetime(2026, 11, 23, 7, tzinfo=UTC)
+    with pytest.raises(UserError, match="not a cron line"):
+        next_run_time("every monday", friday)
+
+
+async def test_a_sweep_gives_due_schedules_their_turn(database: Database) -> None:
+    schedules, queue = Schedules(database), Queue(database)
+    await schedules.save("weekly", "0 7 * * 1", Request("What is new?"))
+    await schedules.save("weekly", "0 8 * * 1", Request("What is new today?"))
+    await database.execute("UPDATE schedule SET next_at = now()")
+    swept = await asyncio.gather(queue.sweep(), queue.sweep(), queue.sweep())
+    assert sum(each.scheduled for each in swept) == 1
+    (run,) = await Runs(database).list()
+    assert run.request == Request("What is new today?")

@@ -1,0 +1,61 @@
+"""Passages: spans are exact, sizes bounded, headings kept, time linear."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.domain.documents import Heading
+from corrobora.text.segmentation import PASSAGE_BYTES, segment_passages
+
+_TEXTS = st.text() | st.lists(st.sampled_from(["Word ", "end. ", "\n\n", "é" * 40, "北京大学。", "x" * 300, " "])).map(
+    "".join
+)
+
+
+@st.composite
+def documents(draw):
+    text = draw(_TEXTS)
+    starts = sorted(set(draw(st.lists(st.integers(0, max(0, len(text) - 1)), max_size=6))))
+    return text, [Heading(start, draw(st.integers(1, 4)), f"h{start}") for start in starts if start < len(text)]
+
+
+@given(documents(), st.integers(40, 400))
+def test_spans_are_exact_in_order_and_lose_no_letter(document, size):
+    text, headings = document
+    at = 0
+    for piece in segment_passages(text, headings, size=size):
+        assert text[at : piece.start].strip() == ""
+        body = text[piece.start : piece.end]
+        assert body == body.strip() != ""
+        assert len(body.encode()) <= 2 * size + 500
+        at = piece.end
+    assert text[at:].strip() == ""
+
+
+def test_a_passage_begins_at_its_heading_and_carries_the_path():
+    body = "A sentence of the section that says something of use. " * 12
+    text = f"Guide\n\n{body}\n\nLength\n\n{body}"
+    second = text.index("Length")
+    found = segment_passages(text, [Heading(0, 1, "Guide"), Heading(second, 2, "Length")])
+    assert [piece.heading for piece in found] == ["Guide", "Guide > Length"]
+    assert text[found[1].start :].startswith("Length")
+
+
+def test_long_text_gives_passages_of_about_the_size():
+    text = "This is a sentence of some words that goes on for a while. " * 500
+    sizes = [piece.end - piece.start for piece in segment_passages(text)]
+    assert all(PASSAGE_BYTES * 0.7 < size <= PASSAGE_BYTES * 1.25 for size in sizes[:-1])
+
+
+@pytest.mark.parametrize("unit", ["x", " ", "\n", ". ", "é", "a ", "Aa\n"])
+def test_k08_one_huge_line_is_cut_in_linear_time(unit):
+    text = unit * (1_000_000 // len(unit))
+    assert all(piece.end > piece.start for piece in segment_passages(text))
+
+
+def test_many_headings_are_linear():
+    text = "x\n" * 50_000
+    headings = [Heading(at, 1 + at % 6, "x") for at in range(0, len(text), 2)]
+    assert len(segment_passages(text, headings)) > 100

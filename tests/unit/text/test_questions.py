@@ -1,0 +1,97 @@
+"""Questions: what they are about, what they compare, what they want."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.questions import (
+    find_alternatives,
+    find_anchors,
+    find_attributions,
+    find_compared_sides,
+    find_differing_sides,
+    find_subjects,
+    find_topic_stems,
+    is_relational,
+    read_expectation,
+    score_year_match,
+    weigh_terms,
+)
+
+
+def test_sides_of_a_comparison():
+    assert find_compared_sides("How did the rules change between the 2017 edition and the draft of 2022?") == (
+        "the 2017 edition",
+        "the draft of 2022",
+    )
+    assert find_compared_sides("Compare PostgreSQL and MySQL on licensing.") == ("PostgreSQL", "MySQL")
+    assert find_compared_sides("What is heat?") == ()
+    assert find_alternatives("Which bridge is older, the Rialto Bridge or Tower Bridge?") == (
+        "the Rialto Bridge",
+        "Tower Bridge",
+    )
+
+
+def test_who_says_it_is_told_from_what_it_is_about():
+    question = "According to Reuters, is SMS allowed under RFC 2119, as the ACME report says?"
+    assert find_attributions(question) == ("Reuters", "RFC 2119", "ACME")
+    assert find_anchors(question) == ("SMS",)
+    assert find_subjects(question) == ("Reuters", "SMS", "RFC 2119", "ACME")
+
+
+def test_the_topic_leaves_out_names_and_framing():
+    read = weigh_terms("How did ACME guidance on kiln inspection change between the old edition and the draft?")
+    assert read.topic == {"kiln", "inspect"}
+    assert read.weights["kiln"] > read.weights["chang"]
+    assert find_topic_stems("How does heat differ?") == ("heat",)
+
+
+def test_a_chain_of_names_is_known_by_its_few_words():
+    assert is_relational("When did Ada Lovelace's mother die?")
+    assert not is_relational("Is SMS acceptable as a second factor?")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What must a fitter inspect?", "obligation"),
+        ("How many nests were counted?", "number"),
+        ("When was it built?", "date"),
+        ("Who built it?", "name"),
+        ("Why did it fall?", "reason"),
+        ("Under which conditions is it allowed?", "condition"),
+        ("How does A differ from B? What is the difference?", "comparison"),
+    ],
+)
+def test_the_kind_of_answer_is_read_from_the_words(question, kind):
+    assert getattr(read_expectation(question), kind)
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text):
+    read = weigh_terms(text)
+    assert read.topic <= set(read.weights)
+    find_compared_sides(text)
+    find_anchors(text)
+    read_expectation(text)
+
+
+@pytest.mark.parametrize("hostile", ["between " * 5_000, "a, b or " * 5_000, "compare x and " * 4_000, "A " * 20_000])
+def test_hostile_questions_are_read_to_the_end(hostile):
+    weigh_terms(hostile[:20_000])
+    find_compared_sides(hostile[:20_000])
+    find_attributions(hostile[:20_000])
+
+
+def test_two_things_that_differ_are_the_sides():
+    assert find_differing_sides("How do the opening dates of Hall 9 and Hall 10 differ?") == ("Hall 9", "Hall 10")
+    assert find_differing_sides("How do oak and ash differ?") == ("oak", "ash")
+    assert find_differing_sides("What do the rules and the guide say?") == ()
+
+
+def test_the_year_of_a_question_counts_and_another_speaks_against():
+    asked = "Who kept the kiln in 2010?"
+    texts = ("Ann kept it from April 2010 on.", "Bo kept it.", "Cid kept it in 2004.")
+    assert sorted(texts, key=lambda text: -score_year_match(asked, text)) == list(texts)

@@ -1,0 +1,62 @@
+"""Sentences: exact spans, the usual traps of English, linear time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.segmentation import split_sentences
+
+_PIECES = st.lists(
+    st.sampled_from(
+        ["Mr. ", "a", "B", ". ", "? ", "!\n", "\n\n", "\n", " | ", "- ", "1. ", '"', "…", "é", "。", "\u2028"]
+    )
+)
+
+
+def split(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in split_sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. No left. Why?", ["Dr. No left.", "Why?"]),
+        ("This\nGuard Rule applies to the\nKiln Hall.", ["This\nGuard Rule applies to the\nKiln Hall."]),
+        ("Kiln Hall\nThe hall is closed.", ["Kiln Hall", "The hall is closed."]),
+        ("It was 3.5 m. long.", ["It was 3.5 m. long."]),
+        ("He left at 5 p.m. He came back.", ["He left at 5 p.m.", "He came back."]),
+        ("Apple Inc. is big. The end.", ["Apple Inc. is big.", "The end."]),
+        ("J. R. R. Tolkien wrote it. See Fig. 3.", ["J. R. R. Tolkien wrote it.", "See Fig. 3."]),
+        ('"Really?" she said. "Yes!" He left.', ['"Really?" she said.', '"Yes!"', "He left."]),
+        ("The U.S. Senate met. It voted.", ["The U.S. Senate met.", "It voted."]),
+        ("Wait... what?", ["Wait... what?"]),
+        ("1. First\n2. Second", ["1. First", "2. Second"]),
+        ("name | value\nlength | 8", ["name | value", "length | 8"]),
+        ("A line that is wrapped by its author in the middle of\nthe sentence. Next.", None),
+        ("你好。再见！", ["你好。", "再见！"]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_english_traps(text, expected):
+    if expected is None:
+        assert len(split(text)) == 2
+    else:
+        assert split(text) == expected
+
+
+@given(_PIECES.map("".join) | st.text())
+def test_spans_are_in_order_and_leave_out_white_space_only(text):
+    at = 0
+    for span in split_sentences(text):
+        assert text[at : span.start].strip() == ""
+        assert text[span.start : span.end].strip() == text[span.start : span.end] != ""
+        at = span.end
+    assert text[at:].strip() == ""
+
+
+@pytest.mark.parametrize("unit", [".", "\n", " ", "a. ", "\n ", "!)))", "| ", "\n| | ", "a", "(\n", "1. ", "x.y."])
+def test_k08_hostile_text_is_split_in_linear_time(unit):
+    assert split_sentences(unit * (400_000 // len(unit))) is not None  # a quadratic splitter needs minutes here

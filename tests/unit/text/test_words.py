@@ -1,0 +1,70 @@
+"""Words: folding, stems and the fingerprint that indexes are stamped with."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.tokens import (
+    STOP_WORDS,
+    content_words,
+    fold_text,
+    fold_to_ascii,
+    split_words,
+    stem_text,
+    stem_word,
+    tokenizer_fingerprint,
+)
+
+
+def test_case_accents_and_possessives_are_folded():
+    assert split_words("The King’s Müller, O'Brien") == ["the", "king", "muller", "o", "brien"]
+
+
+def test_stop_words_have_no_stem():
+    assert stem_text("the running of the dogs") == ("run", "dog")
+    assert stem_word("the") == ""
+
+
+def test_scripts_without_spaces_give_pairs():
+    assert split_words("北京大学 x") == ["北京", "京大", "大学", "x"]
+
+
+def test_content_words_keep_order_and_drop_repeats():
+    assert content_words("Length and the length of passwords") == ("length", "passwords")
+
+
+def test_fingerprint_names_version_and_list():
+    assert tokenizer_fingerprint().startswith("porter-1-")
+    assert all(fold_text(word) == word for word in STOP_WORDS)
+
+
+@given(st.text())
+def test_words_are_folded_already(text):
+    for word in split_words(text):
+        assert word
+        assert split_words(word)[0:1] == [word] or fold_text(word) != word or len(split_words(word)) != 1
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")))
+def test_case_does_not_matter(text):
+    assert split_words(text.upper()) == split_words(text.lower())
+
+
+_ENDINGS = st.lists(st.sampled_from(["it", "'s", "’s", "'ll", "'", "’", " ", "s", "é", "–", "ß", "ʼ", "x1", "_"])).map(
+    "".join
+)
+
+
+@given(st.one_of(st.text(), _ENDINGS))
+def test_a_plain_text_has_the_same_words(text):
+    same = fold_to_ascii(text)
+    assert same is None or (same.isascii() and re.findall("[a-z0-9]+", same) == split_words(text))
+
+
+def test_most_texts_of_latin_letters_are_plain():
+    assert fold_to_ascii("The king’s café – “it’s 5 °C”, they'd say; O'Brien…") is not None
+    assert fold_to_ascii("Straße") is None
+    assert fold_to_ascii("東京") is None
