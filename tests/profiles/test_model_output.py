@@ -10,9 +10,9 @@ import pytest
 from pydantic import TypeAdapter
 from tests.profiles.research import Desk, Mixed, desk
 
+from corrobora.config import load_profile
 from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
-from corrobora.profiles import load_profile
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.roles.plan import WirePlan
 from corrobora.testing import FakeClock

@@ -16,8 +16,8 @@ from corrobora.adapters.models.registry import Price, Target, choose_targets, pa
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.analysts.language_model.model import TIERS, Tier
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings
 
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -73,7 +73,7 @@ class ModelPool:
             secret = self._settings.key(vendor)
             if secret.set:
                 env[name] = secret.reveal()
-        own = {tier: self._parse_own(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
+        own = {tier: self._parse_own(wishes[tier]) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
         found = choose_targets(named, env, lead_thinking=thinking) if named or not own else {}
         if own:
@@ -86,13 +86,13 @@ class ModelPool:
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
 
-    def _parse_own(self, text: str, env: Mapping[str, str]) -> Target:
-        """A model at an endpoint of the user's own."""
+    def _parse_own(self, text: str) -> Target:
+        """Return a model at an endpoint of the user, with the key configured beside it and no vendor's."""
         name, _, model = text.partition(":")
         endpoint = self._settings.endpoints[name]
         key = endpoint.api_key.reveal() if endpoint.api_key else ""
         provider = "anthropic" if endpoint.kind == "anthropic" else "openai-compatible"
-        return parse_target(f"{provider}:{model}", env, base_url=endpoint.base_url, key=key)
+        return parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
 
     def _find_price_name(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
         """Name a model as its price is written: an endpoint of the user's own by its own name."""

@@ -13,12 +13,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec, collect_leaves
+from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Split, SubQuestion, TaskSpec, collect_leaves
 from corrobora.ports import Role
 from corrobora.roles.examples import BRIEF
 from corrobora.roles.forms import Names, Score, UnusableAnswer
-
-Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.config import list_presets, load_profile
 from corrobora.domain.thread import Course
-from corrobora.profiles import Profile, load_profile, profile_names
+from corrobora.policies import plateau, stop
+from corrobora.policies.profile import Profile, derive_allowance, derive_numbers, resolve_advance, resolve_rules
+
+
+@pytest.mark.parametrize("name", list_presets())
+def test_rules_keep_the_order_of_the_profile(name: str) -> None:
+    profile = load_profile(name)
+    assert resolve_rules(profile) == tuple((rule, getattr(stop, rule)) for rule in profile.stop)
+    assert resolve_advance(profile) is getattr(plateau, profile.advance)
+
+
+def test_another_order_is_another_meaning() -> None:
+    turned = load_profile("timed", [("stop", '["max_rounds", "no_gaps"]')])
+    assert [name for name, _ in resolve_rules(turned)] == ["max_rounds", "no_gaps"]
+
+
+def test_the_allowance_is_the_profiles_time_and_the_users_limits() -> None:
+    found = derive_allowance(load_profile("timed"), tokens=5, dollars=0.5, searches=3)
+    assert (found.seconds, found.reserve_seconds) == (300.0, 90.0)
+    assert (found.tokens, found.dollars, found.searches) == (5, 0.5, 3)
+    assert derive_allowance(load_profile("triplet")).seconds is None
+    assert derive_allowance(load_profile("rounds")).reserve_seconds == 150.0
+
+
+def test_the_numbers_of_an_estimate_follow_the_profile() -> None:
+    found = derive_numbers(load_profile("angles"), models=False)
+    assert (found.reviews, found.leaves_in_turn, found.minutes, found.models) == (3, False, None, False)
+    timed = derive_numbers(load_profile("timed"), models=True)
+    assert (timed.reviews, timed.leaves_in_turn, timed.minutes, timed.models) == (0, True, 5.0, True)
+    assert timed.course == load_profile("timed").course
+
 
 TREE, ANGLES, TIMED, ROUNDS, TRIPLET, FULL = (
     load_profile(name) for name in ("tree", "angles", "timed", "rounds", "triplet", "full")
@@ -61,8 +92,8 @@ def test_design_4_table(name: str) -> None:
 
 
 def test_the_presets_are_the_five_methods_and_full() -> None:
-    assert profile_names() == ("angles", "full", "rounds", "timed", "tree", "triplet")
-    assert all(load_profile(name).name == name and load_profile(name).summary for name in profile_names())
+    assert list_presets() == ("angles", "full", "rounds", "timed", "tree", "triplet")
+    assert all(load_profile(name).name == name and load_profile(name).summary for name in list_presets())
 
 
 def test_angles_phases_are_broad_then_narrow_on_the_library() -> None:

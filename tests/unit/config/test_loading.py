@@ -10,8 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import load_settings
+
+
+def test_endpoints_prices_and_own_profiles_are_read(loading: Any) -> None:
+    settings = loading.trusted(
+        """
+        [profiles.long]
+        base = "timed"
+        max_rounds = 7
+        [models]
+        lead = "lan:big"
+        [models.endpoints.lan]
+        base_url = "http://10.0.0.5:8000/v1/"
+        api_key = { env = "LAN_KEY" }
+        [models.prices."lan:big"]
+        input = 0.5
+        output = 1
+        """,
+        env={"LAN_KEY": "k"},
+    )
+    assert settings.profiles == {"long": {"base": "timed", "max_rounds": 7}}
+    assert settings.endpoints["lan"].base_url == "http://10.0.0.5:8000/v1"
+    assert settings.endpoints["lan"].api_key is not None
+    assert settings.endpoints["lan"].api_key.reveal() == "k"
+    assert settings.prices["lan:big"].output == 1.0
+    assert settings.models == {"lead": "lan:big"}
 
 
 def test_defaults_are_the_design_s(loading: Any) -> None:
@@ -40,7 +65,7 @@ def test_origins_name_file_and_line(loading: Any) -> None:
 
 
 def test_a_relative_home_is_relative_to_its_file(loading: Any) -> None:
-    assert loading('home = "data"').home == loading.folder / "data"
+    assert loading(user_file=loading.user('home = "data"')).home == loading.folder / "data"
     assert loading(env={"CORROBORA_HOME": "/somewhere"}).home == Path("/somewhere")
 
 

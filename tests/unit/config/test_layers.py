@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.settings import load_settings
+from corrobora.config import load_settings
 
 
 def test_the_project_file_may_be_a_table_of_pyproject(loading: Any) -> None:

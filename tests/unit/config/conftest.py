@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from corrobora.config import Settings, load_settings
+from corrobora.config.trust import TrustStore, digest_text
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings, load_settings
 
 NOTHING = Path("/nonexistent/config.toml")
 
@@ -47,6 +48,18 @@ class Loading:
 
     def __call__(self, toml: str = "", **more: Any) -> Settings:
         return load(self.folder, toml, **more)
+
+    def trusted(self, toml: str, *, env: Mapping[str, str] | None = None, **more: Any) -> Settings:
+        """Load with a project file that the user trusts as it is."""
+        home = self.folder / "home"
+        file = self.folder / "corrobora.toml"
+        TrustStore(home).add(file, digest_text(toml))
+        return load(self.folder, toml, env={"CORROBORA_HOME": str(home), **(env or {})}, **more)
+
+    def refused_although_trusted(self, toml: str, **more: Any) -> UserError:
+        with pytest.raises(UserError) as caught:
+            self.trusted(toml, **more)
+        return caught.value
 
     def refused(self, toml: str = "", **more: Any) -> UserError:
         return refused(self.folder, toml, **more)

@@ -5,14 +5,161 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.config import Settings, list_presets, load_profile, load_settings, resolve_profile
+from corrobora.config.profiles import list_fields, read_fields
+from corrobora.config.values import find_doc, read_value
 from corrobora.domain.errors import UserError
-from corrobora.profiles import Profile, load_profile, profile_as_dict, profile_names
+from corrobora.domain.thread import Phase
+from corrobora.policies.profile import Profile, Review, dump_profile
+
+PROFILE = list_fields(Profile)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def test_every_field_of_a_profile_says_what_it_means() -> None:
+    for kind in (Profile, Phase, Review):
+        assert all(find_doc(annotation) for annotation in list_fields(kind).values())
+    assert {f.name for f in dataclass_fields(Profile)} == {*PROFILE, "phases", "review", "notes"}
+
+
+@pytest.mark.parametrize("name", list_presets())
+def test_presets_hold_only_values_that_their_rules_allow(name: str) -> None:
+    profile = load_profile(name)
+    for key, annotation in PROFILE.items():
+        value = getattr(profile, key)
+        assert value is None or read_value(annotation, value) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("max_rounds", 0),
+        ("max_rounds", 101),
+        ("max_rounds", True),
+        ("max_rounds", 3.0),
+        ("max_rounds", "3"),
+        ("max_depth", 4),
+        ("minutes", 0),
+        ("minutes", -1),
+        ("minutes", float("nan")),
+        ("minutes", float("inf")),
+        ("minutes", "5m"),
+        ("minutes", True),
+        ("reserve_minutes", -0.1),
+        ("drift", 1),
+        ("drift", "true"),
+        ("split", "forest"),
+        ("advance", "sometimes"),
+        ("stop", []),
+        ("stop", "max_rounds"),
+        ("stop", ["max_rounds", "max_rounds"]),
+        ("stop", ["max_round"]),
+        ("artifacts", ["everything"]),
+        ("artifacts", [1]),
+        ("phrase", "x" * 201),
+        ("summary", 5),
+        ("pause_seconds", 61),
+    ],
+)
+def test_c04_a_wrong_value_is_refused_with_key_value_and_range(key: str, value: object) -> None:
+    with pytest.raises(UserError, match=rf"here: {key} is .*allowed: ") as caught:
+        read_fields({key: value}, PROFILE, where="here")
+    assert caught.value.code == "profile_bad_value"
+
+
+def test_a_misspelt_word_gets_the_nearest_one() -> None:
+    with pytest.raises(UserError, match=r"Did you mean max_rounds\?"):
+        read_fields({"stop": ["max_round"]}, PROFILE, where="here")
+    with pytest.raises(UserError, match=r"Did you mean angles\?"):
+        read_fields({"split": "angels"}, PROFILE, where="here")
+
+
+def test_c03_an_unknown_key_gets_the_nearest_one_and_its_value_is_never_shown() -> None:
+    with pytest.raises(UserError, match=r"Did you mean minutes\?") as caught:
+        read_fields({"minuts": "sk-secret"}, PROFILE, where="here")
+    assert caught.value.code == "profile_unknown_key"
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_unlimited_is_a_time() -> None:
+    assert read_fields({"minutes": "unlimited"}, PROFILE, where="here") == {"minutes": None}
+    assert read_fields({"minutes": 5}, PROFILE, where="here") == {"minutes": 5.0}
+
+
+@given(st.sampled_from(sorted(PROFILE)), ANYTHING)
+def test_any_value_is_taken_or_refused_in_one_way(key: str, value: object) -> None:
+    try:
+        found = read_fields({key: value}, PROFILE, where="here")
+    except UserError as error:
+        assert (error.code, key in str(error)) == ("profile_bad_value", True)  # noqa: PT017 - either outcome is legal
+    else:
+        assert list(found) == [key]
+
+
+def settings(folder: Path, text: str) -> Settings:
+    (folder / "corrobora.toml").write_text(text)
+    return load_settings(env={}, folder=folder, user_file=folder / "none.toml")
+
+
+def test_a_preset_is_itself(tmp_path: Path) -> None:
+    assert resolve_profile(settings(tmp_path, ""), "tree") == ("tree", ())
+    assert resolve_profile(settings(tmp_path, 'profile = "rounds"')) == ("rounds", ())
+
+
+def test_a_table_is_its_base_and_its_fields_in_toml(tmp_path: Path) -> None:
+    own = '[profiles.mine]\nbase = "rounds"\nmax_rounds = 2\nstop = ["max_rounds"]\n'
+    own += "[profiles.mine.review]\njudge = true\n"
+    changes = (("max_rounds", "2"), ("stop", '["max_rounds"]'), ("review.judge", "true"))
+    assert resolve_profile(settings(tmp_path, own), "mine") == ("rounds", changes)
+
+
+def test_without_a_base_a_table_changes_the_default(tmp_path: Path) -> None:
+    assert resolve_profile(settings(tmp_path, "[profiles.mine]\nmax_rounds = 2\n"), "mine") == (
+        "timed",
+        (("max_rounds", "2"),),
+    )
+
+
+def test_a_table_may_stand_on_another_and_what_is_nearer_wins(tmp_path: Path) -> None:
+    text = '[profiles.a]\nbase = "b"\nmax_rounds = 2\n[profiles.b]\nbase = "tree"\nmax_rounds = 5\nattempts = 1\n'
+    base, changes = resolve_profile(settings(tmp_path, text), "a")
+    assert base == "tree"
+    assert dict(changes) == {"max_rounds": "2", "attempts": "1"}
+
+
+def test_a_table_of_a_presets_name_starts_from_the_preset(tmp_path: Path) -> None:
+    own = settings(tmp_path, '[profiles.tree]\nbase = "tree"\nmax_rounds = 2\n')
+    assert resolve_profile(own, "tree") == ("tree", (("max_rounds", "2"),))
+
+
+def test_phases_and_texts_survive_the_way_through_the_request(tmp_path: Path) -> None:
+    own = '[profiles.mine]\nsummary = "say \\"so\\" – ü\\u007f"\n'
+    own += '[[profiles.mine.phases]]\nname = "only"\nquery_hints = ["a"]\n'
+    profile = load_profile(*resolve_profile(settings(tmp_path, own), "mine"))
+    assert profile.summary == 'say "so" – ü\x7f'
+    assert [(phase.name, phase.query_hints) for phase in profile.phases] == [("only", ("a",))]
+
+
+def test_a_circle_of_tables_ends(tmp_path: Path) -> None:
+    text = '[profiles.a]\nbase = "b"\n[profiles.b]\nbase = "a"\n'
+    assert resolve_profile(settings(tmp_path, text), "a") == ("a", ())
+
+
+def test_a_file_is_named_by_its_absolute_path(tmp_path: Path) -> None:
+    name, changes = resolve_profile(settings(tmp_path, ""), "mine.toml")
+    assert Path(name) == Path.cwd() / "mine.toml"
+    assert changes == ()
 
 
 def written(folder: Path, text: str, name: str = "mine.toml") -> str:
@@ -119,7 +266,7 @@ def test_only_fields_can_be_overridden(key: str) -> None:
 @pytest.mark.parametrize("value", ["0", "-5", "abc", "1e9", "5m", "nan", "inf", "true", ""])
 def test_c08_wrong_times_say_what_is_accepted(value: str) -> None:
     said = str(refused("timed", [("minutes", value)]))
-    assert 'minutes over 0, at most 10080, or "unlimited"' in said
+    assert "minutes as a number above 0 and at most 10,080 (5, or 0.5), or unlimited" in said
 
 
 def test_an_unknown_name_gets_the_nearest_preset() -> None:
@@ -190,10 +337,10 @@ def test_fields_that_contradict_each_other_are_refused(tmp_path: Path, text: str
     assert refused(written(tmp_path, text)).code == "profile_conflict"
 
 
-@pytest.mark.parametrize("name", profile_names())
+@pytest.mark.parametrize("name", list_presets())
 def test_the_first_event_of_a_run_holds_every_field_as_plain_json(name: str) -> None:
     profile = load_profile(name)
-    table = profile_as_dict(profile)
+    table = dump_profile(profile)
     assert set(table) == {f.name for f in fields(Profile)}
     assert json.loads(json.dumps(table, allow_nan=False)) == table
 
@@ -206,7 +353,7 @@ def test_any_override_is_taken_or_refused_as_a_user_error(key: str, value: str) 
         assert error.code.startswith("profile_")  # noqa: PT017 - either outcome is legal
 
 
-@given(st.text(max_size=40).filter(lambda name: name not in profile_names()))
+@given(st.text(max_size=40).filter(lambda name: name not in list_presets()))
 def test_any_name_is_a_preset_or_refused(name: str) -> None:
     with pytest.raises(UserError):
         load_profile(name.replace("/", "").replace("\\", ""))

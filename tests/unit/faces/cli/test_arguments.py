@@ -8,7 +8,7 @@ import pytest
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Stage
-from corrobora.faces.cli.asked import (
+from corrobora.faces.cli.options import (
     parse_deliveries,
     parse_fields,
     parse_models,
@@ -47,9 +47,10 @@ def test_a_plan_that_is_no_json_object_is_one_line(tmp_path: Path, text: str) ->
 
 
 def test_models_of_tiers() -> None:
-    assert parse_models(["a:b"]) == dict.fromkeys(("lead", "worker", "fast", "judge"), "a:b")
-    assert parse_models(["lead=c:d", "a:b"])["lead"] == "c:d"
-    assert parse_models(["a:b", "lead=c:d"])["worker"] == "a:b"
+    every = [f"models.{tier}" for tier in ("lead", "worker", "fast", "judge")]
+    assert parse_models(["a:b"]) == dict.fromkeys(every, ("a:b", "--model"))
+    assert parse_models(["lead=c:d", "a:b"])["models.lead"] == ("c:d", "--model")
+    assert parse_models(["a:b", "lead=c:d"])["models.worker"] == ("a:b", "--model")
 
 
 def test_fields() -> None:
