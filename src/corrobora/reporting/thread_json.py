@@ -1,17 +1,8 @@
-"""Loop decision: the documents of TIMED-6 and TIMED-23, with exactly their field names.
+"""The JSON documents of a thread: loop decision, phase state, rounds, research state, sub-agent results and costs.
 
-Knows decisions, sub-questions and an allowance. Does not decide: what the model wrote is replaced by what code decided
-and what the clock said (bad-input M11 to M13).
-
-Round files: what is kept of each round (ROUNDS-18, ROUNDS-19).
-
-Knows the `Finding` of ROUNDS-18 (round, queries, results, reasoning, gaps, metadata) and its state. Does not write
+Knows the field names that the methods prescribe (TIMED-6, TIMED-23, ROUNDS-18, ROUNDS-19, ANGLES-18, ANGLES-22). Values
+that a model proposed are replaced by what code decided and the clock measured (bad-input M11 to M13). Does not write
 files.
-
-Sub-agents: what each leaf found, written to disk with its full trajectory, and read back by the synthesis (ANGLES-21).
-
-Knows the layout of a `SubAgentResult`, the bill of a leaf, and the summary of all bills. The file, not memory, is what
-the gathering reads: what it says of rounds, facts and summary is what the report is written from.
 """
 
 from __future__ import annotations
