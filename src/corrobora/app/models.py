@@ -13,9 +13,10 @@ from dataclasses import replace
 from corrobora.adapters.models.analyst import LanguageModelAnalyst
 from corrobora.adapters.models.connect import TIERS, Price, Target, Tier, parse_target, targets
 from corrobora.adapters.models.connection import Connection
-from corrobora.adapters.models.metering import has_price
+from corrobora.adapters.models.metering import find_price, has_price
 from corrobora.adapters.models.pacing import Gate
 from corrobora.domain.errors import UserError
+from corrobora.policies.budget import Price as CallPrice
 from corrobora.settings import Settings
 
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -60,6 +61,12 @@ class ModelPool:
                 f"No price is known for {', '.join(unknown)}: the limit of dollars cannot be kept.",
                 next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
             )
+
+    def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, CallPrice | None]:
+        """Return the price of each model by its name, None if it is not known. Raises as `get_analyst`."""
+        chosen = self._resolve_targets(wishes, thinking=thinking)
+        found = {self._price_name(wishes, tier, target): find_price(target) for tier, target in chosen.items()}
+        return {name: None if price is None else CallPrice(*price) for name, price in found.items()}
 
     async def close(self) -> None:
         """Close all connections."""

@@ -36,7 +36,7 @@ def allowance_of(
     )
 
 
-def numbers_of(profile: Profile, *, models: bool) -> budget.EstimateInputs:
+def estimate_inputs(profile: Profile, *, models: bool) -> budget.EstimateInputs:
     """Return the numbers of a profile that an estimate needs."""
     review = profile.review
     return budget.EstimateInputs(

@@ -16,6 +16,7 @@ from corrobora.domain.limits import Allowance, Usage
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Decision, Round
+from corrobora.policies.budget import Estimate
 from corrobora.reporting.artifacts import make_slug
 
 
@@ -240,6 +241,25 @@ def _build_bill(found: Findings) -> dict[str, object]:
         "dollars": found.usage.dollars if found.usage.priced else None,
         "usage": asdict(found.usage),
     }
+
+
+def build_estimate(estimate: Estimate) -> dict[str, object]:
+    """Build the estimate of a run before it starts (BUDGET-7): the numbers, and the same as one sentence."""
+    return {**asdict(estimate), "needs_yes": estimate.needs_yes, "text": describe_estimate(estimate)}
+
+
+def describe_estimate(estimate: Estimate) -> str:
+    """Return an estimate as one sentence: tokens, dollars and minutes, and what they are based on."""
+    low, high = estimate.low, estimate.high
+    least, most = low.input_tokens + low.output_tokens, high.input_tokens + high.output_tokens
+    if low.dollars is None or high.dollars is None:
+        dollars = f"dollars unknown (no price for {', '.join(estimate.unpriced)})"
+    else:
+        dollars = f"${low.dollars:.2f} to ${high.dollars:.2f}"
+    return (
+        f"{least:,} to {most:,} tokens, {dollars}, {low.seconds / 60:.1f} to {high.seconds / 60:.1f} minutes; based on "
+        f"{low.calls} to {high.calls} calls of {', '.join(estimate.models)} in {low.rounds} to {high.rounds} rounds"
+    )
 
 
 def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:

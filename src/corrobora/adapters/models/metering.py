@@ -13,6 +13,7 @@ from corrobora.domain.limits import Usage
 
 # Addresses whose bills follow the public price list.
 _VENDORS = {"https://api.openai.com/v1": "openai", "https://api.anthropic.com": "anthropic"}
+_USUAL_TOKENS = 5_000  # of one call: the price of some models depends on the size of the call
 _BYTES_PER_TOKEN = 2  # English has about four, code and other scripts two to three: an estimate from above
 
 
@@ -53,6 +54,13 @@ def metered(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usag
 def has_price(target: Target) -> bool:
     """Tell whether calls of this model can be priced: by a stated price, by the public list, or because it is free."""
     return _dollars(target, Tokens(1, 1)) is not None
+
+
+def find_price(target: Target) -> tuple[float, float] | None:
+    """Return the dollars for a million tokens of input and of output in a call of usual size, None if not known."""
+    sent, received = (_dollars(target, tokens) for tokens in (Tokens(_USUAL_TOKENS, 0), Tokens(0, _USUAL_TOKENS)))
+    scale = 1_000_000 / _USUAL_TOKENS
+    return None if sent is None or received is None else (sent * scale, received * scale)
 
 
 def _dollars(target: Target, tokens: Tokens) -> float | None:

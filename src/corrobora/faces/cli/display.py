@@ -16,7 +16,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from corrobora.domain.run import Event, EventType
-from corrobora.faces.cli.screen import Screen, fold_event, number_field, text_field, thread_label, thread_path
+from corrobora.faces.cli.screen import (
+    Screen,
+    estimate_text,
+    fold_event,
+    number_field,
+    text_field,
+    thread_label,
+    thread_path,
+)
 from corrobora.faces.cli.terminal import can_draw, one_line, write_line
 from corrobora.reporting.words import describe_code
 
@@ -35,7 +43,7 @@ def plain_line(event: Event) -> str:
     thread = thread_label(thread_path(event.path))
     place = f"[{thread}] " if thread else ""
     turn = f"{event.round}: " if event.round else ""
-    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{text}", 240)
+    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{text}", 300)
 
 
 def json_line(event: Event, run: str) -> str:
@@ -53,11 +61,11 @@ def json_line(event: Event, run: str) -> str:
 
 
 def _plan_text(data: EventData) -> str:
-    return (
-        f"plan: {_count_with_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
-        if data
-        else "plan"
-    )
+    if not data:
+        return "plan"
+    estimate = estimate_text(data)
+    shape = f"plan: {_count_with_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
+    return f"{shape}; estimate: {estimate}" if estimate else shape
 
 
 def _thought_text(data: EventData) -> str:

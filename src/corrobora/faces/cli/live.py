@@ -61,6 +61,8 @@ def render_screen(screen: Screen, elapsed: float, *, note: str = "") -> Renderab
     rows: list[RenderableType] = [head, _lane_table(screen)] if screen.lanes else [head]
     rows.append(Text(_counts_line(screen)))
     rows.append(gauge_line(screen.gauge, elapsed, profile=screen.profile))
+    if screen.estimate and not screen.finished:
+        rows.append(Text(f"  estimate: {one_line(screen.estimate, 300)}", style="dim"))
     if screen.latest and not screen.finished:
         rows.append(Text(f"  {one_line(screen.latest, 200)}", style="dim", overflow="ellipsis", no_wrap=True))
     if screen.outcome:

@@ -56,6 +56,7 @@ class Screen:
     warnings: int = 0
     fallbacks: int = 0
     latest: str = ""
+    estimate: str = ""
     gauge: Gauge = Gauge()
     outcome: str = ""
     finished: bool = False
@@ -123,6 +124,7 @@ def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
 
 def _apply_plan(screen: Screen, data: Mapping[str, object]) -> Screen:
     """Name the lanes after the leaves of the plan."""
+    screen = replace(screen, estimate=estimate_text(data))
     plan = data.get("plan")
     root = cast("Mapping[str, object]", plan).get("root") if isinstance(plan, Mapping) else None
     if not isinstance(root, Mapping):
@@ -211,6 +213,12 @@ def _update_gauge(gauge: Gauge, data: Mapping[str, object]) -> Gauge:
 def text_field(data: Mapping[str, object], *names: str) -> str:
     """Return the first of some fields that is a text, "" if none is."""
     return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
+
+
+def estimate_text(data: Mapping[str, object]) -> str:
+    """Return the estimate that the event of a plan carries, as one sentence; "" if nothing is paid."""
+    estimate = data.get("estimate")
+    return text_field(cast("Mapping[str, object]", estimate), "text") if isinstance(estimate, Mapping) else ""
 
 
 def number_field(data: Mapping[str, object], *names: str) -> float | None:

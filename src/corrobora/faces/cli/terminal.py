@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from corrobora.domain.run import Event
-from corrobora.faces.cli.screen import text_field
+from corrobora.faces.cli.screen import estimate_text, text_field
 
 _ESCAPE_SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
@@ -148,6 +148,8 @@ def ask_authorization(event: Event | None, phrase: str) -> str:
     data: Mapping[str, object] = event.data if event is not None else {}
     for line in plan_lines(data):
         write_stderr(line)
+    if estimate := estimate_text(data):
+        write_stderr(f"Estimate: {one_line(estimate, 400)}")
     write_stderr(f'Type "{phrase}" to run this plan; an empty line leaves it waiting.')
     while True:
         try:
