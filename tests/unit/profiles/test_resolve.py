@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from corrobora.policies import plateau, stop
-from corrobora.profiles import allowance_of, load_profile, numbers_of, profile_names, resolve_advance, resolve_rules
+from corrobora.profiles import (
+    allowance_of,
+    estimate_inputs,
+    load_profile,
+    profile_names,
+    resolve_advance,
+    resolve_rules,
+)
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -29,8 +36,8 @@ def test_the_allowance_is_the_profiles_time_and_the_users_limits() -> None:
 
 
 def test_the_numbers_of_an_estimate_follow_the_profile() -> None:
-    found = numbers_of(load_profile("angles"), models=False)
+    found = estimate_inputs(load_profile("angles"), models=False)
     assert (found.reviews, found.leaves_in_turn, found.minutes, found.models) == (3, False, None, False)
-    timed = numbers_of(load_profile("timed"), models=True)
+    timed = estimate_inputs(load_profile("timed"), models=True)
     assert (timed.reviews, timed.leaves_in_turn, timed.minutes, timed.models) == (0, True, 5.0, True)
     assert timed.course == load_profile("timed").course

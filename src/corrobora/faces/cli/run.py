@@ -198,7 +198,7 @@ def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: Output
             await workspace.reopen_run(run)
         elif row.status.final:
             print_notice(
-                f"The run {run} has ended ({describe_code(row.outcome or row.status)}); its report is printed again."
+                f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         await workspace.pause_after(run, wanted.until)
@@ -218,7 +218,7 @@ async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) 
     if not await workspace.queue.submit(run, own=True):
         raise UserError(
             "run_busy",
-            f"The run {run} is {describe_code(row.status)}, and another process works on it.",
+            f"The run {run} is {describe_code(row.status)}, and another process has it.",
             next_step=f"Wait for it, or stop it: corrobora cancel {run}",
         )
     display.launch(run, str(workspace.run_folder(run).base))
