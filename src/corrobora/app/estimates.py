@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from corrobora.app.models import ModelPool
+from corrobora.config import Settings
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request
 from corrobora.policies.budget import Estimate, estimate_run
-from corrobora.profiles import Profile
-from corrobora.profiles.resolve import estimate_inputs
-from corrobora.settings import Settings
+from corrobora.policies.profile import Profile, derive_numbers
 
 ASK_ABOVE_USD = "ask_above_usd"  # in a request's metadata: above this amount a person is asked
 
@@ -35,7 +34,7 @@ def open_estimator(
     dearest = max(known, key=lambda price: price.output) if len(known) == len(prices) else None
 
     def estimate_plan(plan: Plan) -> Estimate:
-        found = estimate_run(plan, estimate_inputs(profile, models=True), cheapest, dearest)
+        found = estimate_run(plan, derive_numbers(profile, models=True), cheapest, dearest)
         if found.high.dollars is not None and cap:
             capped = [replace(end, dollars=min(end.dollars or 0.0, cap)) for end in (found.low, found.high)]
             found = replace(found, low=capped[0], high=capped[1])

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated, Literal
 
+from annotated_types import Ge, Le, MaxLen, doc
+
+from corrobora.domain.declaration import Minutes, Text
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
@@ -18,20 +22,20 @@ from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 class StopReason(StrEnum):
     """Why a thread stopped; the first rule that fired is recorded."""
 
-    CRITERIA_MET = "criteria_met"  # TRIPLET-41, TREE-18
-    GAPS_EMPTY = "gaps_empty"  # TIMED-7
-    MODEL_DONE = "model_done"  # the evaluation found nothing more to refine (ANGLES-14)
-    ITERATION_CAP = "iteration_cap"  # the rounds are used
-    TIME_RESERVE = "time_reserve"  # TIMED-9
-    ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
-    PLATEAU = "plateau"  # level 3 (TRIPLET-34)
+    CRITERIA_MET = "criteria_met"  # S4 converged, S0 criteria
+    GAPS_EMPTY = "gaps_empty"  # S2
+    MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
+    ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted
+    TIME_RESERVE = "time_reserve"  # S2
+    ALL_EXHAUSTED = "all_exhausted"  # S2
+    PLATEAU = "plateau"  # S4 level 3
     LIMIT = "limit"  # tokens, money, calls, searches
     CANCELLED = "cancelled"
     ERROR = "error"
 
 
 class Escape(StrEnum):
-    """The six ways out of a plateau, in their order (TRIPLET-36)."""
+    """S4's six ways out of a plateau, in their order."""
 
     REFORMULATE = "query_reformulation"
     SHIFT_SOURCES = "source_type_shift"
@@ -42,7 +46,7 @@ class Escape(StrEnum):
 
 
 class Saturation(StrEnum):
-    """How exhausted a source is (TRIPLET-30): HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
+    """S4's word for how exhausted a source is: HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -54,17 +58,17 @@ class Saturation(StrEnum):
 class Phase:
     """One phase of a course: how many queries, where, with which hints, for how long."""
 
-    name: str
-    goal: str = ""  # what this phase looks for, in words a writer of queries can use
-    min_queries: int = 1
-    max_queries: int = 3
-    providers: tuple[str, ...] = ()  # in order; () = any that the run has
-    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (ROUNDS-12)
-    query_hints: tuple[str, ...] = ()  # site:gov, "records", "has anyone" (TRIPLET-17)
-    reading_prompt: str = ""  # what to extract in this phase (TRIPLET-20)
-    min_rounds: int = 1
-    max_rounds: int | None = None  # leave the phase after so many rounds
-    minutes: float | None = None  # time for one round of this phase (ROUNDS-28)
+    name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
+    goal: Annotated[Text, doc("What the phase looks for, in words fit for queries.")] = ""
+    min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
+    max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
+    providers: Annotated[tuple[Text, ...], doc("Search providers in order; none: any that the run has.")] = ()
+    rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How providers share the queries.")] = "all"
+    query_hints: Annotated[tuple[Text, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
+    reading_prompt: Annotated[Text, doc("What to extract from sources in this phase.")] = ""
+    min_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds before the phase may be left.")] = 1
+    max_rounds: Annotated[Annotated[int, Ge(1), Le(100)] | None, doc("Rounds after which the phase is left.")] = None
+    minutes: Annotated[Minutes, doc("Time for one round of this phase.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,11 @@ class Course:
     hits_per_query: int = 10
     whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
     queries_in_turn: bool = False
-    pause_seconds: float = 0.0  # between queries run in turn (ROUNDS-11: 0.3)
+    pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
     drift: bool = False
     escapes: bool = False
-    coverage: bool = False  # a subject without a round of its own gets one past half the budget (TRIPLET-16)
-    exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14); else it stays open
+    coverage: bool = False  # a subject without a round of its own gets one past half the budget (S4)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2); else it stays open (S1, S3, S4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,7 @@ class Gap:
 class Proposal:
     """What a model may propose after a round. It proposes gaps; it never decides to continue.
 
-    `should_continue`, `next_topic` and `url` are the loop decision (TIMED-6) as the model wrote it, recorded beside
-    the code's.
+    `should_continue`, `next_topic` and `url` are S2's loop decision as the model wrote it, recorded beside the code's.
     """
 
     summary: str
@@ -116,7 +119,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What one round looks for and why, then the queries (TRIPLET-13)."""
+    """What one round looks for and why, then the queries (S4, SCOPE)."""
 
     goal: str
     queries: tuple[Query, ...]
@@ -128,7 +131,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Code's decision after a round, with the meter it saw (TIMED-6)."""
+    """Code's decision after a round, with the meter it saw (S2 FR-3)."""
 
     iteration: int
     proposal: Proposal
@@ -140,10 +143,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a sub-question in a round: the how-manieth it is, and what it does differently.
-
-    Requirement: TIMED-15, TIMED-16.
-    """
+    """One try at a sub-question in a round: the how-manieth it is, and what it does differently (S2 TR-2, TR-3)."""
 
     target: str
     attempt_number: int
@@ -252,7 +252,7 @@ class ThreadState:
     suggested: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
-    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (TREE-31)
+    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (S0, knowledge base)
     facts: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     phase_index: int = 0
@@ -261,7 +261,7 @@ class ThreadState:
     escapes_used: tuple[Escape, ...] = ()
     plateau_level: int = 0
     stop: StopReason | None = None
-    steer: str = ""  # a person's hint for the next round (ROUNDS-25)
+    steer: str = ""  # a person's hint for the next round (S3, interrupt)
     notes: tuple[str, ...] = field(default=())
 
     @classmethod
