@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+REPORT_FILES = {"md": "report.md", "html": "report.html", "json": "report.json"}  # formats, and where a run has them
 _HEADING = re.compile(r"^(#{1,6})\s+(.*\S)\s*$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)$")
 _SOURCE_LIST = re.compile(

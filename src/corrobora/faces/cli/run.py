@@ -26,6 +26,7 @@ from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
 from corrobora.faces.cli.screen import estimate_text
 from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
+from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wa
     if event is not None and (estimate := estimate_text(event.data)):
         print_notice(f"Estimate: {estimate}.")
     if wanted.target is not None:
-        wanted.target.write(dict.fromkeys(("md", "html", "json"), text))
+        wanted.target.write(dict.fromkeys(REPORT_FILES, text))
     elif wanted.as_json or not is_terminal(sys.stdout):
         print_text(text)
     else:
@@ -317,7 +318,7 @@ async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]
     """Return the stored texts of the report, by format."""
     found: dict[str, str] = {}
     for form in formats:
-        stored = await workspace.runs.read_artifact(run, f"report.{form}")
+        stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
         if stored is not None:
             found[form] = stored.content.decode("utf-8", "replace")
     return found

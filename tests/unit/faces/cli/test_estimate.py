@@ -31,12 +31,12 @@ def model() -> Iterator[str]:
     loop.close()
 
 
-def write_config(folder: Path, *, output: float, ask_above: float | None = None) -> str:
+def write_config(folder: Path, *, output: float, ask_above: float | None = None) -> None:
     lines = [] if ask_above is None else ["[limits]", f"ask_above_usd = {ask_above}"]
     lines += ['[models.prices."openai-compatible:scripted"]', "input = 1.0", f"output = {output}"]
-    file = folder / "prices.toml"
+    file = folder / "user" / "corrobora" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines))
-    return str(file)
 
 
 def ask(shell: Any, model: str, *flags: str) -> Any:
@@ -44,8 +44,8 @@ def ask(shell: Any, model: str, *flags: str) -> Any:
 
 
 def test_budget_7_an_estimate_above_the_limit_waits_for_a_yes_and_the_plan_is_saved(filled: Any, model: str) -> None:
-    config = write_config(filled.folder, output=2_000.0)
-    result = ask(filled, model, "--config", config, "--display", "plain", "--json")
+    write_config(filled.folder, output=2_000.0)
+    result = ask(filled, model, "--display", "plain", "--json")
     assert result.code == 3
     assert "Estimate: " in result.complaint
     assert "corrobora authorize r_" in result.complaint
@@ -54,21 +54,21 @@ def test_budget_7_an_estimate_above_the_limit_waits_for_a_yes_and_the_plan_is_sa
     assert document["estimate"]["needs_yes"]
     assert document["estimate"]["high"]["dollars"] > 1.0
     run = document["run_id"]
-    assert filled("authorize", run, "--words", "yes", "--config", config, "-q").code == 0
+    assert filled("authorize", run, "--words", "yes", "-q").code == 0
 
 
 def test_budget_7_yes_or_a_higher_limit_starts_the_run(filled: Any, model: str) -> None:
-    config = write_config(filled.folder, output=2_000.0)
-    assert ask(filled, model, "--config", config, "--yes", "-q").code == 0
-    config = write_config(filled.folder, output=2_000.0, ask_above=1e6)
-    result = ask(filled, model, "--config", config, "--display", "plain")
+    write_config(filled.folder, output=2_000.0)
+    assert ask(filled, model, "--yes", "-q").code == 0
+    write_config(filled.folder, output=2_000.0, ask_above=1e5)
+    result = ask(filled, model, "--display", "plain")
     assert result.code == 0
     assert "; estimate: " in result.err
 
 
 def test_budget_7_the_plan_alone_has_the_estimate(filled: Any, model: str) -> None:
-    config = write_config(filled.folder, output=10.0)
-    result = ask(filled, model, "--config", config, "--plan-only", "--json")
+    write_config(filled.folder, output=10.0)
+    result = ask(filled, model, "--plan-only", "--json")
     assert result.code == 0
     assert json.loads(result.out)["estimate"]["low"]["dollars"] > 0
     assert "corrobora: Estimate: " in result.err
