@@ -124,7 +124,7 @@ def test_s3_phases_queries_providers_and_minutes() -> None:
     assert (ROUNDS.words_min, ROUNDS.words_max) == (2000, 4000)
 
 
-def test_s3_60_to_80_hits_can_be_found_and_20_to_30_read() -> None:
+def test_rounds_60_to_80_hits_can_be_found_and_20_to_30_read() -> None:
     assert sum(p.min_queries for p in ROUNDS.phases) * ROUNDS.hits_per_query >= 60
     assert sum(p.min_queries for p in ROUNDS.phases) >= 8
     assert 20 <= ROUNDS.reads_per_round * 3 <= 80
