@@ -25,7 +25,7 @@ QUESTION := How did NIST guidance on password rotation, composition rules and le
 LOCK     := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check check-without-tests format-check lint types imports docs docs-reference eval bench mutate lock format clean
+.PHONY: help demo test test-slow check check-without-tests format-check lint types imports dead-code docs docs-reference eval bench mutate lock format clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -42,7 +42,7 @@ test-slow: $(VENV)/.dev  ## the proofs that take minutes: kills at many points, 
 
 check: check-without-tests test  ## all that a change must pass: form, types, layers, docs, tests
 
-check-without-tests: format-check lint types imports docs
+check-without-tests: format-check lint types imports dead-code docs
 
 format-check: $(VENV)/.dev
 	@$(BIN)/ruff format --check --quiet . || { echo "Run 'make format'."; exit 1; }
@@ -55,6 +55,9 @@ types: $(VENV)/.dev
 
 imports: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
+
+dead-code: $(VENV)/.dev  ## source that only tests use
+	@$(BIN)/python -m bench.dead_code
 
 docs: $(VENV)/.dev  ## the documentation site, into site/
 	@$(BIN)/python docs/generate.py --check

@@ -25,7 +25,7 @@ from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.faces.cli import request as command
-from corrobora.faces.question import Question
+from corrobora.faces.request import Question
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Clock
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
@@ -216,7 +216,7 @@ def asked_for(*args: str, env: Mapping[str, str] | None = None) -> Request:
     flags: Any = context.params
     settings = load_settings(command.run_settings(flags), env=dict(env or {}), user_file=Path("/nonexistent"))
     question = Question(args[0]) if args else Question("")
-    return command.build_request(flags, settings, question)
+    return command.read_request(flags, settings, question)
 
 
 def profile_asked_for(*args: str, env: Mapping[str, str] | None = None) -> Profile:

@@ -25,10 +25,10 @@ from corrobora.domain.run import Request
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
+from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.runs import RunFolder, Runs
 
 DELIVERY_KINDS = ("folder", "email", "webhook")
-_REPORT_FILES = ("report.md", "report.html", "report.json")
 _SMTP_PORTS = {"smtp": 25, "smtps": 465, "smtp+starttls": 587}
 _SMTP_SECURITY = {"smtp": "none", "smtps": "tls", "smtp+starttls": "starttls"}
 
@@ -48,7 +48,7 @@ async def send_report(report: Report, run: Session, settings: Settings, runs: Ru
     if not report.markdown:
         return
     files: dict[str, bytes] = {}
-    for name in _REPORT_FILES:
+    for name in REPORT_FILES.values():
         stored = await runs.read_artifact(run.run, name)
         if stored is not None:
             files[name] = stored.content

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.pricing import has_price
+from corrobora.adapters.models.pricing import find_price, has_price
 from corrobora.adapters.models.registry import Price, Target, choose_targets, parse_target
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.analysts.language_model.model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
+from corrobora.policies.budget import Price as CallPrice
 
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -61,6 +62,12 @@ class ModelPool:
                 f"No price is known for {', '.join(unknown)}: the limit of dollars cannot be kept.",
                 next_step=f"State input and output in {tables}, or accept it with --accept-unknown-price.",
             )
+
+    def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, CallPrice | None]:
+        """Return the price of each model by its name, None if it is not known. Raises as `get_analyst`."""
+        chosen = self._choose_targets(wishes, thinking=thinking)
+        found = {self._find_price_name(wishes, tier, target): find_price(target) for tier, target in chosen.items()}
+        return {name: None if price is None else CallPrice(*price) for name, price in found.items()}
 
     async def close(self) -> None:
         """Close all connections."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Plan
+from corrobora.policies.budget import Estimate
+from corrobora.reporting.thread_json import describe_estimate
 from corrobora.storage.journal.runs import Runs
 
 PLAN_TOPIC = "plan"
@@ -30,20 +33,24 @@ def pause_topic(reason: str) -> str | None:
 class StoredHuman:
     """`ports.Human` over the table of answers."""
 
-    def __init__(self, runs: Runs, run: str) -> None:
+    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
         self._runs = runs
         self._run = run
+        self._estimate = estimate
 
-    async def authorize(self, plan: Plan) -> bool:  # noqa: ARG002 - the plan was told as an event and kept as a file
+    async def authorize(self, plan: Plan) -> bool:
         """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
         said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
         if said is None:
             raise NeedsHuman(
                 "plan_not_authorized",
-                "The plan waits for authorization.",
+                f"The plan waits for authorization.{self._word_estimate(plan)}",
                 next_step=f"Read it and go on with: corrobora authorize {self._run}",
             )
         return said == YES
+
+    def _word_estimate(self, plan: Plan) -> str:
+        return f" Estimate: {describe_estimate(self._estimate(plan))}." if self._estimate is not None else ""
 
     async def between_rounds(self, path: str, number: int) -> str:
         """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""

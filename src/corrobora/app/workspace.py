@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from corrobora.app.delivery import ARTIFACT_DIR, ThreadReports, check_targets, send_report
 from corrobora.app.dialogues import DialogueManager
+from corrobora.app.estimates import open_estimator
 from corrobora.app.libraries import IngestSummary, Progress, ingest_files, open_fact_store
 from corrobora.app.models import ModelPool
 from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, StoredHuman, SystemClock, pause_topic
@@ -347,6 +348,7 @@ class Workspace:
         clock = self._clock
         carried = max(sum_earlier_seconds(journal), row.elapsed_seconds)
         answers = await self.runs.read_answers(run)
+        estimate = open_estimator(self.settings, request, profile, self._models)
         session = Session(
             run=run,
             request=request,
@@ -362,7 +364,8 @@ class Workspace:
                 library=library,
                 journal=journal,
                 clock=clock,
-                human=StoredHuman(self.runs, run),
+                human=StoredHuman(self.runs, run, estimate),
+                estimate=estimate,
                 write=self._artifact_writer(run, epoch, request),
                 read=self._artifact_reader(run),
                 facts=self._facts,

@@ -206,6 +206,9 @@ class Settings:
             "--accept-unknown-price",
         ),
     ] = False
+    ask_above_usd: Annotated[
+        Dollars, Setting("limits.ask_above_usd", "Ask for a yes if the run may cost more US dollars than this.")
+    ] = 1.0
     max_tokens: Annotated[
         Annotated[Whole, Ge(1), Le(10**12)] | None,
         Setting("limits.tokens", "Tokens that the run may use.", "--max-tokens", "N"),

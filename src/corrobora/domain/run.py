@@ -9,12 +9,28 @@ Knows the vocabulary. Does not know who listens or where the log lies.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
+from corrobora.domain.errors import UserError
+
 RunId = NewType("RunId", str)  # "r_" + 26 lower-case base32 characters: 128 random bits
+
+_ID = re.compile(r"[a-z0-9_-]{1,64}")
+
+
+def validate_id(text: str) -> RunId:
+    """Return `text` as a run id; raise `UserError` unless it looks like one (bad-input C14)."""
+    if not _ID.fullmatch(text):
+        raise UserError(
+            "run_id",
+            f"{text[:80]!r} is not the id of a run: ids have 1 to 64 of a-z, 0-9, _ and -.",
+            next_step="The ids: corrobora runs list",
+        )
+    return RunId(text)
 
 
 class RunStatus(StrEnum):

@@ -39,8 +39,8 @@ from corrobora.policies.coverage import merge_facts
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.grading import grade_facts
 from corrobora.policies.intake import ANGLE_SLUGS
-from corrobora.reporting.review import check_against_findings
 from corrobora.reporting.thread_json import get_synthesis_badge
+from corrobora.reporting.verify import check_draft
 from corrobora.roles.clarify import Scoping, clarify
 from corrobora.roles.extract import Extraction
 from corrobora.roles.plan import plan
@@ -83,7 +83,7 @@ async def research(brief: Brief, run: Session) -> Report:
         run.enter_stage(Stage.VERIFY)
         draft = await fallback_if_uncited(draft, material, findings, run)
         verdict = await judge_draft(draft, findings, run)
-        return await deliver_report(check_against_findings(draft, findings), verdict, findings, run)
+        return await deliver_report(check_draft(draft, findings.facts), verdict, findings, run)
 
 
 def require_feasible(scoping: Scoping) -> Scoping:
@@ -152,7 +152,7 @@ async def rescue_report(run: Session, why: StopReason) -> Report:
     )
     material = shorten_material(report_input(findings, run.brief.question, run.profile))
     draft = (await run.outside.analysts[-1].play(synthesize, replace(material, path="rescue"))).value
-    return await deliver_report(check_against_findings(draft, findings), None, findings, run)
+    return await deliver_report(check_draft(draft, findings.facts), None, findings, run)
 
 
 async def _restore_facts(run: Session) -> list[Fact]:

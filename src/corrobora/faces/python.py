@@ -13,15 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.config import Settings, load_settings, override_profile
+from corrobora.config import Settings, load_settings
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunRow, RunStatus
 from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
-from corrobora.faces.cli.request import request_metadata
-from corrobora.faces.question import Question
+from corrobora.faces.request import Question, build_request
 from corrobora.policies.intake import check_question
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ async def chat(
 
     async with Workspace.open(settings or load_settings()) as workspace:
         if resume is None:
-            request = await _build_request(workspace, "", library, profile or "tree", model=model, fields=fields)
+            request = await _resolve_request(workspace, "", library, profile or "tree", model=model, fields=fields)
             yield Conversation(workspace, workspace.open_dialogue(request))
             return
         given = {"library": library, "profile": profile, "model": model, **fields}
@@ -282,12 +281,12 @@ async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
     authorized: bool,
     fields: Mapping[str, bool | float | str],
 ) -> str:
-    request = await _build_request(workspace, check_question(question), library, profile, model=model, fields=fields)
+    request = await _resolve_request(workspace, check_question(question), library, profile, model=model, fields=fields)
     request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
     return await workspace.submit_run(request, deferred=False)
 
 
-async def _build_request(  # noqa: PLR0913 - as `_submitted`
+async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
     workspace: Workspace,
     question: str,
     library: str | Path | Sequence[str | Path],
@@ -296,25 +295,17 @@ async def _build_request(  # noqa: PLR0913 - as `_submitted`
     model: str,
     fields: Mapping[str, bool | float | str],
 ) -> Request:
-    """Put the call and what the settings say into a request; its libraries are read."""
-    settings = workspace.settings
-    given = (library,) if isinstance(library, str | Path) else tuple(library) or settings.libraries
-    providers = () if settings.offline else settings.providers
-    if not given and not providers:
-        raise UserError(
-            "sources_missing",
-            "There is nothing to search: no library and no web provider is named.",
-            next_step='Name a library: library="FOLDER", or the setting sources.providers.',
-        )
-    changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())
-    request = Request(
-        question,
-        profile or settings.profile,
-        overrides=override_profile(settings, changes, plan_only=settings.max_usd == 0),
-        providers=providers,
-        models=tuple((tier, model) for tier in TIERS) if model else tuple(sorted(settings.models.items())),
-        strict=settings.strict,
-        metadata=request_metadata(settings, Question(question)),
+    """Build the request from the arguments of the call, which win over the settings; its libraries are read."""
+    own = workspace.settings
+    given = (library,) if isinstance(library, str | Path) else tuple(library)
+    settings = replace(
+        own,
+        libraries=tuple(map(str, given)) or own.libraries,
+        providers=() if own.offline else own.providers,
+        profile=profile or own.profile,
+        models=dict.fromkeys(TIERS, model) if model else own.models,
     )
-    workspace.resolve_profile(request)  # a wrong profile is said before any document is read
-    return replace(request, libraries=await resolve_libraries(workspace, [str(each) for each in given], show=False))
+    changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())
+    request = build_request(settings, Question(question), fields=changes, plan_only=own.max_usd == 0)
+    workspace.resolve_profile(request)  # reports a wrong profile before any document is read
+    return replace(request, libraries=await resolve_libraries(workspace, list(request.libraries), show=False))

@@ -167,10 +167,18 @@ class CostBound:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run may take, before it starts, as a range (BUDGET-7)."""
+    """What a run may take, before it starts, as a range (BUDGET-7), and what the range is based on."""
 
     low: CostBound
     high: CostBound
+    models: tuple[str, ...] = ()
+    unpriced: tuple[str, ...] = ()  # models without a known price: nothing can be said about dollars then
+    ask_above: float | None = None  # dollars above which a person must agree
+
+    @property
+    def needs_yes(self) -> bool:
+        """True if the run may cost more than what is spent without asking."""
+        return self.ask_above is not None and self.high.dollars is not None and self.high.dollars > self.ask_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +192,15 @@ class EstimateInputs:
     models: bool = True  # False: the extractive analyst alone, no tokens
 
 
-def estimate_run(plan: Plan, numbers: EstimateInputs, price: Price | None) -> Estimate:
-    """Estimate a run of this plan as a range; the high end never exceeds the caps of plan and profile."""
-    return Estimate(_estimate_bound(plan, numbers, price, high=False), _estimate_bound(plan, numbers, price, high=True))
+def estimate_run(
+    plan: Plan, numbers: EstimateInputs, price: Price | None, highest_price: Price | None = None
+) -> Estimate:
+    """Estimate a run of this plan as a range; the high end never exceeds the caps of plan and profile.
+
+    With several models `price` is that of the cheapest and `highest_price` that of the most expensive one.
+    """
+    low = _estimate_bound(plan, numbers, price, high=False)
+    return Estimate(low, _estimate_bound(plan, numbers, highest_price or price, high=True))
 
 
 def _estimate_bound(plan: Plan, numbers: EstimateInputs, price: Price | None, *, high: bool) -> CostBound:

@@ -1,7 +1,6 @@
-"""Artifacts: the files of a run in the layouts that the methods prescribe.
+"""The texts of a run's artifacts: micro-reports and completion reports in the layouts that the methods prescribe.
 
-Knows micro-reports and completion report (TRIPLET-27, TRIPLET-42), as text, and how files are named. Does not write
-files.
+Knows those layouts (TRIPLET-27, TRIPLET-42) and how the files are named. Does not write files.
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ from corrobora.policies.coverage import name_completion_reason
 from corrobora.policies.drift import assess_candidates
 from corrobora.policies.plateau import classify_saturation
 from corrobora.reporting.markdown import format_cell, format_table
+from corrobora.reporting.words import describe_code
 
-_YAML_WORDS = frozenset("yes no on off true false null y n".split())  # that YAML takes for something else
+_YAML_WORDS = frozenset("yes no on off true false null y n".split())  # YAML reads these as other types
 
 
 def make_slug(name: str, *, limit: int = 48) -> str:
-    """A file name from any text: lower case, hyphens for spaces (TRIPLET-31), a hash where more was lost (SAFE-6)."""
+    """Make a file name of any text: lower case with hyphens (TRIPLET-31), and a hash if more was lost (SAFE-6)."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
         return plain
@@ -32,12 +32,12 @@ def make_slug(name: str, *, limit: int = 48) -> str:
 
 
 def name_thread(title: str, path: str) -> str:
-    """The name of a thread in its files: its title (TRIPLET-31); of one thread among several, with its place.
+    """Return the name of a thread for its files: its title (TRIPLET-31), and its place if there are several threads.
 
-    Two threads of one title, or one thread in two iterations of a gate, never write the same file.
+    Two threads with one title, or one thread in two iterations of a gate, never write the same file.
 
     Example:
-        >>> thread_name("Tide Mills", "root"), thread_name("Tide Mills", "root/2~3")
+        >>> name_thread("Tide Mills", "root"), name_thread("Tide Mills", "root/2~3")
         ('tide-mills', 'tide-mills-2.3')
     """
     place = path.removeprefix("root").strip("/").replace("/", "-").replace("~", ".")
@@ -45,10 +45,10 @@ def name_thread(title: str, path: str) -> str:
 
 
 def quote_yaml(text: str) -> str:
-    """A name as the value of a front matter: as it is where every reader of YAML takes it for a text, else quoted.
+    """Return a text as a value of YAML front matter, quoted if a parser could read it as anything but a string.
 
     Example:
-        >>> scalar("Tide Mills"), scalar("Mills: a survey")
+        >>> quote_yaml("Tide Mills"), quote_yaml("Mills: a survey")
         ('Tide Mills', '"Mills: a survey"')
     """
     flat = " ".join(text.split())
@@ -57,13 +57,13 @@ def quote_yaml(text: str) -> str:
 
 
 def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
-    """Name and text of the micro-report of the last round (TRIPLET-27)."""
+    """Return name and text of the micro-report of the last round (TRIPLET-27)."""
     last = thread.rounds[-1]
     level = classify_saturation(last.new_facts)
-    opened = [r for r in last.readings if not r.again]  # a second look opens nothing
+    opened = [r for r in last.readings if not r.again]  # a repeated reading opens no document
     told = {f.id for done in thread.rounds[:-1] for r in done.readings for f in r.facts}
     told -= {f.id for r in opened for f in r.facts}
-    new = {f.id for r in last.readings for f in r.facts} - told  # nor does it find again what was told before
+    new = {f.id for r in last.readings for f in r.facts} - told  # facts of earlier rounds are not new
     facts = [f for f in thread.facts if f.id in new]
     consulted = [r for r in opened if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY)]
     failed = [r for r in opened if r not in consulted]
@@ -109,7 +109,7 @@ saturation: {level}
 
 
 def _render_assessment(thread: ThreadState, level: Saturation) -> str:
-    """How saturated the round was, and what the next one is told."""
+    """Render how saturated the round was and what the next one should look for."""
     last = thread.rounds[-1]
     remaining = [q.text for q in thread.sub_questions if q.standing != "ANSWERED"]
     decision = last.decision
@@ -170,7 +170,7 @@ def _render_disambiguation(thread: ThreadState) -> str:
 
 
 def _render_drifts(last: Round) -> str:
-    """The log of what was skipped because it lies outside what is asked (TRIPLET-38)."""
+    """Render what was skipped because it is off the subject (TRIPLET-38)."""
     skipped = [f"{r.hit.url} ({r.note})" for r in last.readings if r.outcome is ReadOutcome.DRIFTED]
     return f" Skipped for drift: {'; '.join(skipped)}." if skipped else ""
 
@@ -199,15 +199,15 @@ def _render_contradictions(
 def _recommend_phase(thread: ThreadState) -> str:
     last = thread.rounds[-1]
     if not thread.open:
-        return f"STOP ({thread.stop})"
+        return f"STOP ({describe_code(thread.stop)})"
     return f"STAY in {last.phase}" if thread.phase.name == last.phase else f"ADVANCE to {thread.phase.name}"
 
 
 def _explain_phase(thread: ThreadState, level: Saturation) -> str:
     if thread.escape is not None:
-        return f"plateau: next escape is {thread.escape}"
+        return f"plateau: the next attempt is {describe_code(thread.escape)}"
     if not thread.open:
-        return str(thread.stop)
+        return describe_code(thread.stop)
     last = thread.rounds[-1]
     if thread.phase.name != last.phase and level is not Saturation.HIGH:
         return f"{last.phase} has had its rounds (saturation {level})"
@@ -215,7 +215,7 @@ def _explain_phase(thread: ThreadState, level: Saturation) -> str:
 
 
 def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
-    """Name and text of the thread completion report (TRIPLET-42)."""
+    """Return name and text of the thread completion report (TRIPLET-42)."""
     ended = name_completion_reason(found.stop) if found.stop is not None else "NOT_BEGUN"
     phases = list(dict.fromkeys(r.phase for r in found.rounds))
     questions = [
@@ -264,7 +264,7 @@ def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
 
 
 def _list_open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]]:
-    """Rows of open contradictions: between sources, and with the known facts of the brief."""
+    """Return the rows of open contradictions: between sources, and with the known facts of the brief."""
     facts = {f.id: f for f in found.facts}
     conflicts = [
         (
@@ -302,7 +302,7 @@ def _explain_gap(found: Findings) -> str:
 
 
 def _count_attempts(gap: Gap, found: Findings) -> int:
-    """Rounds that looked for a gap: those that aimed at its question or subject; all, if it belongs to none."""
+    """Count the rounds that aimed at the question or subject of a gap; all rounds if it belongs to none."""
     if not gap.target:
         return len(found.rounds)
     return sum(gap.target in (*done.intent.targets, *done.intent.subjects) for done in found.rounds)
@@ -331,4 +331,4 @@ def _list_sources(found: Findings) -> list[tuple[object, ...]]:
 
 
 def _rate_source(facts: int) -> str:
-    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth
+    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of value

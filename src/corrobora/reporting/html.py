@@ -1,7 +1,7 @@
-"""Page: a delivered report as one HTML file that loads nothing and runs nothing.
+"""The delivered report as one HTML file that loads nothing and runs no script.
 
-Knows the form of the page: contents, numbers that lead to their sources, tables that fit a phone. What the page says is
-the report's Markdown and its citations; it adds no word of its own but labels.
+Knows the layout of the page: contents, numbers that link to their sources, and tables that fit a phone. The text is
+that of the report's Markdown and citations; only labels are added.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"\[(\d{1,5})\]")
 _SOURCES = "\n## Sources\n"
-_TOOLTIP_CHARS = 240  # characters of the quote that a number shows under the pointer
-_FRAGMENT_WORDS = 8  # words that lead a browser to the place in the original
+_TOOLTIP_CHARS = 240  # characters of the quote in the tooltip of a number
+_FRAGMENT_WORDS = 8  # words of the quote in the text fragment of a link
 _TAGS = set("h1 h2 h3 h4 h5 h6 p a ul ol li em strong code pre blockquote table thead tbody tr th td hr br".split())
 _ATTRIBUTES = {"a": {"href", "title", "class"}, "td": {"data-label"}, "h2": {"id"}, "p": {"class"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -32,7 +32,7 @@ _SCHEMES = {"http", "https", "mailto"}
 
 def render_html(report: Report) -> str:
     """Render one self-contained page: no script, no remote load, HTML of sources escaped (SAFE-4)."""
-    import nh3  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
+    import nh3  # noqa: PLC0415 - only a delivery needs it, and the import is slow
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
     text, has_sources = _strip_sources(report.markdown, report.citations)
@@ -62,14 +62,14 @@ def render_html(report: Report) -> str:
 
 
 def _strip_sources(markdown: str, cited: Sequence[Citation]) -> tuple[str, bool]:
-    """Cut off the list of sources, which the page lays out from the citations themselves."""
+    """Cut off the list of sources, which the page renders from the citations themselves."""
     body, found, rest = markdown.rpartition(_SOURCES)
     listed = all(not line or line.startswith((">", "[")) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 
 def _annotate_tokens(tokens: Sequence[Token], cited: Mapping[int, Citation]) -> list[tuple[str, str]]:
-    """Give headings an address, cells their column's name, numbers their link; return the contents."""
+    """Give headings an anchor, cells the name of their column and numbers their link; return the contents."""
     contents: list[tuple[str, str]] = []
     labels: list[str] = []
     column = 0
@@ -98,7 +98,7 @@ def _annotate_tokens(tokens: Sequence[Token], cited: Mapping[int, Citation]) -> 
 
 
 def _link_citations(children: Sequence[Token], cited: Mapping[int, Citation]) -> Iterator[Token]:
-    """Make each `[n]` that a source stands behind a link to it; text inside of links and code stays as it is."""
+    """Make each `[n]` that has a source a link to it; text inside links and code stays as it is."""
     inside = 0
     for child in children:
         inside += {"link_open": 1, "link_close": -1}.get(child.type, 0)
@@ -109,20 +109,22 @@ def _link_citations(children: Sequence[Token], cited: Mapping[int, Citation]) ->
         for match in _NUMBER.finditer(child.content):
             if (source := cited.get(int(match.group(1)))) is not None:
                 before = child.content[at : match.start()]
-                before = f"{before[:-1]}\u00a0" if before.endswith(" ") else before  # a number opens no line
+                before = (
+                    f"{before[:-1]}\u00a0" if before.endswith(" ") else before
+                )  # keeps a number on the line of its text
                 yield from (_make_text_token(before), *_make_link_tokens(match.group(), source))
                 at = match.end()
         yield _make_text_token(child.content[at:])
 
 
 def _make_text_token(content: str) -> Token:
-    from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
+    from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it, and the import is slow
 
     return Token("text", "", 0, content=content)
 
 
 def _make_link_tokens(shown: str, source: Citation) -> Iterator[Token]:
-    from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
+    from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it, and the import is slow
 
     said = " ".join(strip_control(source.quotes[0]).split()) if source.quotes else ""
     hint = f"{source.title}: “{said if len(said) <= _TOOLTIP_CHARS else said[: _TOOLTIP_CHARS - 1].rstrip() + '…'}”"
@@ -132,8 +134,8 @@ def _make_link_tokens(shown: str, source: Citation) -> Iterator[Token]:
 
 
 def _insert_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
-    """Put the contents before the first part; a page of one or two parts needs none."""
-    if len(contents) < 3:  # noqa: PLR2004 - fewer parts are seen at a glance
+    """Insert the contents before the first part, unless there are only one or two parts."""
+    if len(contents) < 3:  # noqa: PLR2004 - fewer need no contents
         return body
     items = "".join(f'<li><a href="#{where}">{escape(title, quote=False)}</a></li>\n' for where, title in contents)
     nav = (
@@ -144,7 +146,7 @@ def _insert_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
 
 
 def _render_source(cited: Citation) -> str:
-    """One source: what it is, where it lies, the quotes, and how to find the stored text again."""
+    """Render one source: title, address, quotes, and the hash of the stored text."""
     told = [each for each in (cited.version, cited.published, cited.heading) if each]
     meta = f'<p class="meta">{escape(" · ".join(told))}</p>\n' if told else ""
     quotes = "".join(f"<p>{escape(' '.join(strip_control(each).split()), quote=False)}</p>\n" for each in cited.quotes)
@@ -158,7 +160,7 @@ def _render_source(cited: Citation) -> str:
 
 
 def _render_address(cited: Citation) -> str:
-    """The address as a link to the passage where it leads to the web, as text where it is a file."""
+    """Render a web address as a link to the passage, and any other address as text."""
     shown = escape(cited.url, quote=False)
     try:
         parts = urlsplit(cited.url)

@@ -1,10 +1,7 @@
-"""Inert: Markdown in which nothing that came from a source or a model is HTML, an image or a link.
+"""Markdown helpers: escaping of active content, tables, and the statements that a row of a table makes.
 
-Knows the openings that a Markdown viewer acts on, and how to read past what makes them harmless. Does not know reports.
-
-Rows: what the row of a Markdown table states, cell by cell, each with the citations that carry it.
-
-Knows cells, labels in front of what they label, and quotes that were cut to fit. Does not know what a citation means.
+Knows what a Markdown viewer acts on, how cells are written and which citations belong to a cell. Does not know what a
+citation means or what a report consists of.
 """
 
 from __future__ import annotations
@@ -15,47 +12,48 @@ from collections.abc import Iterator, Sequence
 from corrobora.text.comparison import find_numbers
 from corrobora.text.tokens import stem_text
 
+MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")  # how a draft cites: source and passage
 # `<` before a name, `/`, `!` or `?` opens HTML or an address; `![` an image; `](` a link, `]:` the target of one.
 _ACTIVE = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\])[(:])")
 _ESCAPED = re.compile(r"\\(<(?=[A-Za-z/!?])|!(?=\[)|(?<=\]\\)[(:])")
 
 
 def escape_markdown(markdown: str) -> str:
-    r"""Escape what would be HTML, an image or a link; a viewer shows the same characters and acts on none of them.
+    r"""Escape what a viewer would take for HTML, an image or a link; it shows the same characters.
 
     Example:
-        >>> inert("![x](https://a.example) <b>")
+        >>> escape_markdown("![x](https://a.example) <b>")
         '\\![x]\\(https://a.example) \\<b>'
     """
     return _ACTIVE.sub(r"\1\\\2", markdown)
 
 
 def unescape_markdown(markdown: str) -> str:
-    """Return the characters that a viewer would show for what `inert` escaped."""
+    """Return the characters that a viewer would show for what `escape_markdown` escaped."""
     return _ESCAPED.sub(r"\1", markdown)
 
 
 _BAR = re.compile(r"(?<!\\)\|")
 _QUOTED = re.compile(r"^(.{0,300}?)“(.{1,4000})”$", re.DOTALL)
 _LABEL_CHARS = 160
-SHORT_CELL = 3  # content words; a cell of fewer says nothing without the others of its row
+SHORT_CELL = 3  # content words; a shorter cell is read together with the others of its row
 
 
 def is_row(line: str) -> bool:
-    """True for a row of a table, also the one of dashes below its head."""
+    """True for a row of a table, including the one of dashes below the header."""
     return line.strip().startswith("|")
 
 
 def is_rule(line: str) -> bool:
-    """True for the row of dashes below the head of a table."""
+    """True for the row of dashes below the header of a table."""
     return is_row(line) and "-" in line and set(line.strip()) <= set("|-: ")
 
 
 def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what a row states, with the marks that carry it.
+    """Yield the statements of a row, each with the marks that support it.
 
-    A cell with marks stands for itself. A cell of marks alone carries the cells that have none. Cells without a mark in
-    a row without such a cell are labels: they state nothing that was cited.
+    A cell with text and marks is one statement. A cell of marks alone supports the cells without marks. In a row
+    without such a cell, cells without marks are labels and state nothing that was cited.
     """
     cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
     found = [(_tidy_spaces(mark.sub(" ", cell)), tuple(m.group() for m in mark.finditer(cell))) for cell in cells]
@@ -72,7 +70,7 @@ def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str,
 def strip_source_label(text: str, labels: Sequence[str]) -> str:
     """Return what a cell says, without the label of its source in front of it ("Revision 3 (2017): ...").
 
-    What looks like a label and holds a number that the cited sources do not have in title or version is no label.
+    A prefix is no label if it holds a number that neither title nor version of the cited sources has.
     """
     known = find_numbers(" ".join(labels))
     quoted = _QUOTED.match(text)
@@ -85,7 +83,7 @@ def strip_source_label(text: str, labels: Sequence[str]) -> str:
 
 
 def _drop_cut_word(text: str) -> str:
-    """Drop the word that was cut where a long quote was shortened."""
+    """Drop the incomplete word at the end of a shortened quote."""
     text = text.strip()
     return text[:-1].rpartition(" ")[0] or text if text.endswith("…") else text
 
@@ -99,13 +97,13 @@ def _has_words(text: str) -> bool:
 
 
 def format_cell(text: str, limit: int = 300) -> str:
-    """Text for a cell of a Markdown table."""
+    """Return text for a cell of a Markdown table, on one line and at most `limit` characters long."""
     flat = " ".join(text.split()).replace("|", "\\|")
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, limit: int = 300) -> str:
-    """A Markdown table; a dash where there are no rows."""
+    """Return a Markdown table, with a row of dashes if there are no rows."""
     lines = [f"| {' | '.join(header)} |", f"|{'|'.join('---' for _ in header)}|"]
     lines += [f"| {' | '.join(format_cell(str(value), limit) for value in row)} |" for row in rows]
     if not rows:

@@ -1,6 +1,7 @@
-"""Recheck: any cited Markdown against the stored sources, offline: ours with its quotes, others' by their addresses.
+"""A second check of any cited Markdown against the stored sources, without a network or a model.
 
-Knows how citations are written in reports, ours and common foreign forms. Uses no model and no network.
+Knows how citations are written in our reports, which carry their quotes, and in common foreign forms, which are looked
+up by address. Does not know where the sources are stored: it is given two lookups.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
 _MARK = re.compile(r"\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\](?!\(|:)")
 _LEADING = re.compile(rf"(?:\s{{0,4}}{_MARK.pattern})+")
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
-_WINDOW = 3  # sentences of a page taken together as what a statement may rest on
+_WINDOW = 3  # sentences of a page that may support a statement together
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography")
 
 
 class CitationStatus(StrEnum):
-    """What became of one citation."""
+    """The result of checking one citation."""
 
     VERIFIED = "verified"  # the quote stands in the stored snapshot
     SAID = "said"  # no quote was given, but the stored page says it
@@ -68,7 +69,7 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CheckedStatement:
-    """One sentence of the body with what became of its citations."""
+    """One sentence of the body with the results of its citations."""
 
     text: str
     cited: tuple[str, ...]
@@ -104,7 +105,7 @@ class RecheckResult:
 
     @property
     def carried(self) -> int:
-        """Cited statements that a stored source carries."""
+        """The number of cited statements that a stored source supports."""
         good = (Support.SUPPORTED, Support.PARTLY)
         return sum(
             s.support in good and any(f in (CitationStatus.VERIFIED, CitationStatus.SAID) for f in s.found)
@@ -112,7 +113,7 @@ class RecheckResult:
         )
 
     def count_status(self, found: CitationStatus) -> int:
-        """How many citations had this fate."""
+        """Count the citations with this status."""
         return sum(each is found for s in self.statements for each in s.found)
 
 
@@ -183,10 +184,10 @@ def _clean_title(rest: str) -> str:
 
 
 def _find_statements(body: str, *, ours: bool) -> list[CitedText]:
-    """Sentences of the body with what they cite; headings, heads of tables, code and the wordings of reports are none.
+    """Return the sentences of the body with what they cite, without headings, headers of tables and code.
 
-    A fixed wording of a report of ours speaks of the report, not of the world: as a statement without a citation it
-    would lower the coverage of a report that cites everything it claims. One that cites something is checked.
+    Fixed wordings in our reports speak of the report itself. Without a citation they are left out, because they would
+    lower the coverage of a report that cites everything it claims.
     """
     found: list[CitedText] = []
     lines = body.split("\n")
@@ -201,15 +202,15 @@ def _find_statements(body: str, *, ours: bool) -> list[CitedText]:
         for said in _split_line(stripped):
             if any(c.isalpha() for c in said.text):
                 found.append(said)
-            elif found:  # marks on a line of their own belong to the sentence above
+            elif found:  # a line of marks alone belongs to the sentence above
                 found[-1] = _add_marks(found[-1], said)
     return [said for said in found if said.numbers or said.urls or not (ours and is_written_by_code(said.text))]
 
 
 def _split_line(line: str) -> list[CitedText]:
-    """Sentences of one line. Marks that follow a full stop belong to the sentence before them, whatever comes next.
+    """Return the sentences of one line. Marks after a full stop belong to the sentence before them.
 
-    A line that opens with a mark sets its marks before the sentences, and keeps them there.
+    If the line itself begins with a mark, its marks belong to the sentences that follow them.
     """
     found: list[CitedText] = []
     pieces = [line[span.start : span.end] for span in split_sentences(line)]
@@ -238,7 +239,7 @@ def _parse_piece(piece: str) -> CitedText:
 
 
 def _parse_cells(row: str) -> list[CitedText]:
-    """What the cells of a row say, each with its own citations; a row without any is one statement."""
+    """Return the statements of a row, each with its citations; a row without citations is one statement."""
     found = list(iter_row_statements(row, _CITED))
     if not found:
         return [_parse_piece(row)]
@@ -249,7 +250,7 @@ def _parse_cells(row: str) -> list[CitedText]:
 async def _check_reference(
     sentence: str, reference: Reference | None, by_hash: Lookup, by_url: Lookup
 ) -> tuple[CitationStatus, Sequence[str]]:
-    """Say what became of one citation, with the text that carries it."""
+    """Return the status of one citation and the stored text that supports it."""
     if reference is None:
         return CitationStatus.DANGLING, ()
     if reference.snapshot:
@@ -268,7 +269,7 @@ async def _check_snapshot(reference: Reference, by_hash: Lookup) -> tuple[Citati
         return CitationStatus.NOT_STORED, ()
     if hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest() != reference.snapshot:
         return CitationStatus.CHANGED, ()
-    readings = ([quote, unescape_markdown(quote)] for quote in reference.quotes)  # as written, or as a viewer shows it
+    readings = ([quote, unescape_markdown(quote)] for quote in reference.quotes)  # as stored, or as a viewer shows it
     standing = [next((each for each in pair if locate_quote(each, stored) is not None), "") for pair in readings]
     standing = [quote for quote in standing if quote]
     if len(standing) < len(reference.quotes) or not reference.quotes:
@@ -277,7 +278,7 @@ async def _check_snapshot(reference: Reference, by_hash: Lookup) -> tuple[Citati
 
 
 def find_best_window(sentence: str, text: str) -> str:
-    """The few sentences of a page that share most with a statement: the best window, not the whole page."""
+    """Return the few consecutive sentences of a page that have most words in common with a statement."""
     spans = split_sentences(text)
     windows = [text[spans[i].start : spans[min(i + _WINDOW, len(spans)) - 1].end] for i in range(len(spans))]
     return max(windows, key=lambda window: token_overlap(sentence, window), default="")

@@ -1,7 +1,7 @@
-"""Render: a checked draft to the delivered report in Markdown; `page` makes HTML of it.
+"""Rendering of a checked draft as the delivered report in Markdown.
 
-Knows how citations are numbered and how the sections that code writes are laid out. Titles, URLs and quotes come from
-the evidence, never from a writer. Does not check and does not decide.
+Knows how citations are numbered and how the sections that code writes are laid out: conflicts, gaps, methodology and
+sources. Titles, URLs and quotes come from the evidence, never from a writer. Does not check any sentence.
 """
 
 from __future__ import annotations
@@ -13,23 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support, iter_threads
 from corrobora.domain.thread import StopReason
-from corrobora.reporting.markdown import escape_markdown, format_cell, format_table
-from corrobora.reporting.verify import MARKER
+from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
+from corrobora.reporting.words import describe_code
 from corrobora.text import phrases
 from corrobora.text.comparison import find_differing_sentences
 
 _BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-OUTCOME_TEXTS = {
-    Outcome.COMPLETE: "complete",
-    Outcome.PARTIAL: "partial",
-    Outcome.NO_EVIDENCE: "no sufficient evidence was found",
-    Outcome.INACCESSIBLE: "evidence was found but could not be read",
-    Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",
-    Outcome.PROVIDER_DOWN: "the search providers could not be reached",
-    Outcome.AWAITING: "the plan waits for authorization",
-    Outcome.CANCELLED: "cancelled",
-}
-
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 
 
@@ -57,7 +46,7 @@ def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = (
 
 
 def renumber_sections(text: str) -> str:
-    """Number the `## N.` headings anew and fold rules that stand together: checks may have removed a section."""
+    """Renumber the `## N.` headings and merge adjacent rules, because the checks may have removed a section."""
     count = iter(range(1, text.count("\n## ") + text.startswith("## ") + 1))
     text = re.sub(r"(?m)^## \d+\. ", lambda _: f"## {next(count)}. ", text)
     return re.sub(r"(?m)^---\n(?:\s*---\n)+", "---\n", text)
@@ -88,7 +77,7 @@ def build_citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: d
 
 
 def _drop_contained(quotes: Sequence[str]) -> tuple[str, ...]:
-    """Each quote once, and none that stands whole inside of another."""
+    """Return each quote once, without those that another quote contains."""
     once = tuple(dict.fromkeys(quotes))
     return tuple(each for each in once if not any(each != other and each in other for other in once))
 
@@ -112,7 +101,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         render_methodology(report),
         render_sources(report.citations),
     ]
-    # whatever a quote holds (SAFE-4)
+    # a quote may hold HTML, images or links (SAFE-4)
     return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"
 
 
@@ -124,7 +113,7 @@ def _render_status(report: Report) -> str:
     removed = ", the others removed" if good < len(cited) and done.removed_sentences else ""
     carried = f"{good} of {len(cited)} cited sentences carried by their quotes{removed}"
     return (
-        f"Status: {OUTCOME_TEXTS[report.outcome]}{f' ({report.reason})' if report.reason else ''}. "
+        f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
         f"{done.sources_cited} sources cited of {done.sources_read} read; {carried}. Written by: {done.analyst}.{score}"
     )
 
@@ -137,12 +126,11 @@ def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
 def render_conflicts(
     found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: CitationFormat, body: str = ""
 ) -> str:
-    """Both sides of every contradiction and change, as code prints them (TRUTH-4); `mark` writes a citation.
+    """Render both sides of every contradiction and change (TRUTH-4); `mark` writes a citation.
 
-    Of each quote the sentence is shown that differs; two sentences that stand in several quotes are shown once.
-
-    What is open stands first, then the weightiest.
-    A change that a table of the body sets side by side already is not printed twice; an open contradiction always is.
+    Of each quote only the sentence that differs is shown, and a pair of sentences only once. Open contradictions come
+    first, ordered by severity. A change is left out if a table of the body already compares both sides; an open
+    contradiction never is.
     """
     rows_of_body = [line for line in body.split("\n") if line.startswith("|")]
 
@@ -162,16 +150,18 @@ def render_conflicts(
         said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference)
         sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
         status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
-        rows.setdefault((c.difference, *said), (c.difference or c.claim, *sides, status))  # other quotes of the same
+        rows.setdefault(
+            (c.difference, *said), (c.difference or c.claim, *sides, status)
+        )  # the same pair in other quotes
     return "## Contradictions and changes\n\n" + format_table(
         ("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=700
     )
 
 
 def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
-    """What was not found, and what was not covered because it failed, as code prints it (TRUTH-6).
+    """Render what was not found, and what was not covered because a part failed (TRUTH-6).
 
-    A gap that says itself what was not read is printed as it is, without the `question` that the report is titled by.
+    A gap that code has worded is printed as it is, without the `question`, which is the title of the report.
     """
     gaps = list(dict.fromkeys(gap.text for gap in found.gaps))
     if not gaps and not failed:
@@ -188,25 +178,27 @@ def _render_gap(text: str, question: str) -> str:
 
 
 def render_methodology(report: Report) -> str:
-    """The Methodology section, from counts alone (TIMED-22, TRUTH-6)."""
+    """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
     done = report.methodology
     limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
-    outcomes = ", ".join(f"{name} {count}" for name, count in done.outcomes) or "nothing was requested"
-    ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may work on a part again
-    stops = "; ".join(f"{name}: {why}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items())
+    outcomes = ", ".join(f"{describe_code(name)} {count}" for name, count in done.outcomes) or "nothing was requested"
+    ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may repeat a part
+    stops = "; ".join(
+        f"{name}: {describe_code(why)}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items()
+    )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
     searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
     removed = f"{done.removed_sentences} sentences and {done.removed_markers} citations removed by code"
     lines = [
-        f"- Profile `{done.profile}`; played by: {done.analyst}.",
+        f"- Profile `{done.profile}`; analyst: {done.analyst}.",
         f"- {done.rounds} rounds; {searched}; {done.hits} results, {done.sources_read} sources read.",
         f"- {done.facts} facts, each with a literal quote; {done.dropped_quotes} quotes refused: not in their source.",
-        f"- Every requested document by outcome: {outcomes}.",
+        f"- Requested documents by outcome: {outcomes}.",
         f"- Stopped because: {stops or 'nothing ran'}.",
         f"- Checks: {removed}.",
         f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_format_money(done)}.",
     ]
-    lines += [f"- Abandoned after repeated failures: {text}" for text in done.exhausted]
+    lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
     lines += [f"- Limit hit: {text}." for text in done.limits_hit]
     if done.uncertain_calls:
         lines.append(f"- {done.uncertain_calls} calls were in flight when a process died; they may have been billed.")
@@ -219,7 +211,7 @@ def _format_money(done: Methodology) -> str:
 
 
 def render_sources(cited: Sequence[Citation]) -> str:
-    """The numbered sources, each with its stored snapshot and the quotes: what `corrobora verify` reads."""
+    """Render the numbered sources with their stored snapshots and quotes, which `corrobora verify` reads."""
     if not cited:
         return ""
     blocks: list[str] = []
@@ -236,7 +228,7 @@ def render_sources(cited: Sequence[Citation]) -> str:
 
 
 def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    """Say honestly how a run ended: *not found* is told apart from *could not look* (TRUTH-5)."""
+    """Return how a run ended and why; *not found* differs from *could not look* (TRUTH-5)."""
     if not cited:
         return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
     reasons: list[str] = []
@@ -275,11 +267,11 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
     if any(_ended_early(leaf) for leaf in leaves):
         return Outcome.CANCELLED, "the research was ended before anything was found"
     failed = [leaf.failed for leaf in leaves if leaf.failed]
-    if not (searches or readings or failed):  # nothing was answered, so nothing can be said about what there is
+    if not (searches or readings or failed):  # no search was answered, so nothing is known
         if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
             return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
         return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
-    if failed:  # no success among the sub-agents: no report, and the reason of the first (ANGLES-24)
+    if failed:  # no sub-agent succeeded: the reason of the first is given (ANGLES-24)
         return (
             Outcome.NO_EVIDENCE,
             f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",

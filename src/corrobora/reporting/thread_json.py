@@ -1,17 +1,8 @@
-"""Loop decision: the documents of TIMED-6 and TIMED-23, with exactly their field names.
+"""The JSON documents of a thread: loop decision, phase state, rounds, research state, sub-agent results and costs.
 
-Knows decisions, sub-questions and an allowance. Does not decide: what the model wrote is replaced by what code decided
-and what the clock said (bad-input M11 to M13).
-
-Round files: what is kept of each round (ROUNDS-18, ROUNDS-19).
-
-Knows the `Finding` of ROUNDS-18 (round, queries, results, reasoning, gaps, metadata) and its state. Does not write
+Knows the field names that the methods prescribe (TIMED-6, TIMED-23, ROUNDS-18, ROUNDS-19, ANGLES-18, ANGLES-22). Values
+that a model proposed are replaced by what code decided and the clock measured (bad-input M11 to M13). Does not write
 files.
-
-Sub-agents: what each leaf found, written to disk with its full trajectory, and read back by the synthesis (ANGLES-21).
-
-Knows the layout of a `SubAgentResult`, the bill of a leaf, and the summary of all bills. The file, not memory, is what
-the gathering reads: what it says of rounds, facts and summary is what the report is written from.
 """
 
 from __future__ import annotations
@@ -25,6 +16,7 @@ from corrobora.domain.limits import Allowance, Usage
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Decision, Round
+from corrobora.policies.budget import Estimate
 from corrobora.reporting.artifacts import make_slug
 
 
@@ -249,6 +241,25 @@ def _build_bill(found: Findings) -> dict[str, object]:
         "dollars": found.usage.dollars if found.usage.priced else None,
         "usage": asdict(found.usage),
     }
+
+
+def build_estimate(estimate: Estimate) -> dict[str, object]:
+    """Build the estimate of a run before it starts (BUDGET-7): the numbers, and the same as one sentence."""
+    return {**asdict(estimate), "needs_yes": estimate.needs_yes, "text": describe_estimate(estimate)}
+
+
+def describe_estimate(estimate: Estimate) -> str:
+    """Return an estimate as one sentence: tokens, dollars and minutes, and what they are based on."""
+    low, high = estimate.low, estimate.high
+    least, most = low.input_tokens + low.output_tokens, high.input_tokens + high.output_tokens
+    if low.dollars is None or high.dollars is None:
+        dollars = f"dollars unknown (no price for {', '.join(estimate.unpriced)})"
+    else:
+        dollars = f"${low.dollars:.2f} to ${high.dollars:.2f}"
+    return (
+        f"{least:,} to {most:,} tokens, {dollars}, {low.seconds / 60:.1f} to {high.seconds / 60:.1f} minutes; based on "
+        f"{low.calls} to {high.calls} calls of {', '.join(estimate.models)} in {low.rounds} to {high.rounds} rounds"
+    )
 
 
 def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:

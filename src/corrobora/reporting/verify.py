@@ -1,6 +1,7 @@
-"""Verify: every sentence of a draft against the quotes it cites, and any cited Markdown against its sources.
+"""Checks of a draft: every sentence against the quotes that it cites, and every revision against the draft before it.
 
-Knows markers, sentences and stored quotes. Uses no model and no network: a report can be re-checked offline.
+Knows markers, sentences, stored quotes and the rule that a revision may not lose most citations. Uses no model and no
+network, so that a report can be checked again offline.
 """
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.report import Draft, SentenceCheck, Support
-from corrobora.reporting.markdown import is_row, iter_row_statements, strip_source_label
+from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
+from corrobora.reporting.markdown import MARKER, is_row, iter_row_statements, strip_source_label
+from corrobora.reporting.render import render_conflicts, render_gaps
 from corrobora.text.comparison import check_support
 from corrobora.text.segmentation import split_sentences
 
-MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")
 _ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
 _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
 _LOOSE = re.compile(rf"[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
@@ -31,6 +32,7 @@ _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
+MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
 _KEPT_STATUSES = (Support.SUPPORTED, Support.PARTLY, Support.UNCITED)
 
 
@@ -211,3 +213,50 @@ def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
 
 def _heading_level(line: str) -> int:
     return len(line) - len(line.lstrip("#"))
+
+
+def add_code_sections(draft: Draft, findings: Findings) -> Draft:
+    """The draft with the sections on contradictions and gaps that code adds: the judge sees what a reader will see."""
+    facts = {fact.id: fact for fact in findings.facts}
+    sections = (
+        draft.body.strip(),
+        render_conflicts(findings.contradictions, facts, lambda fact: fact.marker, draft.body),
+        render_gaps(findings, ()),
+    )
+    return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
+
+
+def build_verification(final: CheckedDraft, verdict: Verdict, threshold: float) -> dict[str, object]:
+    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31)."""
+    return {
+        "judge": asdict(verdict),
+        "overall": round(verdict.overall, 3),
+        "threshold": threshold,
+        "passed": verdict.overall >= threshold,
+        "flagged": verdict.suspicious,
+        "token_overlap": score_overlap(final),
+        "sentences_checked": len(final.checks),
+    }
+
+
+def score_overlap(final: CheckedDraft) -> float | None:
+    """The token-overlap score (ANGLES-31): the mean over cited sentences; a floor that is shown, never a verdict."""
+    scores = [check.overlap for check in final.checks if check.support is not Support.UNCITED]
+    return round(sum(scores) / len(scores), 3) if scores else None
+
+
+def choose_revision(before: Draft, after: Draft, findings: Findings) -> Draft:
+    """Take a revision only if it is no loss: not empty, and most of the citations that held still there.
+
+    Requirement: bad-input M31.
+    """
+    kept, new = find_cited_markers(before, findings), find_cited_markers(after, findings)
+    if not after.body.strip() or len(new) < MIN_KEPT_CITATIONS * len(kept):
+        return before
+    return after
+
+
+def find_cited_markers(draft: Draft, findings: Findings) -> frozenset[str]:
+    """Distinct markers of a draft that resolve."""
+    known = {fact.marker for fact in findings.facts}
+    return frozenset(match.group() for match in MARKER.finditer(draft.body)) & known

@@ -14,7 +14,7 @@ from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.steps.review import REVIEW_SECONDS, judge_draft, review_draft
-from corrobora.reporting.review import check_against_findings, choose_revision, find_cited_markers, score_overlap
+from corrobora.reporting.verify import check_draft, choose_revision, find_cited_markers, score_overlap
 from corrobora.testing import FakeClock
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
@@ -39,8 +39,8 @@ def test_invented_markers_count_for_nothing() -> None:
 
 
 def test_angles_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
-    assert score_overlap(check_against_findings(BOTH, FOUND)) == 1.0
-    assert score_overlap(check_against_findings(NONE, FOUND)) is None
+    assert score_overlap(check_draft(BOTH, FOUND.facts)) == 1.0
+    assert score_overlap(check_draft(NONE, FOUND.facts)) is None
 
 
 async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:

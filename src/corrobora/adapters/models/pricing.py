@@ -9,6 +9,7 @@ from __future__ import annotations
 from corrobora.adapters.models.registry import Target, Tokens
 from corrobora.domain.limits import Usage
 
+_USUAL_TOKENS = 5_000  # of one call: the price of some models depends on the size of the call
 _BYTES_PER_TOKEN = 2  # English has about four, code and other scripts two to three: an estimate from above
 
 
@@ -39,6 +40,15 @@ def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> 
 def has_price(target: Target) -> bool:
     """Tell whether calls of this model can be priced: by a stated price, by the public list, or because it is free."""
     return _calculate_dollars(target, Tokens(1, 1)) is not None
+
+
+def find_price(target: Target) -> tuple[float, float] | None:
+    """Return the dollars for a million tokens of input and of output in a call of usual size, None if not known."""
+    sent, received = (
+        _calculate_dollars(target, tokens) for tokens in (Tokens(_USUAL_TOKENS, 0), Tokens(0, _USUAL_TOKENS))
+    )
+    scale = 1_000_000 / _USUAL_TOKENS
+    return None if sent is None or received is None else (sent * scale, received * scale)
 
 
 def _calculate_dollars(target: Target, tokens: Tokens) -> float | None:

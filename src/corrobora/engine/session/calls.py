@@ -35,6 +35,7 @@ from corrobora.engine.session.journal import (
     hash_parts,
 )
 from corrobora.engine.session.retry import run_parallel
+from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import Profile, dump_profile
 from corrobora.policies.retry import compute_backoff
 from corrobora.ports import (
@@ -50,6 +51,7 @@ from corrobora.ports import (
     Role,
     SearchProvider,
 )
+from corrobora.reporting.thread_json import build_estimate
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -77,6 +79,7 @@ class RunPorts:
     human: Human
     write: Callable[[Mapping[str, str]], Awaitable[None]]  # texts of artifacts by their names, written together
     read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
+    estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
 
 
@@ -256,7 +259,9 @@ class Session:
         """
         self.questions = _collect_questions(plan, self.brief)
         self.gathers_plans, self.leaves = plan.gathers_plans, len(collect_leaves(plan.root))
-        by = self.request.authorized or ("policy" if self.profile.authorize == "auto" else "")
+        estimate = self.outside.estimate(plan) if self.outside.estimate else None
+        asks = self.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)
+        by = self.request.authorized or ("" if asks else "policy")
         if not by and self.journal.get("authorized") is None:
             await self.journal.flush()
             if not await self.outside.human.authorize(plan):
@@ -317,7 +322,10 @@ class Session:
     async def propose_plan(self, plan: Plan) -> None:
         """Tell and keep the plan, before anybody authorizes it."""
         whole = get_type_adapter(Plan).dump_python(plan, mode="json")
-        self.emit(EventType.PLAN_PROPOSED, "root", {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier})
+        data = {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier}
+        if self.outside.estimate is not None:
+            data["estimate"] = build_estimate(self.outside.estimate(plan))
+        self.emit(EventType.PLAN_PROPOSED, "root", data)
         await self.write_json_artifact("plan.json", whole)
         if "subagents" in self.profile.artifacts:  # the lead agent's planning response (ANGLES-12)
             await self.write_json_artifact("lead_agent_plan.json", whole)

@@ -40,7 +40,6 @@ from corrobora.reporting.render import (
     render_methodology,
 )
 from corrobora.reporting.report_format import format_report_body
-from corrobora.reporting.review import check_against_findings, find_cited_markers, score_overlap
 from corrobora.reporting.thread_json import (
     build_cost_estimate,
     build_research_state,
@@ -48,7 +47,7 @@ from corrobora.reporting.thread_json import (
     name_state_file,
     write_phase_state,
 )
-from corrobora.reporting.verify import CheckedDraft
+from corrobora.reporting.verify import CheckedDraft, check_draft, find_cited_markers, score_overlap
 from corrobora.roles.synthesize import Material, synthesize
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
@@ -234,7 +233,7 @@ async def fallback_if_uncited(draft: Draft, material: Material, findings: Findin
 
     A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
     """
-    if find_cited_markers(check_against_findings(draft, findings).draft, findings) or run.extractive_only:
+    if find_cited_markers(check_draft(draft, findings.facts).draft, findings) or run.extractive_only:
         return draft
     last = run.outside.analysts[-1]
     given = replace(material, path=f"{material.path}/uncited")

@@ -1,6 +1,6 @@
 """Review: a draft is critiqued, revised and judged, as far as the time allows.
 
-Knows the three review roles and the session. Does not know what a check of a sentence is: `reporting.review` does.
+Knows the three review roles and the session. Does not know what a check of a sentence is: `reporting.verify` does.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from corrobora.domain.report import Draft, Findings, Verdict
 from corrobora.domain.run import EventType
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session.calls import Session
-from corrobora.reporting.review import add_code_sections, build_verification, choose_revision
-from corrobora.reporting.verify import check_draft
+from corrobora.reporting.verify import add_code_sections, build_verification, check_draft, choose_revision
 from corrobora.roles.critique import Reviewing, critique
 from corrobora.roles.judge import judge
 from corrobora.roles.revise import Revising, revise

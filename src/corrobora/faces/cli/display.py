@@ -1,14 +1,8 @@
-"""Lines: one event as one line, for people (plain) or for programs (JSONL).
+"""The displays of a run: rich, plain, JSONL and none, chosen once by flag and terminal.
 
-Knows which events a person wants to see, and the envelope of `--display jsonl`. Does not know terminals or counts.
-
-Displays: who listens to a run on the command line, chosen once by flag and terminal.
-
-Knows rich, plain, JSONL and none. Does not know runs: it is given events and notes.
-
-`rich` and `plain` write to stderr, so that stdout holds the report alone. `jsonl` writes one event a line to stdout, in
-place of the report, between a `launch` line and a `done` line; together with `--json` it writes them to stderr, because
-stdout is then one JSON document.
+Knows how one event becomes one line, and which events a person wants to see. Does not know runs: it is given events and
+notes. `rich` and `plain` write to stderr, so that stdout holds only the report; `jsonl` writes one event a line to
+stdout instead of the report, or to stderr if `--json` needs stdout.
 """
 
 from __future__ import annotations
@@ -22,26 +16,38 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from corrobora.domain.run import Event, EventType
-from corrobora.faces.cli.screen import Screen, fold_event, number_field, text_field, thread_label, thread_path
+from corrobora.faces.cli.screen import (
+    Screen,
+    estimate_text,
+    fold_event,
+    number_field,
+    text_field,
+    thread_label,
+    thread_path,
+)
 from corrobora.faces.cli.terminal import can_draw, one_line, write_line
+from corrobora.reporting.words import describe_code
+
+if TYPE_CHECKING:
+    from corrobora.faces.cli.live import LiveDrawing
 
 EventData = Mapping[str, object]
 
 
 def plain_line(event: Event) -> str:
-    """Return an event as one safe line, "" for one that plain output leaves out."""
-    tell = _FORMATTERS.get(event.type)
-    told = tell(event.data) if tell else ""
-    if not told:
+    """Return an event as one safe line, or "" if plain output leaves it out."""
+    describe = _FORMATTERS.get(event.type)
+    text = describe(event.data) if describe else ""
+    if not text:
         return ""
     thread = thread_label(thread_path(event.path))
     place = f"[{thread}] " if thread else ""
     turn = f"{event.round}: " if event.round else ""
-    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{told}", 240)
+    return one_line(f"{_GLYPHS[event.type]} {place}{turn}{text}", 300)
 
 
 def json_line(event: Event, run: str) -> str:
-    """Return the envelope of an event as one line of ASCII JSON; `seq` is the cursor of a resume."""
+    """Return an event as one line of ASCII JSON; `seq` is the cursor from which a client can resume."""
     envelope = {
         "seq": event.seq,
         "ts": event.at,
@@ -55,11 +61,11 @@ def json_line(event: Event, run: str) -> str:
 
 
 def _plan_text(data: EventData) -> str:
-    return (
-        f"plan: {_format_count(data, 'depth')} levels, tier {text_field(data, 'tier') or 'not rated'}"
-        if data
-        else "plan"
-    )
+    if not data:
+        return "plan"
+    estimate = estimate_text(data)
+    shape = f"plan: {_count_with_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
+    return f"{shape}; estimate: {estimate}" if estimate else shape
 
 
 def _thought_text(data: EventData) -> str:
@@ -77,7 +83,7 @@ def _read_text(data: EventData) -> str:
     title = text_field(data, "title").strip("- #") or text_field(data, "url")
     if outcome in ("", "read"):
         return f"{title} ({_count_with_noun(data, 'facts', 'fact')})"
-    return f"{title}: {outcome.replace('_', ' ')}"
+    return f"{title}: {describe_code(outcome)}"
 
 
 def _round_text(data: EventData) -> str:
@@ -87,7 +93,7 @@ def _round_text(data: EventData) -> str:
     seconds = number_field(data, "remaining")
     parts = [f"round over: {_count_with_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
     parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
-    parts += [f"stop: {stop}"] if stop else []
+    parts += [f"stopped: {describe_code(stop)}"] if stop else []
     return ", ".join(parts)
 
 
@@ -95,7 +101,7 @@ def _verify_text(data: EventData) -> str:
     share = number_field(data, "supported")
     if share is None:
         return "verified"
-    return f"{share:.0%} of cited sentences carried, {_format_count(data, 'removed')} removed"
+    return f"{share:.0%} of cited sentences supported, {_format_count(data, 'removed')} removed"
 
 
 def _judge_text(data: EventData) -> str:
@@ -105,9 +111,9 @@ def _judge_text(data: EventData) -> str:
 
 def _complete_text(data: EventData) -> str:
     if "words" not in data:
-        return ""  # the end of one round, which its own line has told
+        return ""  # the end of one round, which has a line of its own
     words, sources = _count_with_noun(data, "words", "word"), _count_with_noun(data, "sources", "source")
-    return f"{text_field(data, 'outcome')}: {words}, {sources} cited"
+    return f"{describe_code(text_field(data, 'outcome'))}: {words}, {sources} cited"
 
 
 def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
@@ -139,18 +145,20 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.READ: _read_text,
     EventType.DRIFT: _fields_text("why", lead="off the subject, "),
     EventType.PLATEAU: lambda data: f"plateau, level {_format_count(data, 'level')}",
-    EventType.ESCAPE: _fields_text("strategy", "escape", lead="another way: "),
+    EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
     EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
-    EventType.RETRY: _fields_text("question", "why", lead="tried again: "),
-    EventType.EXHAUSTED: _fields_text("question", "why", lead="exhausted: "),
+    EventType.RETRY: _fields_text("query", "why", lead="tried again: "),
+    EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
     EventType.ROUND_FINISHED: _round_text,
-    EventType.FALLBACK: lambda data: f"{text_field(data, 'role')} played by another analyst: {text_field(data, 'why')}",
+    EventType.FALLBACK: lambda data: (
+        f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+    ),
     EventType.VERIFY: _verify_text,
     EventType.JUDGE: _judge_text,
     EventType.LEAF_FAILED: _fields_text("why", lead="failed: "),
     EventType.WARNING: _fields_text("failed", "message", "why"),
     EventType.COMPLETE: _complete_text,
-}  # what has no line (facts, budget readings, micro-reports, drafts) is for other displays
+}  # events without a line (facts, budget readings, micro-reports, drafts) are for other displays
 _GLYPHS: Mapping[EventType, str] = {
     EventType.RUN_STARTED: "●",
     EventType.STAGE: "▸",
@@ -176,63 +184,59 @@ _GLYPHS: Mapping[EventType, str] = {
 }
 
 
-if TYPE_CHECKING:
-    from corrobora.faces.cli.live import LiveDrawing
-
-
 class Display(Protocol):
     """Shows one run."""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """The run is known by its id now, and its files will lie in `artifacts`."""
+        """Show that the run has its id and that its files will be in `artifacts`."""
         ...
 
     def show(self, event: Event) -> None:
-        """One more event."""
+        """Show one more event."""
         ...
 
     def note(self, text: str) -> None:
-        """A line for the person, not part of the log."""
+        """Show a line for the person that is not part of the log."""
         ...
 
     def pause(self) -> None:
-        """Leave the terminal to others; the next event takes it back."""
+        """Release the terminal until the next event."""
         ...
 
     def close(self, code: int) -> None:
-        """The command ends with this exit code."""
+        """Show that the command ends with this exit code."""
         ...
 
 
 class SilentDisplay:
-    """Shows nothing but notes."""
+    """Shows only notes."""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
     def show(self, event: Event) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """A line on stderr."""
+        """Write a line on stderr."""
         write_line(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
 
     def pause(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the terminal is not held."""
 
     def close(self, code: int) -> None:
-        """Nothing to show."""
+        """Do nothing."""
 
 
 class PlainDisplay(SilentDisplay):
     """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals."""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """Say where the run is kept."""
+        """Write the id of the run and its folder."""
         write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
-        """One line, if a person wants to see this event."""
+        """Write one line, if the event has one."""
         line = plain_line(event)
         if line:
             write_line(sys.stderr, line)
@@ -246,16 +250,16 @@ class JsonlDisplay(SilentDisplay):
         self._run = ""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """The first line: the hand-off."""
+        """Write the first line, with the id of the run."""
         self._run = run
         self._write_json({"event": "launch", "run_id": run, "artifacts": artifacts})
 
     def show(self, event: Event) -> None:
-        """The event's envelope."""
+        """Write the event."""
         write_line(self._stream, json_line(event, self._run))
 
     def close(self, code: int) -> None:
-        """The last line."""
+        """Write the last line."""
         self._write_json({"event": "done", "run_id": self._run, "exit": int(code)})
 
     def _write_json(self, value: Mapping[str, object]) -> None:
@@ -270,25 +274,25 @@ class RichDisplay(SilentDisplay):
         self._screen = Screen()
 
     def launch(self, run: str, artifacts: str) -> None:  # noqa: ARG002 - the closing lines name them
-        """Begin to draw."""
+        """Start drawing."""
         self._drawing.start()
 
     def show(self, event: Event) -> None:
-        """Fold the event into the screen."""
+        """Update the screen."""
         self._screen = fold_event(self._screen, event)
         self._drawing.update(self._screen)
         self._drawing.start()
 
     def note(self, text: str) -> None:
-        """A line below the screen."""
+        """Show a line below the screen."""
         self._drawing.note(text)
 
     def pause(self) -> None:
-        """Leave the last screen standing."""
+        """Stop drawing; the last screen stays visible."""
         self._drawing.stop()
 
     def close(self, code: int) -> None:  # noqa: ARG002 - the shell shows it
-        """Leave the last screen standing."""
+        """Stop drawing; the last screen stays visible."""
         self._drawing.stop()
 
 

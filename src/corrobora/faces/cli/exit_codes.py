@@ -1,13 +1,10 @@
-"""Failures as a user sees them: one line on stderr, and an exit code of the closed table.
+"""Exit codes and error messages: what a failure or the end of a run means to the shell and to the person.
 
-Knows the error tree, click's own errors and where the traceback of a bug is kept. Does not know commands.
+Knows the error tree, click's own errors, the outcomes of a stored report, `--strict`, and where the traceback of a bug
+is saved. Does not know commands or how a report is made.
 
     0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
     6 no usable evidence   7 provider   8 budget   130 interrupted
-
-How a run ended, for programs: the exit code of a report.
-
-Knows outcomes, scores and `--strict`. Reads the stored report as a mapping; does not know how it was made.
 """
 
 from __future__ import annotations
@@ -34,6 +31,7 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli.terminal import one_line
+from corrobora.reporting.words import describe_code
 
 _MAX_LINE = 1_000
 _FULL_DISK_BYTES = 1_000_000  # less than this is what a full disk has left
@@ -92,14 +90,14 @@ def explain_usage(error: click.ClickException) -> str:
 
 
 def explain_disk(error: OSError) -> str:
-    """Return what a disk refused as one line with the place and the next step, "" for any other error.
+    """Return the error of a disk as one line with the place and the next step, or "" for any other error.
 
     Requirement: bad-input R16.
     """
     if error.errno not in _DISK_ERRORS:
         return ""
     what, step = _DISK_ERRORS[error.errno]
-    return f"{what}{_disk_place(error)}. What was answered is kept: {step}, then run the same command again."
+    return f"{what}{_disk_place(error)}. Finished work is saved: {step}, then run the same command again."
 
 
 def _disk_place(error: OSError) -> str:
@@ -116,7 +114,7 @@ def _disk_place(error: OSError) -> str:
 
 
 def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Save the traceback of a bug to a file and name it in one line: `sys.excepthook`, the process's last resort."""
+    """Save the traceback of a bug to a file and print one line with its name; installed as `sys.excepthook`."""
     text = "".join(traceback.format_exception(kind, error, trace))
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
@@ -130,7 +128,7 @@ def save_traceback(kind: type[BaseException], error: BaseException, trace: Trace
         except OSError:
             continue
         print_notice(
-            f"A bug: {summary}. The details are in {folder / name}. What was answered is kept: corrobora runs list"
+            f"A bug: {summary}. The details are in {folder / name}. Finished work is saved: corrobora runs list"
         )
         return
     print_notice(f"A bug: {summary}. The details could not be saved.")
@@ -141,7 +139,7 @@ def _bug_folder() -> Path:
 
 
 def _data_folder() -> Path:
-    """The data folder as far as it is known without settings, which may be what failed."""
+    """Return the data folder without reading the settings, because they may be what failed."""
     home = os.environ.get("CORROBORA_HOME", "")
     if home:
         return Path(home).expanduser()
@@ -151,7 +149,7 @@ def _data_folder() -> Path:
 
 
 _EMPTY: Mapping[str, object] = {}
-_FAILURE_CODES = (  # a failed run keeps the stable code of its error: the first part says whose matter it is
+_FAILURE_CODES = (  # a failed run stores the code of its error, whose first part tells the kind of failure
     ("question_", Exit.USAGE),
     ("profile_", Exit.USAGE),
     ("unknown_profile", Exit.USAGE),
@@ -172,7 +170,7 @@ _FAILURE_CODES = (  # a failed run keeps the stable code of its error: the first
 
 @dataclass(frozen=True, slots=True)
 class RunExit:
-    """The exit code and why, in words; `why` is "" where all is well."""
+    """The exit code and the reason in words; `why` is "" if the run is complete."""
 
     code: Exit
     why: str = ""
@@ -181,15 +179,15 @@ class RunExit:
 def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> RunExit:
     """Return the exit code of a run (docs/reference/errors.md).
 
-    A hit time limit is still 0 and stands in the Methodology. `min_score` is compared with the judge's overall score,
-    and without a judge with the share of sentences that their citations support.
+    A time limit that was reached still gives 0; the Methodology names it. `min_score` is compared with the judge's
+    overall score or, without a judge, with the share of cited sentences that are supported.
     """
     waiting = _unfinished_exit(row)
     if waiting is not None:
         return waiting
     if not has_body(report):
         return _exit_without_report(row, report)
-    if row.status is RunStatus.FAILED:  # the report is there, and a target did not take it
+    if row.status is RunStatus.FAILED:  # the report exists, but a delivery failed
         code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
         return RunExit(code, _insert_run_id(row.reason, row))
     score = report_score(report)
@@ -202,9 +200,9 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
 
 
 def _unfinished_exit(row: RunRow) -> RunExit | None:
-    """Return how a run stands that has not ended by itself, None if it has."""
+    """Return the exit of a run that waits, pauses or was stopped; None if it ended by itself."""
     if row.status is RunStatus.AWAITING:
-        return RunExit(Exit.NEEDS_HUMAN, f"The plan waits for a person. Continue: corrobora authorize {row.id}")
+        return RunExit(Exit.NEEDS_HUMAN, row.reason or f"The plan waits. Continue: corrobora authorize {row.id}")
     if row.status is RunStatus.PAUSED and row.outcome == "stage_reached":
         return RunExit(Exit.DONE, row.reason)  # as asked: --until-stage
     if row.status is RunStatus.PAUSED:
@@ -212,28 +210,28 @@ def _unfinished_exit(row: RunRow) -> RunExit | None:
     if row.status is RunStatus.CANCELLED:
         return RunExit(Exit.INTERRUPTED, f"The run {row.id} was cancelled.")
     if not row.status.final:
-        left = row.status is RunStatus.INTERRUPTED  # by its store: who pressed Ctrl-C has a code of his own
-        code = Exit.BUG if left else Exit.INTERRUPTED
-        return RunExit(code, f"The run is {row.status}. Continue: corrobora resume {row.id}")
+        by_store = row.status is RunStatus.INTERRUPTED  # the database failed; Ctrl-C has a code of its own
+        code = Exit.BUG if by_store else Exit.INTERRUPTED
+        return RunExit(code, f"The run is {describe_code(row.status)}. Continue: corrobora resume {row.id}")
     return None
 
 
 def _insert_run_id(why: str, row: RunRow) -> str:
-    """Put the run's id into the next step that an error named: who reads it can copy the line."""
+    """Insert the id of the run into the next step of an error, so that the line can be copied."""
     return why.replace("corrobora resume RUN", f"corrobora resume {row.id}")
 
 
 def has_body(report: Mapping[str, object]) -> bool:
-    """True if there is a report to print, not only an account of why there is none."""
+    """True if there is a report to print, not only the reason why there is none."""
     usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
     return bool(report.get("markdown")) and report.get("outcome") in usable
 
 
 def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
-    why = _insert_run_id(str(report.get("reason") or row.reason or outcome or "the run failed"), row)
+    why = _insert_run_id(str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed"), row)
     message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
-    if report.get("stop") == StopReason.ERROR:  # every thread failed: not a limit, whatever was told last
+    if report.get("stop") == StopReason.ERROR:  # every thread failed, so it is no limit
         return RunExit(Exit.NO_EVIDENCE, message)
     match outcome:
         case Outcome.NO_EVIDENCE | Outcome.INACCESSIBLE:
@@ -265,14 +263,14 @@ def _supported_share(report: Mapping[str, object]) -> float | None:
 
 
 def strict_objections(report: Mapping[str, object]) -> list[str]:
-    """Return why a strict reader would not take this report, in words; empty if nothing is missing."""
+    """Return in words why `--strict` refuses this report; empty if nothing is missing."""
     method = report_object(report, "methodology")
     reasons: list[str] = []
     if report.get("outcome") != Outcome.COMPLETE:
-        reasons.append(f"the outcome is {report.get('outcome')}")
+        reasons.append(f"the report is {describe_code(report.get('outcome'))}")
     for name, words in (
         ("limits_hit", "limits were reached"),
-        ("exhausted", "sub-questions are exhausted"),
+        ("exhausted", "sub-questions or pages were given up"),
         ("uncovered", "parts have no coverage"),
     ):
         value = method.get(name)

@@ -1,6 +1,7 @@
-"""The live display: the screen drawn with rich on stderr while a run goes on.
+"""The live display: the state of a run, drawn with rich on stderr.
 
-Knows layout. Does not know events: `screen` folds them. Nothing untrusted is read as markup.
+Knows the layout, and never lets untrusted text be read as markup. Does not know events: `screen` folds them. It is a
+module of its own because rich must load only where something is drawn.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from rich.text import Text
 
 from corrobora.faces.cli.screen import Gauge, Lane, Screen, thread_label
 from corrobora.faces.cli.terminal import one_line
+from corrobora.reporting.words import describe_code
 
 _MAX_LANES = 12
 
 
 class LiveDrawing:
-    """A screen that redraws itself until it is closed. `elapsed` gives the seconds since the command began."""
+    """A screen that redraws itself until it is stopped. `elapsed` returns the seconds since the command began."""
 
     def __init__(self, console: Console, elapsed: Callable[[], float]) -> None:
         self._elapsed = elapsed
@@ -34,7 +36,7 @@ class LiveDrawing:
         )
 
     def start(self) -> None:
-        """Begin to draw."""
+        """Start drawing."""
         self._live.start()
 
     def update(self, screen: Screen) -> None:
@@ -46,7 +48,7 @@ class LiveDrawing:
         self._note = text
 
     def stop(self) -> None:
-        """Draw once more and leave the last screen standing; safe to call twice."""
+        """Draw once more and stop; the last screen stays visible. It is safe to call this twice."""
         self._live.stop()
 
     def _render_now(self) -> RenderableType:
@@ -59,11 +61,13 @@ def render_screen(screen: Screen, elapsed: float, *, note: str = "") -> Renderab
     rows: list[RenderableType] = [head, _lane_table(screen)] if screen.lanes else [head]
     rows.append(Text(_counts_line(screen)))
     rows.append(gauge_line(screen.gauge, elapsed, profile=screen.profile))
+    if screen.estimate and not screen.finished:
+        rows.append(Text(f"  estimate: {one_line(screen.estimate, 300)}", style="dim"))
     if screen.latest and not screen.finished:
         rows.append(Text(f"  {one_line(screen.latest, 200)}", style="dim", overflow="ellipsis", no_wrap=True))
     if screen.outcome:
-        stops = ", ".join(dict.fromkeys(lane.state for lane in screen.lanes if lane.state))
-        end = f"■ {screen.outcome}" + (f", stop: {stops}" if stops else "")
+        stops = "; ".join(dict.fromkeys(describe_code(lane.state) for lane in screen.lanes if lane.state))
+        end = f"■ {describe_code(screen.outcome)}" + (f", stopped: {stops}" if stops else "")
         rows.append(Text(one_line(end), style="bold"))
     if note:
         rows.append(Text(one_line(note), style="yellow"))
@@ -85,7 +89,7 @@ def _lane_row(lane: Lane) -> tuple[Text, Text, Text, Text]:
         Text(f"round {lane.round}" if lane.round else "      ", style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
         Text(f"{lane.searches} searches  {lane.reads} read  {lane.facts} facts"),
-        Text(one_line(lane.state, 50), style="dim"),
+        Text(one_line(describe_code(lane.state), 50), style="dim"),
     )
 
 
@@ -109,7 +113,7 @@ def _counts_line(screen: Screen) -> str:
 
 
 def gauge_line(gauge: Gauge, elapsed: float, *, profile: str = "", width: int = 30) -> Text:
-    """Return the budget as a bar: used, left, and the reserve for writing at its end."""
+    """Return the time budget as a bar: used, left, and the reserve for writing at the end."""
     line = Text("  ")
     if gauge.limit_seconds:
         reserve = round(width * min(1.0, gauge.reserve_seconds / gauge.limit_seconds))

@@ -44,7 +44,7 @@ _COMMANDS = {  # name: module, name in it and the line that the list of commands
     "db": ("installation:db", "Start, stop or show the embedded database."),
     "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
     "config": ("config:config", "Show the settings and where they come from."),
-    "trust": ("trust:trust", "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it."),
+    "trust": ("config:trust", "Let the configuration file of FOLDER set servers, keys, prices and outside paths."),
     "completion": ("options:completion", "Print the completion script of a shell."),
 }
 

@@ -1,14 +1,7 @@
-"""`corrobora chat`: a dialogue with the manager, which narrows a question until it may be researched.
+"""Commands that start a run in another way than `research`: `chat`, `investigate THREAD.toml` and `demo`.
 
-Knows lines of a terminal or a pipe. Does not judge questions and cannot start a run: the phrase of the person does.
-
-`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (TRIPLET-2).
-
-Knows the flags and where the artifacts go. The file's fields are the engine's; `delivery` conducts the run.
-
-`corrobora demo`: the main job on the documents that ship with the package; no key, no network.
-
-Knows the question. Does nothing that `research` would not do.
+Knows the lines of a dialogue on a terminal or a pipe, and how a thread file becomes a request. Does not judge questions
+and cannot authorize a dialogue: only the exact phrase of the person does.
 """
 
 from __future__ import annotations
@@ -23,7 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 from click.core import ParameterSource
 
-from corrobora.config import Settings, override_profile, read_small_file, resolve_profile
+from corrobora.config import Settings, read_small_file
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.faces.cli.library import DEMO, resolve_libraries
@@ -38,15 +31,14 @@ from corrobora.faces.cli.options import (
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
-    build_request,
     complete_flags,
     output_options,
-    request_metadata,
+    read_request,
     run_settings,
 )
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
 from corrobora.faces.cli.terminal import is_terminal, one_line, sanitize_text, write_stderr
-from corrobora.faces.question import Question, parse_question
+from corrobora.faces.request import Question, build_request, parse_question
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -93,7 +85,7 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
     whole = complete_flags(flags)
     settings = open_settings(flags["config_file"], run_settings(whole))
     wanted = output_options(flags, settings)
-    request = build_request(whole, settings, Question("", 0))
+    request = read_request(whole, settings, Question("", 0))
     first = parse_question(flags["question"]).text if flags["question"] is not None else ""
 
     async def begin_dialogue(workspace: Workspace) -> RunId:
@@ -210,30 +202,15 @@ def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
     text = read_small_file(flags["thread"], limit=_MAX_THREAD_BYTES, what="The thread file")
     given = parse_thread_file(text)
     pages = tuple(source for source in given.sources if "://" in source)
-    if not settings.libraries and not settings.providers and not pages:
-        raise UserError(
-            "sources_missing",
-            "There is nothing to search: no library and no web provider is named.",
-            next_step="Name one: --library FOLDER, --provider tavily, or sources in the thread file.",
-        )
-    for name in settings.providers:
-        settings.key(name).reveal()  # a missing key is said before a run is made
-    metadata = request_metadata(settings, Question(given.brief.question))
-    if given.artifact_dir:
-        folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute()
-        metadata = (*metadata, ("artifact_dir", str(folder)))
-    return Request(
-        question=given.brief.question,
-        profile=flags["profile"],
-        overrides=override_profile(settings, parse_fields(flags["fields"])),
-        libraries=settings.libraries,
-        providers=settings.providers,
+    folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute() if given.artifact_dir else ""
+    return build_request(
+        settings,
+        Question(given.brief.question),
+        fields=parse_fields(flags["fields"]),
         sources=pages,
-        models=tuple(sorted(settings.models.items())),
+        artifact_dir=str(folder),
         authorized="policy",
         thread_file=text,
-        strict=settings.strict,
-        metadata=metadata,
     )
 
 
@@ -248,16 +225,6 @@ DEMO_QUESTION = (
 def demo(**flags: Unpack[OutputFlags]) -> int:
     """Research a question over the documents that ship with the package."""
     settings = open_settings(flags["config_file"], run_settings(flags))
-    question = parse_question(DEMO_QUESTION)
-    profile, own = resolve_profile(settings)
-    request = Request(
-        question=question.text,
-        profile=profile,
-        overrides=(*own, *override_profile(settings, ())),
-        libraries=(DEMO,),
-        models=tuple(sorted(settings.models.items())),
-        strict=settings.strict,
-        metadata=request_metadata(settings, question),
-    )
+    request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
     write_stderr(f"corrobora: {DEMO_QUESTION}")
     return start_run(settings, request, output_options(flags, settings))

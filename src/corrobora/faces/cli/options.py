@@ -25,7 +25,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Stage
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.terminal import sanitize_text
-from corrobora.faces.question import Question, parse_question
+from corrobora.faces.request import Question, parse_question
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -295,15 +295,3 @@ def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]
             return await work(workspace)
 
     return asyncio.run(open_and_run())
-
-
-def check_run_id(text: str) -> str:
-    """Return the id of a run if it looks like one, before a database is opened for it (bad-input C14)."""
-    letters = set("abcdefghijklmnopqrstuvwxyz0123456789_-")
-    if 1 <= len(text) <= 64 and set(text) <= letters:  # noqa: PLR2004 - the length of the column
-        return text
-    raise UserError(
-        "run_id",
-        f"{text[:80]!r} is not the id of a run: ids have 1 to 64 of a-z, 0-9, _ and -.",
-        next_step="The ids: corrobora runs list",
-    )

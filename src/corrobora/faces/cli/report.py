@@ -1,14 +1,7 @@
-"""The target of `-o`: a file or a folder, checked before anything is paid, written whole or not at all.
+"""Stored reports: where `-o` writes one, `corrobora export`, and `corrobora verify`, which checks one again offline.
 
-Knows paths, links, permissions and free space. Does not know what a report looks like.
-
-`corrobora export`: the report of a run as files.
-
-Knows formats and targets. Does not render: the stored files of the run are the report.
-
-`corrobora verify`: a report checked again, offline: ours by its run, anybody's by its file.
-
-Knows how the result is shown, coverage beside every rate. Does not check: the engine does.
+Knows paths, links, permissions, free space, and how the result of a check is printed. Does not render and does not
+check: the stored files of a run are its report, and `reporting.recheck` compares them with the sources.
 """
 
 from __future__ import annotations
@@ -28,9 +21,9 @@ import click
 from corrobora.config import read_small_file
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Support
+from corrobora.domain.run import validate_id
 from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.options import (
-    check_run_id,
     config_option,
     json_option,
     open_settings,
@@ -39,10 +32,11 @@ from corrobora.faces.cli.options import (
     with_workspace,
 )
 from corrobora.faces.cli.terminal import one_line
+from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.reporting.words import describe_code
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
-_FILE_NAMES = {"md": "report.md", "html": "report.html", "json": "report.json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,7 @@ class OutputTarget:
 
 
 def check_target(
-    path: Path, formats: tuple[str, ...] = ("md", "html", "json"), *, force: bool = False, follow: bool = False
+    path: Path, formats: tuple[str, ...] = tuple(REPORT_FILES), *, force: bool = False, follow: bool = False
 ) -> OutputTarget:
     """Return the target, or raise `UserError` `output_*` that names path, reason and a way out (bad-input C12, C13).
 
@@ -74,7 +68,7 @@ def check_target(
     path = _resolve_link(path, follow=follow)
     form = SUFFIX_FORMATS.get(path.suffix.lower())
     if path.is_dir() or (form is None and not path.suffix):
-        files = {path / _FILE_NAMES[each]: each for each in formats}
+        files = {path / REPORT_FILES[each]: each for each in formats}
     elif form is None:
         raise _target_error(
             "format", path, f"has an unknown ending {path.suffix!r}", "Use .md, .html, .json or a folder."
@@ -161,12 +155,12 @@ def _target_error(code: str, path: Path, why: str, next_step: str) -> UserError:
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
-_EXPORT_FORMATS = ("md", "html", "json")
-
 
 @click.command()
 @click.argument("run")
-@click.option("-f", "--format", "formats", default="md,html,json", show_default=True, help="Formats, with commas.")
+@click.option(
+    "-f", "--format", "formats", default=",".join(REPORT_FILES), show_default=True, help="Formats, with commas."
+)
 @click.option(
     "-o",
     "--output",
@@ -182,14 +176,14 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, formats: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
 ) -> None:
     """Write the report of a run as Markdown, HTML and JSON."""
-    name = check_run_id(run)
+    name = validate_id(run)
     wanted = tuple(part.strip() for part in formats.split(",") if part.strip())
-    strange = [part for part in wanted if part not in _EXPORT_FORMATS]
+    strange = [part for part in wanted if part not in REPORT_FILES]
     if strange or not wanted:
         raise UserError(
             "export_format",
             f"--format {formats!r}: {strange[0] if strange else 'nothing'!r} is no format.",
-            next_step=f"Formats: {', '.join(_EXPORT_FORMATS)}.",
+            next_step=f"Formats: {', '.join(REPORT_FILES)}.",
         )
     target = None if str(output) == "-" else check_target(output, wanted, force=force, follow=follow_symlinks)
     first = wanted[0]
@@ -200,7 +194,7 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         await workspace.runs.get(name)
         texts: dict[str, str] = {}
         for form in set(wanted if target is None else target.files.values()):
-            stored = await workspace.runs.read_artifact(name, f"report.{form}")
+            stored = await workspace.runs.read_artifact(name, REPORT_FILES[form])
             if stored is not None:
                 texts[form] = stored.content.decode("utf-8", "replace")
         return texts
@@ -241,7 +235,7 @@ def verify(*, what: str, min_score: str | None, strict: bool, as_json: bool, con
 
     async def recheck_text(workspace: Workspace) -> RecheckResult:
         return await workspace.recheck_report(
-            text if text is not None else await _read_report(workspace, check_run_id(what))
+            text if text is not None else await _read_report(workspace, validate_id(what))
         )
 
     result = with_workspace(settings, recheck_text)
@@ -258,7 +252,7 @@ def _read_file(what: str) -> str | None:
     path = Path(what)
     if path.exists() or "/" in what or path.suffix:
         return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
-    check_run_id(what)
+    validate_id(what)
     return None
 
 
@@ -313,7 +307,7 @@ def _print_summary(result: RecheckResult, counts: Mapping[str, object]) -> None:
     if result.never_cited or result.duplicates:
         click.echo(f"references  {len(result.never_cited)} never cited, {result.duplicates} twice")
     for each in unsupported_statements(result):
-        why = ", ".join((*(found.value.replace("_", " ") for found in each.found), each.support.value, *each.reasons))
+        why = ", ".join((*(describe_code(found) for found in each.found), each.support.value, *each.reasons))
         click.echo(one_line(f"!  [{', '.join(each.cited)}] {each.text}  ({why})", 500))
 
 

@@ -1,6 +1,6 @@
-"""`corrobora research`: a question in, the cited report on stdout.
+"""`corrobora research`, and the flags that it shares with the other commands that start or continue a run.
 
-Knows the flags of a run and what they set. Everything is checked before anything is paid; `delivery` conducts the run.
+Knows what the flags set, and checks everything before anything is paid. Does not know how a run is worked on.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from typing import TypedDict, TypeVar, Unpack, cast
 import click
 from click.core import ParameterSource
 
-from corrobora.config import Settings, override_profile, resolve_profile
-from corrobora.config.settings import WEB_PROVIDERS
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, validate_id
 from corrobora.faces.cli.options import (
     STAGES,
-    check_run_id,
     config_option,
     fields_option,
     list_flags,
@@ -36,7 +34,7 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
-from corrobora.faces.question import Question
+from corrobora.faces.request import Question, build_request
 
 _NEW_RUN_FLAGS = frozenset(
     {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
@@ -78,7 +76,7 @@ class ResearchFlags(OutputFlags):
 
 
 def add_output_options(command: F) -> F:
-    """Add the flags of `Shown` to a command."""
+    """Add the flags of `OutputFlags` to a command."""
     for option in reversed(
         (
             click.option(
@@ -125,12 +123,12 @@ def research(**flags: Unpack[ResearchFlags]) -> int:
         raise UserError("stage_without_run", "--from-stage needs --run-id RUN.", next_step="See: corrobora runs list")
     question = read_question(flags["question"], flags["question_file"])
     wanted = output_options(flags, settings, plan_only=is_plan_only(flags, settings), until=flags["until_stage"])
-    request = build_request(flags, settings, question)
+    request = read_request(flags, settings, question)
     return start_run(settings, request, wanted)
 
 
 def complete_flags(given: Mapping[str, object]) -> ResearchFlags:
-    """All flags of `research` for a command that has only some of them: the others as if nobody had written them."""
+    """Return all flags of `research` for a command that has only some of them; the others have no value."""
     rest: dict[str, object] = {}
     for each in research.params:
         option = each if isinstance(each, click.Option) else None
@@ -139,7 +137,7 @@ def complete_flags(given: Mapping[str, object]) -> ResearchFlags:
 
 
 def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
-    """`--run-id`: what a run is, was said when it was made; saying it again would be ignored, so it is refused."""
+    """Continue the run of `--run-id`. Flags of a new run are refused, because they would be ignored."""
     if flags["question"] is not None or flags["question_file"] is not None:
         raise UserError(
             "question_twice", f"The run {run} has its question.", next_step="Leave out the question, or --run-id."
@@ -155,7 +153,7 @@ def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
             )
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     wanted = output_options(flags, settings, until=flags["until_stage"])
-    return resume_run(settings, check_run_id(run), stage, wanted)
+    return resume_run(settings, validate_id(run), stage, wanted)
 
 
 def run_settings(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
@@ -189,65 +187,21 @@ def output_options(
     )
 
 
-def build_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
-    """Return the request as it is stored with the run: names and numbers, never a secret."""
-    if settings.offline and flags["source"]:
-        raise UserError(
-            "flags_conflict",
-            f"--source names pages of the web, and the run is offline by {settings.origins['offline']}.",
-            next_step="Leave out one of them.",
-        )
-    if settings.offline and settings.providers:
-        raise UserError(
-            "flags_conflict",
-            f"Offline and the providers {', '.join(settings.providers)} contradict each other; offline is set by "
-            f"{settings.origins['offline']}, the providers by {settings.origins['sources.providers']}.",
-            next_step="Leave out one of them.",
-        )
-    if not settings.libraries and not settings.providers and not flags["source"]:
-        raise UserError(
-            "sources_missing",
-            "There is nothing to search: no library and no web provider is named.",
-            next_step="Name one: --library FOLDER. Or try: corrobora demo",
-        )
-    for name in settings.providers:
-        if name not in WEB_PROVIDERS:
-            raise UserError(
-                "provider_unknown",
-                f"There is no web search provider {name[:60]!r}.",
-                next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
-            )
-        settings.key(name).reveal()  # a missing key is said before a run is made
-    profile, own = resolve_profile(settings)
-    changes = override_profile(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
-    return Request(
-        question=question.text,
-        profile=profile,
-        overrides=(*own, *changes),
-        libraries=settings.libraries,
-        providers=settings.providers,
+def read_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
+    """Return the request that flags, settings and question make."""
+    plan_only = is_plan_only(flags, settings)
+    return build_request(
+        settings,
+        question,
+        fields=parse_fields(flags["fields"]),
         sources=flags["source"],
-        models=tuple(sorted(settings.models.items())),
-        authorized="policy" if flags["yes"] and not is_plan_only(flags, settings) else "",
+        plan_only=plan_only,
+        authorized="policy" if flags["yes"] and not plan_only else "",
         plan_file=read_plan(flags["plan"]) if flags["plan"] else "",
         output=parse_deliveries(flags["deliver"]),
-        strict=settings.strict,
-        metadata=request_metadata(settings, question),
     )
 
 
 def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
     """True for `--plan-only`, and for a budget of 0, which is a dry run (bad-input C10)."""
     return flags["plan_only"] or settings.max_usd == 0
-
-
-def request_metadata(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:
-    """Return the run's limits of money, tokens and searches, and what was removed from the question (bad-input Q12)."""
-    given = (
-        ("max_usd", settings.max_usd),
-        ("accept_unknown_price", "yes" if settings.accept_unknown_price else None),
-        ("max_tokens", settings.max_tokens),
-        ("max_searches", settings.max_searches),
-        ("invisible_characters_removed", question.invisible or None),
-    )
-    return tuple((name, str(value)) for name, value in given if value is not None)

@@ -1,10 +1,7 @@
-"""Conducting a run: work on it here, show its events, ask the person, obey Ctrl-C, say how it ended.
+"""A run on this terminal, from its start to its exit code: events, questions, Ctrl-C, the report and the closing lines.
 
-Knows the order of these things. Does not know the method; the assembly runs it.
-
-Delivery: a run conducted to its end, its report printed or written, its exit code returned.
-
-Knows stdout, `-o`, `--artifacts` and the closing lines on stderr. Does not know the method or the terminal's drawing.
+Knows the order of these steps, stdout, `-o` and `--artifacts`. Does not know the method, which `corrobora.app` runs, or
+how a display draws.
 """
 
 from __future__ import annotations
@@ -27,7 +24,10 @@ from corrobora.faces.cli.exit_codes import Exit, has_body, print_notice, report_
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
+from corrobora.faces.cli.screen import estimate_text
 from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
+from corrobora.reporting.report_format import REPORT_FILES
+from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -37,9 +37,9 @@ _POLL_SECONDS = 0.05  # between looks at whether the last events were shown
 
 @dataclass(slots=True)
 class TerminalRun:
-    """One run on this terminal. `ask` gets the plan as the event told it and returns the words of the person.
+    """One run on this terminal. `ask` is given the event of the plan and returns the words of the person.
 
-    The first Ctrl-C finishes: what was gathered is written. The second leaves: the run can be resumed.
+    The first Ctrl-C ends the research and writes the report; the second leaves at once, and the run can be resumed.
     """
 
     workspace: Workspace
@@ -54,14 +54,14 @@ class TerminalRun:
     _pending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]], init=False)
 
     async def run_to_end(self) -> RunStatus:
-        """Work until the run ends, waits for a person or is left; return where it stands then."""
+        """Work until the run ends, waits for a person or is left; return its status."""
         while True:
             with self._handle_signals():
                 await self._run_attempt()
             status = (await self.workspace.runs.get(self.run)).status
             if status is not RunStatus.AWAITING or self.ask is None or self.interrupts:
                 return status
-            words = self.ask(self.plan)  # blocks on purpose: nothing else works now, and Ctrl-C must reach the prompt
+            words = self.ask(self.plan)  # blocks on purpose: nothing else runs, and Ctrl-C must reach the prompt
             if not words:
                 return status
             await self.workspace.authorize_plan(self.run, words)
@@ -74,11 +74,11 @@ class TerminalRun:
 
     @property
     def _is_leaving(self) -> bool:
-        """True after a second Ctrl-C or a signal to end: the work is cancelled, and nothing is waited for."""
+        """True after a second Ctrl-C or a signal to end: the work is cancelled without waiting for anything."""
         return self.terminated or self.interrupts > 1
 
     async def _run_attempt(self) -> None:
-        """One attempt, with its events shown as they come."""
+        """Make one attempt and show its events as they come."""
         self._work = asyncio.create_task(self._run_here())
         showing = asyncio.create_task(self._show_events())
         try:
@@ -93,7 +93,7 @@ class TerminalRun:
                 await showing
 
     async def _await_last_event(self, showing: asyncio.Task[None]) -> None:
-        """Wait until the last event that was written has been shown; who leaves at once does not wait."""
+        """Wait until the last stored event has been shown, unless the person leaves at once."""
         if self._is_leaving:
             return
         with contextlib.suppress(JournalError):  # the store is down: nothing more can be shown
@@ -152,10 +152,6 @@ class TerminalRun:
         task.add_done_callback(self._pending.discard)
 
 
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
-
-
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
     """How a run is shown and delivered."""
@@ -176,12 +172,10 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
     if request.models:
         from corrobora.app.models import ModelPool  # noqa: PLC0415 - the HTTP stack, only where a model is named
 
-        ModelPool(settings).get_analyst(
-            dict(request.models)
-        )  # an unknown provider or a missing key is said before all else
+        ModelPool(settings).get_analyst(dict(request.models))  # reports an unknown provider or a missing key first
 
     async def conduct_new(workspace: Workspace) -> int:
-        workspace.resolve_profile(request)  # a wrong profile is said before any document is read
+        workspace.resolve_profile(request)  # reports a wrong profile before any document is read
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         made = await workspace.submit_run(replace(request, libraries=spaces), deferred=False)
         await workspace.pause_after(made, wanted.until)
@@ -200,10 +194,12 @@ def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: Output
         row = await workspace.runs.get(run)
         if stage is not None:
             await workspace.rewind_run(run, stage)
-        elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # what failed may do so no more: a disk, a provider
+        elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # the disk or provider may work again
             await workspace.reopen_run(run)
         elif row.status.final:
-            print_notice(f"The run {run} has ended ({row.outcome or row.status}); nothing was asked again.")
+            print_notice(
+                f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
+            )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         await workspace.pause_after(run, wanted.until)
         return await _conduct_run(workspace, RunId(run), wanted)
@@ -222,7 +218,7 @@ async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) 
     if not await workspace.queue.submit(run, own=True):
         raise UserError(
             "run_busy",
-            f"The run {run} is {row.status} and another process has it.",
+            f"The run {run} is {describe_code(row.status)}, and another process has it.",
             next_step=f"Wait for it, or stop it: corrobora cancel {run}",
         )
     display.launch(run, str(workspace.run_folder(run).base))
@@ -240,18 +236,21 @@ async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) 
         if wanted.plan_only and row.status is RunStatus.AWAITING:
             code = await _print_plan(workspace, row, conduct.plan, wanted)
             return code
-        code = await _deliver_report(workspace, row, display, wanted, interrupted=conduct.exit_code())
+        code = await _deliver_report(workspace, row, display, wanted, conduct)
         return code
     finally:
         display.close(code)
 
 
 async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wanted: OutputOptions) -> int:
-    """`--plan-only`: the plan is the result; JSON for programs and files, indented lines for people."""
+    """Print the plan as the result of `--plan-only`: JSON for programs and files, indented lines for people."""
     stored = await workspace.runs.read_artifact(row.id, "plan.json")
-    text = stored.content.decode("utf-8") if stored else "{}"
+    plan: dict[str, object] = json.loads(stored.content) if stored else {}
+    text = json.dumps(plan | _estimate_entry(event), indent=2)
+    if event is not None and (estimate := estimate_text(event.data)):
+        print_notice(f"Estimate: {estimate}.")
     if wanted.target is not None:
-        wanted.target.write(dict.fromkeys(("md", "html", "json"), text))
+        wanted.target.write(dict.fromkeys(REPORT_FILES, text))
     elif wanted.as_json or not is_terminal(sys.stdout):
         print_text(text)
     else:
@@ -261,9 +260,13 @@ async def _print_plan(workspace: Workspace, row: RunRow, event: Event | None, wa
 
 
 async def _deliver_report(
-    workspace: Workspace, row: RunRow, display: Display, wanted: OutputOptions, *, interrupted: int | None = None
+    workspace: Workspace,
+    row: RunRow,
+    display: Display,
+    wanted: OutputOptions,
+    conduct: TerminalRun | None = None,
 ) -> int:
-    """Print or write what there is, say where it lies, and return the exit code."""
+    """Print or write the report, print where its files are, and return the exit code."""
     try:
         report: Mapping[str, Any] = await workspace.report_json(row.id)
     except NoEvidence:
@@ -276,11 +279,12 @@ async def _deliver_report(
     end = run_exit(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
     display.pause()
     if row.status.final or report or wanted.as_json:
-        await _write_report(workspace, row.id, report, wanted)
+        await _write_report(workspace, row.id, report, wanted, _estimate_entry(conduct.plan if conduct else None))
     if wanted.display != "none":
         _print_closing_lines(workspace, row, report)
     if end.why:
         print_notice(end.why)
+    interrupted = conduct.exit_code() if conduct else None
     if interrupted is not None:
         print_notice(
             f"Interrupted. Continue: corrobora resume {row.id}"
@@ -291,13 +295,20 @@ async def _deliver_report(
     return end.code
 
 
-async def _write_report(workspace: Workspace, run: str, report: Mapping[str, Any], wanted: OutputOptions) -> None:
+def _estimate_entry(plan: Event | None) -> dict[str, object]:
+    """Return the estimate that the event of the plan carries, for a JSON document."""
+    return {"estimate": plan.data["estimate"]} if plan is not None and "estimate" in plan.data else {}
+
+
+async def _write_report(
+    workspace: Workspace, run: str, report: Mapping[str, Any], wanted: OutputOptions, estimate: Mapping[str, object]
+) -> None:
     texts = await _report_texts(workspace, run, tuple(wanted.target.files.values()) if wanted.target else ("md",))
     if wanted.target is not None and has_body(report):
         for path in wanted.target.write(texts):
             write_stderr(f"written  {path}")
     if wanted.as_json:
-        document = {"run_id": run, **report} if report else {"run_id": run, "outcome": None}
+        document = {"run_id": run, **estimate, **(report or {"outcome": None})}
         print_text(json.dumps(document, indent=2))
     elif wanted.target is None and wanted.display != "jsonl" and has_body(report):
         print_text(texts.get("md", str(report["markdown"])))
@@ -307,7 +318,7 @@ async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]
     """Return the stored texts of the report, by format."""
     found: dict[str, str] = {}
     for form in formats:
-        stored = await workspace.runs.read_artifact(run, f"report.{form}")
+        stored = await workspace.runs.read_artifact(run, REPORT_FILES[form])
         if stored is not None:
             found[form] = stored.content.decode("utf-8", "replace")
     return found
@@ -332,7 +343,7 @@ async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
 
 
 def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str, Any]) -> None:
-    """Say how it ended and where the report, its sources and its journal lie."""
+    """Print how the run ended and where its report, sources and journal are."""
     base = workspace.run_folder(row.id).base
     method = report_object(report, "methodology")
     if report:
@@ -340,10 +351,10 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             f"{method.get('sources_read', 0)} sources read, {method.get('sources_cited', 0)} cited",
             f"{method.get('facts', 0)} facts",
             f"{method.get('rounds', 0)} rounds",
-            f"stop: {report.get('stop') or '-'}",
+            f"stopped: {describe_code(report.get('stop') or '-')}",
             f"{row.elapsed_seconds:.1f} s",
         ]
-        write_stderr(one_line(f"■ {report.get('outcome')} · {' · '.join(counts)}"))
+        write_stderr(one_line(f"■ {describe_code(report.get('outcome'))} · {' · '.join(counts)}"))
         write_stderr(f"report   {base / 'report.md'}")
     if row.request.libraries:
         names = one_line(", ".join(row.request.libraries), 400)

@@ -1,18 +1,7 @@
-"""`corrobora runs`, and what can be done with one run: authorize, cancel, steer.
+"""Commands for stored runs: `runs`, `resume`, `authorize`, `cancel`, `steer`, `schedule` and `worker`.
 
-Knows how runs are listed. Does not work on them: `research` and `resume` do.
-
-`corrobora resume` and `authorize`: going on with a stored run.
-
-Knows which words authorize. Does not repeat what was answered: a resumed run runs again over its journal.
-
-`corrobora schedule`: requests that become runs by the clock, such as a weekly report (ANGLES-39).
-
-Knows cron lines and the flags of a run. A worker must live at the time: `corrobora worker`.
-
-`corrobora worker`: takes runs from the queue until it is told to stop.
-
-Knows how many runs at once. Does not know how a run is done.
+Knows how runs and schedules are listed and which words authorize a plan. Does not know how a run is worked on; a
+resumed run repeats nothing that its journal has answered.
 """
 
 from __future__ import annotations
@@ -27,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import click
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import RunRow, RunStatus
+from corrobora.domain.run import RunRow, RunStatus, validate_id
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     STAGES,
-    check_run_id,
     config_option,
     fields_option,
     json_option,
@@ -47,13 +35,14 @@ from corrobora.faces.cli.options import (
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
-    build_request,
     complete_flags,
     output_options,
+    read_request,
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
 from corrobora.faces.cli.terminal import is_terminal, one_line, write_stderr
+from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -79,7 +68,7 @@ def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
         print_json([_row_json(each) for each in found])
         return
     for each in found:
-        state = each.outcome or each.status.value
+        state = describe_code(each.outcome or each.status)
         click.echo(f"{each.id}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
     if not found:
         write_stderr("No runs yet.")
@@ -91,7 +80,7 @@ def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
 @config_option
 def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
     """Show one run: what was asked, where it stands, its files."""
-    name = check_run_id(run)
+    name = validate_id(run)
 
     async def load_run(workspace: Workspace) -> dict[str, object]:
         row = await workspace.runs.get(name)
@@ -111,7 +100,7 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
 @config_option
 def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
     """Remove runs with their journals, events and files. Libraries keep their documents."""
-    wanted = [check_run_id(each) for each in names]
+    wanted = [validate_id(each) for each in names]
 
     async def remove_each(workspace: Workspace) -> list[str]:
         return [each for each in wanted if not await workspace.runs.remove(each)]
@@ -129,7 +118,7 @@ def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
 @config_option
 def cancel(run: str, config_file: Path | None) -> None:
     """Cancel a run, wherever it is worked on."""
-    name = check_run_id(run)
+    name = validate_id(run)
 
     async def cancel_unfinished(workspace: Workspace) -> RunRow:
         row = await workspace.runs.get(name)  # says so if there is no such run
@@ -139,7 +128,9 @@ def cancel(run: str, config_file: Path | None) -> None:
 
     row = with_workspace(open_settings(config_file), cancel_unfinished)
     if row.status.final:
-        write_stderr(f"The run {name} has ended ({row.outcome or row.status}); there was nothing to cancel.")
+        write_stderr(
+            f"The run {name} has ended ({describe_code(row.outcome or row.status)}); there was nothing to cancel."
+        )
     else:
         click.echo(f"cancelled {name}")
 
@@ -150,7 +141,7 @@ def cancel(run: str, config_file: Path | None) -> None:
 @config_option
 def steer(run: str, hint: str, config_file: Path | None) -> None:
     """Give a paused run a hint for its next round; `resume` goes on."""
-    name = check_run_id(run)
+    name = validate_id(run)
 
     async def steer_paused(workspace: Workspace) -> None:
         await workspace.steer_run(name, hint)
@@ -161,10 +152,6 @@ def steer(run: str, hint: str, config_file: Path | None) -> None:
 
 def _row_json(row: RunRow) -> dict[str, object]:
     return dataclasses.asdict(row)
-
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
 
 
 class ResumeFlags(OutputFlags):
@@ -189,7 +176,7 @@ class AuthorizeFlags(OutputFlags):
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
     """Go on with a run. What was answered before is not asked again."""
-    name = check_run_id(flags["run"])
+    name = validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     return resume_run(settings, name, stage, output_options(flags, settings, until=flags["until_stage"]))
@@ -201,14 +188,14 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
 @add_output_options
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     """Authorize the waiting plan of a run, and go on with it."""
-    name = check_run_id(flags["run"])
+    name = validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
 
     async def authorize_waiting(workspace: Workspace) -> bool:
         row = await workspace.runs.get(name)
         if row.status is not RunStatus.AWAITING:
-            print_notice(f"The run {name} does not wait for authorization: it is {row.status}.")
+            print_notice(f"The run {name} does not wait for authorization: it is {describe_code(row.status)}.")
             return False
         words = flags["words"]
         if words is None and not (wanted.may_ask and is_terminal(sys.stdin)):
@@ -220,9 +207,6 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     with_workspace(settings, authorize_waiting)
     return resume_run(settings, name, None, wanted)
 
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
 
 _CRON_NAMES = {  # words for people; times are UTC
     "hourly": "0 * * * *",
@@ -246,7 +230,7 @@ class ScheduleFlags(TypedDict):
 
 @click.group()
 def schedule() -> None:
-    """Make, list or remove runs that start by the clock."""
+    """Add, list or remove scheduled runs."""
 
 
 @schedule.command(name="add")
@@ -259,13 +243,13 @@ def schedule() -> None:
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")
 @config_option
 def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
-    """Run QUESTION whenever the cron line says so; the same NAME replaces an earlier schedule."""
+    """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""
     name, cron = flags["name"], flags["cron"]
     if not re.fullmatch(r"[a-z0-9_-]{1,64}", name):
         raise UserError("schedule_name", f"{name[:80]!r} is no name: 1 to 64 of a-z, 0-9, _ and -.")
     whole = complete_flags({**flags, "yes": True})  # the person who makes the schedule authorizes its plans
     settings = open_settings(flags["config_file"], run_settings(whole))
-    request = build_request(whole, settings, read_question(flags["question"], None))
+    request = read_request(whole, settings, read_question(flags["question"], None))
 
     async def store_schedule(workspace: Workspace) -> str:
         spaces = await resolve_libraries(workspace, request.libraries, show=True)
@@ -273,7 +257,9 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
             name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
         )
 
-    click.echo(f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must live then: corrobora worker")
+    click.echo(
+        f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must be running then: corrobora worker"
+    )
 
 
 @schedule.command("list")
@@ -306,10 +292,6 @@ def remove_schedule(name: str, config_file: Path | None) -> None:
     if not with_workspace(open_settings(config_file), remove_stored):
         raise UserError("schedule_unknown", f"There is no schedule {name[:64]!r}.", next_step="corrobora schedule list")
     click.echo(f"removed {name}")
-
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
 
 
 @click.command()

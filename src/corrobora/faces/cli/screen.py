@@ -1,6 +1,6 @@
-"""The screen: what a person watching a run sees, as a pure fold of the event log.
+"""The state of a run as a person watches it: a pure fold of the event log.
 
-Knows events and counts. Does not know terminals, clocks or the store; replaying the log gives the same screen again.
+Knows events and counts. Does not know terminals, clocks or the store, so that replaying the log gives the same screen.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Lane:
     reads: int = 0
     facts: int = 0
     gaps: int = 0
-    state: str = ""  # "" while it works; else its stop reason or why it failed
+    state: str = ""  # "" while it works, then the code of its stop reason or why it failed
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """The budget: limits as the run was given them, use as it was last told."""
+    """The budget: the limits of the run and what the last event said was used."""
 
     limit_seconds: float | None = None
     reserve_seconds: float = 0.0
@@ -56,6 +56,7 @@ class Screen:
     warnings: int = 0
     fallbacks: int = 0
     latest: str = ""
+    estimate: str = ""
     gauge: Gauge = Gauge()
     outcome: str = ""
     finished: bool = False
@@ -66,7 +67,7 @@ class Screen:
         return sum(lane.gaps for lane in self.lanes)
 
 
-_TURN = re.compile(r"~(\d+)")  # a node that works again: "root/1~2"
+_TURN = re.compile(r"~(\d+)")  # a node in a later iteration: "root/1~2"
 
 
 def thread_label(path: str) -> str:
@@ -111,7 +112,7 @@ def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
     profile = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else nothing
     minutes, reserve = number_field(profile, "minutes"), number_field(profile, "reserve_minutes")
     if reserve is None:
-        reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # TIMED-1; a round's event tells the real one
+        reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # TIMED-1; the event of a round has the real one
     gauge = replace(
         _update_gauge(screen.gauge, data),
         limit_seconds=60.0 * minutes if minutes else None,
@@ -123,6 +124,7 @@ def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
 
 def _apply_plan(screen: Screen, data: Mapping[str, object]) -> Screen:
     """Name the lanes after the leaves of the plan."""
+    screen = replace(screen, estimate=estimate_text(data))
     plan = data.get("plan")
     root = cast("Mapping[str, object]", plan).get("root") if isinstance(plan, Mapping) else None
     if not isinstance(root, Mapping):
@@ -170,7 +172,7 @@ def _apply_thread_event(screen: Screen, event: Event) -> Screen:
 
 
 def _new_lane(screen: Screen, path: str) -> Lane:
-    """A lane that the plan did not name: one that goes on with another is named after it."""
+    """Return a lane that the plan did not name; a later iteration takes the title of the first."""
     first = next((each for each in screen.lanes if each.path == _TURN.sub("", path)), None)
     turn = _TURN.search(path)
     return (
@@ -211,6 +213,12 @@ def _update_gauge(gauge: Gauge, data: Mapping[str, object]) -> Gauge:
 def text_field(data: Mapping[str, object], *names: str) -> str:
     """Return the first of some fields that is a text, "" if none is."""
     return next((value for name in names if isinstance(value := data.get(name), str) and value), "")
+
+
+def estimate_text(data: Mapping[str, object]) -> str:
+    """Return the estimate that the event of a plan carries, as one sentence; "" if nothing is paid."""
+    estimate = data.get("estimate")
+    return text_field(cast("Mapping[str, object]", estimate), "text") if isinstance(estimate, Mapping) else ""
 
 
 def number_field(data: Mapping[str, object], *names: str) -> float | None:

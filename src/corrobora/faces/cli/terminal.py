@@ -1,10 +1,7 @@
-"""The terminal: what it can show, and text made safe for it.
+"""The terminal: text made safe for it, closed pipes, and the question whether a plan may run.
 
-Knows escape sequences, text direction, width, colour and closed pipes. Does not know what is shown.
-
-The plan gate on a terminal: the plan as text, and the words of the person.
-
-Knows how a plan is shown and asked about. Does not decide: only the words typed here, or `corrobora authorize`, count.
+Knows escape sequences, text direction, width and how a plan is printed. Does not decide about a plan: only the words
+typed here or given to `corrobora authorize` count.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from corrobora.domain.run import Event
-from corrobora.faces.cli.screen import text_field
+from corrobora.faces.cli.screen import estimate_text, text_field
 
 _ESCAPE_SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
@@ -64,7 +61,7 @@ def prepare_streams() -> None:
     A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now.
     """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # Python's own sign of a stream that was closed before the start
+        if getattr(sys, name) is None:  # the stream was closed before the start
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the process's life
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -80,7 +77,7 @@ def silence_closed_pipe() -> None:
 
 
 def write_line(stream: TextIO | None, line: str) -> None:
-    """Write one line at once. On stdout a reader that has gone or a full disk ends the command, on stderr not.
+    """Write one line at once. An error on stdout ends the command; on stderr it is ignored.
 
     Progress that nobody can read is no reason to lose a report.
     """
@@ -135,7 +132,7 @@ def _child_objects(node: Mapping[str, object], name: str) -> list[Mapping[str, o
 def _read_typed_line() -> str:
     """Return a line from the terminal.
 
-    Waited for in steps: a Ctrl-C that comes in the moment before a read blocks is otherwise seen only after the read.
+    It waits in steps, because a Ctrl-C just before a blocking read would otherwise be seen only after the read.
     """
     with contextlib.suppress(OSError, ValueError):  # where a terminal cannot be waited for
         while not select.select([sys.stdin], [], [], _STEP_SECONDS)[0]:
@@ -151,6 +148,8 @@ def ask_authorization(event: Event | None, phrase: str) -> str:
     data: Mapping[str, object] = event.data if event is not None else {}
     for line in plan_lines(data):
         write_stderr(line)
+    if estimate := estimate_text(data):
+        write_stderr(f"Estimate: {one_line(estimate, 400)}")
     write_stderr(f'Type "{phrase}" to run this plan; an empty line leaves it waiting.')
     while True:
         try:

@@ -26,12 +26,11 @@ from psycopg.rows import TupleRow
 from pydantic import TypeAdapter, ValidationError
 
 from corrobora.domain.errors import JournalError, Stale, UserError
-from corrobora.domain.run import Request, RunId, RunRow, RunStatus
+from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
 from corrobora.storage.postgres.database import Database
 
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
-_NAME = re.compile(r"[a-z0-9_-]{1,64}")
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 _MAX_ARTIFACT_BYTES = 64_000_000
 _GET: LiteralString = """
@@ -83,17 +82,6 @@ _MEDIA = {"json": "application/json", "md": "text/markdown", "html": "text/html"
 def new_run_id() -> RunId:
     """Return an id that nobody can guess: 128 random bits as 26 letters and digits."""
     return RunId("r_" + base64.b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower())
-
-
-def validate_id(text: str) -> RunId:
-    """Return `text` as a run id; raise `UserError` unless it looks like one (bad-input C14)."""
-    if not _NAME.fullmatch(text):
-        raise UserError(
-            "run_id",
-            f"{text[:80]!r} is not the id of a run: ids have 1 to 64 of a-z, 0-9, _ and -.",
-            next_step="`corrobora runs list` shows the ids.",
-        )
-    return RunId(text)
 
 
 def dump_request(request: Request) -> str:

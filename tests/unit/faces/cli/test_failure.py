@@ -33,7 +33,7 @@ def test_r16_a_disk_that_refuses_is_named_with_the_next_step(number: int, what: 
     told = explain_disk(OSError(number, os.strerror(number), "/data/file"))
     assert told.startswith(f"{what}: /data/file.")
     assert step in told
-    assert "is kept" in told
+    assert "is saved" in told
 
 
 def test_r16_a_full_disk_that_the_system_did_not_name_is_looked_for(shell: Any) -> None:

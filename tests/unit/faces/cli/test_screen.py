@@ -74,7 +74,15 @@ def test_the_drawing_shows_counts_and_the_reserve_and_no_escape_of_the_question(
     Console(file=out, width=100, force_terminal=False).print(
         render_screen(reduce(fold_event, RUN, Screen()), 70.0, note="note")
     )
-    for part in ("First part", "1 searches", "2 gaps", "1:10/2:00 (reserve 0:30)", "partial", "gaps_empty", "note"):
+    for part in (
+        "First part",
+        "1 searches",
+        "2 gaps",
+        "1:10/2:00 (reserve 0:30)",
+        "partial",
+        "no gaps were left",
+        "note",
+    ):
         assert part in out.getvalue()
     assert not {"\x1b", "\u202e"} & set(out.getvalue())
 
@@ -90,7 +98,7 @@ def test_plain_lines_are_safe_single_lines_for_what_a_person_wants() -> None:
     assert lines[3] == "⌕ [1] 1: library: why (3 hits)"
     assert lines[5] == "▤ [1] 1: B: broken"
     assert lines[6] == ""
-    assert "stop: gaps_empty" in lines[7]
+    assert "stopped: no gaps were left" in lines[7]
     assert not {"\x1b", "\u202e", "\n"} & set("".join(lines))
 
 

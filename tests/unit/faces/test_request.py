@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.question import parse_question
+from corrobora.faces.request import parse_question
 
 REFUSED = {
     "Q01": ("", "question_empty"),

@@ -1,0 +1,114 @@
+"""The request of a run: a checked question with what the settings say, built in the same way for every face.
+
+Knows which settings are stored with a run and what contradicts what. Does not know flags, libraries on disk or who
+asked the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from corrobora.config import Settings, override_profile, resolve_profile
+from corrobora.config.settings import WEB_PROVIDERS
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import Request
+from corrobora.policies import intake
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that may be researched. `invisible` counts the characters that were removed (bad-input Q12)."""
+
+    text: str
+    invisible: int = 0
+
+
+class RequestExtras(TypedDict, total=False):
+    """Fields of a request that only some faces set."""
+
+    authorized: str
+    plan_file: str
+    thread_file: str
+    output: tuple[tuple[str, str], ...]
+
+
+def parse_question(raw: str) -> Question:
+    """Return the question. Raises `UserError` as `policies.intake.check_question`."""
+    return Question(intake.check_question(raw), intake.count_hidden_characters(raw))
+
+
+def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a setting
+    settings: Settings,
+    question: Question,
+    *,
+    fields: tuple[tuple[str, str], ...] = (),
+    sources: tuple[str, ...] = (),
+    plan_only: bool = False,
+    artifact_dir: str = "",
+    **extras: Unpack[RequestExtras],
+) -> Request:
+    """Return the request as it is stored with the run: names and numbers, never a secret.
+
+    Raises:
+        UserError: there is nothing to search, or a setting contradicts another; nothing was stored or paid.
+    """
+    _check_sources(settings, sources)
+    profile, own = resolve_profile(settings)
+    return Request(
+        question=question.text,
+        profile=profile,
+        overrides=(*own, *override_profile(settings, fields, plan_only=plan_only)),
+        libraries=settings.libraries,
+        providers=settings.providers,
+        sources=sources,
+        models=tuple(sorted(settings.models.items())),
+        strict=settings.strict,
+        metadata=_build_metadata(settings, question, artifact_dir),
+        **extras,
+    )
+
+
+def _check_sources(settings: Settings, sources: Sequence[str]) -> None:
+    if settings.offline and sources:
+        raise UserError(
+            "flags_conflict",
+            f"--source names pages of the web, and the run is offline by {settings.origins['offline']}.",
+            next_step="Leave out one of them.",
+        )
+    if settings.offline and settings.providers:
+        raise UserError(
+            "flags_conflict",
+            f"Offline and the providers {', '.join(settings.providers)} contradict each other; offline is set by "
+            f"{settings.origins['offline']}, the providers by {settings.origins['sources.providers']}.",
+            next_step="Leave out one of them.",
+        )
+    if not settings.libraries and not settings.providers and not sources:
+        raise UserError(
+            "sources_missing",
+            "There is nothing to search: no library and no web provider is named.",
+            next_step="Name one: --library FOLDER, or the setting sources.providers. Or try: corrobora demo",
+        )
+    for name in settings.providers:
+        if name not in WEB_PROVIDERS:
+            raise UserError(
+                "provider_unknown",
+                f"There is no web search provider {name[:60]!r}.",
+                next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
+            )
+        settings.key(name).reveal()  # reports a missing key before a run is made
+
+
+def _build_metadata(settings: Settings, question: Question, artifact_dir: str) -> tuple[tuple[str, str], ...]:
+    """Return the limits of the run, what was removed from the question (bad-input Q12) and where artifacts go."""
+    given = (
+        ("max_usd", settings.max_usd),
+        ("ask_above_usd", settings.ask_above_usd),
+        ("accept_unknown_price", "yes" if settings.accept_unknown_price else None),
+        ("max_tokens", settings.max_tokens),
+        ("max_searches", settings.max_searches),
+        ("invisible_characters_removed", question.invisible or None),
+        ("artifact_dir", artifact_dir or None),
+    )
+    return tuple((name, str(value)) for name, value in given if value is not None)
