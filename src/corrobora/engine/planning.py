@@ -1,10 +1,7 @@
-"""Planning views: what the manager and the planners are given, and how several plans become one tree.
+"""Plans: what the manager and the planners are given, and how their answers or a thread file become one tree.
 
-Knows profiles and briefs. Does not plan: the role does; does not judge: `policies.feasibility` does.
-
-A given thread (TRIPLET-1): definition and brief, read from the text of a THREAD.toml.
-
-Knows the file's fields and says what is wrong with them. Nothing is asked of a model and nothing of a person.
+Knows briefs, profiles and the fields of a thread file (TRIPLET-1), and says what is wrong with one. Does not plan: the
+role does; does not judge a plan: `policies.feasibility` does.
 """
 
 from __future__ import annotations
@@ -16,15 +13,15 @@ from typing import cast
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
+from corrobora.domain.report import Findings
 from corrobora.policies.feasibility import check_question, guess_complexity, repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.profiles import Profile
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.plan import Angle, Planning, Shortfall
 from corrobora.roles.suggested import read_suggested
 
 MAX_THREAD_QUESTIONS = 7  # sub-questions that one thread can follow
-
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
 
 
@@ -49,6 +46,12 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
         discovery=profile.discovery,
         suggested_plan=query.suggested_plan,
     )
+
+
+def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
+    """What a gate still misses, for the planner."""
+    asked = tuple(q.text for child in findings.children for r in child.rounds for q in r.intent.queries)
+    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
 
 
 def check_suggested_plan(text: str, profile: Profile) -> None:

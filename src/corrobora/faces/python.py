@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, run_here, submit_run
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
@@ -87,7 +88,7 @@ async def aresearch(  # noqa: PLR0913 - as `research`
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        await workspace.run_here(run)
+        await run_here(workspace, run)
         return await load_final_report(workspace, run)
 
 
@@ -110,9 +111,9 @@ async def stream(  # noqa: PLR0913 - as `research`
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        work = asyncio.create_task(workspace.run_here(run))
+        work = asyncio.create_task(run_here(workspace, run))
         try:
-            async with aclosing(workspace.follow_events(run, through_pauses=False)) as events:
+            async with aclosing(follow_events(workspace, run, through_pauses=False)) as events:
                 async for event in events:
                     yield event
             await work
@@ -175,8 +176,8 @@ class Conversation:
             )
         row = await self._workspace.runs.get(run)
         if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
-            await self._workspace.reopen_run(run)
-        await self._workspace.run_here(run)
+            await reopen_run(self._workspace, run)
+        await run_here(self._workspace, run)
         return await load_final_report(self._workspace, run)
 
 
@@ -212,11 +213,12 @@ async def chat(
             print((await manager.report()).markdown)
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app.dialogues import open_dialogue  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         if resume is None:
             request = await _build_request(workspace, "", library, profile or "tree", model=model, fields=fields)
-            yield Conversation(workspace, workspace.open_dialogue(request))
+            yield Conversation(workspace, open_dialogue(workspace, request))
             return
         given = {"library": library, "profile": profile, "model": model, **fields}
         if said := [name for name, value in given.items() if name in fields or value]:
@@ -226,7 +228,7 @@ async def chat(
                 next_step="Leave it out, or begin a new dialogue without resume.",
             )
         stored = await workspace.dialogues.get(resume)
-        yield Conversation(workspace, workspace.open_dialogue(stored.request, stored))
+        yield Conversation(workspace, open_dialogue(workspace, stored.request, stored))
 
 
 def hybrid_search(
@@ -240,13 +242,14 @@ def hybrid_search(
 
     async def search_libraries() -> Sequence[Hit]:
         from corrobora.app import Workspace  # noqa: PLC0415 - as above
+        from corrobora.app.libraries import open_library  # noqa: PLC0415
 
         async with Workspace.open(settings or load_settings()) as workspace:
             names = (library,) if isinstance(library, str) else tuple(library)
             known = await list_libraries(workspace)
             if missing := set(names) - {space.name for space in known}:
                 raise unknown_library_error(min(missing), known)
-            opened = workspace.open_library(names)
+            opened = open_library(workspace, names)
             hits = await opened.hybrid_search(text, limit=limit)
             await opened.close()
             return hits
@@ -257,7 +260,7 @@ def hybrid_search(
 async def load_final_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run that ended, or raise what its end means."""
     row = await _refuse_waiting(workspace, run)
-    report = await workspace.load_report(run)
+    report = await load_report(workspace, run)
     if report is None:
         raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
     if not report.markdown:
@@ -284,7 +287,7 @@ async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
 ) -> str:
     request = await _build_request(workspace, check_question(question), library, profile, model=model, fields=fields)
     request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
-    return await workspace.submit_run(request, deferred=False)
+    return await submit_run(workspace, request, deferred=False)
 
 
 async def _build_request(  # noqa: PLR0913 - as `_submitted`
@@ -316,5 +319,5 @@ async def _build_request(  # noqa: PLR0913 - as `_submitted`
         strict=settings.strict,
         metadata=request_metadata(settings, Question(question)),
     )
-    workspace.resolve_profile(request)  # a wrong profile is said before any document is read
+    resolve_profile(workspace.settings, request)  # a wrong profile is said before any document is read
     return replace(request, libraries=await resolve_libraries(workspace, [str(each) for each in given], show=False))

@@ -10,7 +10,6 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
     list_open_gaps,
-    merge_findings,
     merge_part_contradictions,
     report_input,
     scope_input,
@@ -18,6 +17,7 @@ from corrobora.engine.inputs import (
     shorten_material,
     summary_input,
 )
+from corrobora.engine.investigate import merge_findings
 from corrobora.profiles import load_profile
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")

@@ -12,7 +12,7 @@ from tests.unit.policies.threads import fact
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.engine.steps.review import REVIEW_SECONDS, judge_draft, review_draft
+from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
 from corrobora.profiles import load_profile
 from corrobora.reporting.review import check_against_findings, choose_revision, find_cited_markers, score_overlap
 from corrobora.testing import FakeClock

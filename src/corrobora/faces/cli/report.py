@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corrobora.app.runs import recheck_report
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Support
 from corrobora.faces.cli.exit_codes import Exit, print_notice
@@ -233,8 +234,8 @@ def verify(*, what: str, min_score: str | None, strict: bool, as_json: bool, con
     text = _read_file(what)
 
     async def recheck_text(workspace: Workspace) -> RecheckResult:
-        return await workspace.recheck_report(
-            text if text is not None else await _read_report(workspace, check_run_id(what))
+        return await recheck_report(
+            workspace, text if text is not None else await _read_report(workspace, check_run_id(what))
         )
 
     result = with_workspace(settings, recheck_text)

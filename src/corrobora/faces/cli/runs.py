@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
+from corrobora.app.runs import authorize_run, schedule_run, serve_queue, steer_run
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.asked import STAGES, parse_stage, read_question
@@ -132,7 +133,7 @@ def cancel(run: str, config_file: Path | None) -> None:
     async def cancel_unfinished(workspace: Workspace) -> RunRow:
         row = await workspace.runs.get(name)  # says so if there is no such run
         if not row.status.final:
-            await workspace.cancel_run(name)
+            await workspace.queue.cancel(name)
         return row
 
     row = with_workspace(open_settings(config_file), cancel_unfinished)
@@ -151,7 +152,7 @@ def steer(run: str, hint: str, config_file: Path | None) -> None:
     name = check_run_id(run)
 
     async def steer_paused(workspace: Workspace) -> None:
-        await workspace.steer_run(name, hint)
+        await steer_run(workspace, name, hint)
 
     with_workspace(open_settings(config_file), steer_paused)
     click.echo(f"Go on with: corrobora resume {name}")
@@ -212,7 +213,7 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
         if words is None and not (wanted.may_ask and is_terminal(sys.stdin)):
             words = sys.stdin.readline().strip() if wanted.may_ask else ""
         if words is not None:
-            await workspace.authorize_plan(name, words)
+            await authorize_run(workspace, name, words)
         return True
 
     with_workspace(settings, authorize_waiting)
@@ -272,8 +273,8 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
 
     async def store_schedule(workspace: Workspace) -> str:
         spaces = await resolve_libraries(workspace, request.libraries, show=True)
-        return await workspace.schedule_run(
-            name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
+        return await schedule_run(
+            workspace, name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
         )
 
     click.echo(f"{name}: next on {with_workspace(settings, store_schedule)}; a worker must live then: corrobora worker")
@@ -325,6 +326,6 @@ def worker(concurrency: str | None, config_file: Path | None) -> None:
 
     async def serve_runs(workspace: Workspace) -> None:
         write_stderr(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
-        await workspace.serve_queue(concurrency=settings.worker_concurrency)
+        await serve_queue(workspace, concurrency=settings.worker_concurrency)
 
     with_workspace(settings, serve_runs)
