@@ -23,7 +23,7 @@ from corrobora.domain.run import EventType, RunId, RunRow, RunStatus, Stage
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
 from corrobora.profiles import resolve_advance, resolve_rules
 from corrobora.storage.journal.journal import RunJournal
@@ -101,7 +101,8 @@ class Attempt:
         profile = resolve_profile(workspace.settings, request)
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
         answers = await workspace.runs.read_answers(run)
-        library = open_library(workspace, (*request.libraries, f"run:{run}"))
+        wiring, space = workspace.wiring, f"run:{run}"
+        library = open_library(workspace, (*request.libraries, space))
         earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
         session = Session(
             run=run,
@@ -109,17 +110,19 @@ class Attempt:
             profile=profile,
             stop=resolve_rules(profile),
             advance=resolve_advance(profile),
-            outside=workspace.wiring.open_ports(
-                request,
-                profile,
+            outside=RunPorts(
+                analysts=wiring.open_analysts(request, profile),
+                searches=wiring.open_searches(request, library),
+                readers=wiring.open_readers(request, library, space),
                 library=library,
-                space=f"run:{run}",
                 journal=journal,
+                clock=wiring.clock,
                 human=StoredHuman(workspace.runs, run),
                 write=self._open_artifacts(),
                 read=self._read_artifact,
+                facts=wiring.facts,
             ),
-            budget=Budget(run_allowance(request, profile), workspace.wiring.clock, carried_seconds=earlier),
+            budget=Budget(run_allowance(request, profile), wiring.clock, carried_seconds=earlier),
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,
             until=Stage(answers[UNTIL_TOPIC]) if answers.get(UNTIL_TOPIC) else None,

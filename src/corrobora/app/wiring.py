@@ -7,7 +7,7 @@ paid. Does not search or read.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,9 +27,8 @@ from corrobora.app.models import ModelPool
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
 from corrobora.domain.run import Request
-from corrobora.engine.session.calls import RunPorts
 from corrobora.policies.selection import SITE_SUFFIX
-from corrobora.ports import Analyst, Clock, Human, Journal, Library, Limiter, Reader, SearchProvider
+from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.profiles import Profile, allowance_of
 from corrobora.settings import Settings
 from corrobora.storage.postgres.database import Database
@@ -274,7 +273,7 @@ class Wiring:
         self._database = database
         self._models = ModelPool(settings)
         self._web = (open_web or WebAccess)(settings, self.clock)
-        self._facts = open_fact_store(settings)
+        self.facts = open_fact_store(settings)
 
     def open_analysts(self, request: Request, profile: Profile) -> tuple[Analyst, ...]:
         """The chain of analysts of a request. Raises `UserError` as the function does."""
@@ -286,32 +285,13 @@ class Wiring:
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
 
-    def open_ports(  # noqa: PLR0913 - the parts of a run
-        self,
-        request: Request,
-        profile: Profile,
-        *,
-        library: Library,
-        space: str,
-        journal: Journal,
-        human: Human,
-        write: Callable[[Mapping[str, str]], Awaitable[None]],
-        read: Callable[[str], Awaitable[str | None]],
-    ) -> RunPorts:
-        """The ports of one run; what it reads is stored in `space` of the library."""
-        settings, limiter = self._settings, self._open_limiter
-        return RunPorts(
-            analysts=self.open_analysts(request, profile),
-            searches=open_searches(settings, request, library, limiter, self.clock),
-            readers=open_readers(settings, request, self._web, library, space, limiter=limiter),
-            library=library,
-            journal=journal,
-            clock=self.clock,
-            human=human,
-            write=write,
-            read=read,
-            facts=self._facts,
-        )
+    def open_searches(self, request: Request, library: Library) -> Mapping[str, SearchProvider]:
+        """The search providers of a run, by name."""
+        return open_searches(self._settings, request, library, self._open_limiter, self.clock)
+
+    def open_readers(self, request: Request, library: Library, space: str) -> tuple[Reader, ...]:
+        """The readers of a run; what they read is stored in `space` of the library."""
+        return open_readers(self._settings, request, self._web, library, space, limiter=self._open_limiter)
 
     def _open_limiter(self, provider: str) -> Limiter:
         """The rate limit of a provider, one for all workers of this database."""
@@ -320,6 +300,6 @@ class Wiring:
     async def close(self) -> None:
         """Close connections and end the parser's process."""
         await self._models.close()
-        if self._facts is not None:
-            await self._facts.close()
+        if self.facts is not None:
+            await self.facts.close()
         await self._web.close()

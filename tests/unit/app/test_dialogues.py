@@ -6,13 +6,14 @@ Requirement: TREE-5.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app import Workspace
 from corrobora.app.dialogues import DialogueManager, first_message, open_dialogue
-from corrobora.app.runs import run_here
+from corrobora.app.runs import run_here, submit_run
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
 from corrobora.profiles import load_profile
@@ -65,10 +66,10 @@ async def test_a_model_that_is_down_is_replaced_by_the_next_analyst(workspace: W
             raise ProviderError.request_failed("down", status=503)
 
     analysts = (Down(), ExtractiveAnalyst())
-    manager = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), analysts)  # type: ignore[arg-type]
+    manager = DialogueManager(partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), analysts)  # type: ignore[arg-type]
     await manager.say(QUESTION)
     assert manager.agreed
-    alone = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
+    alone = DialogueManager(partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
     with pytest.raises(ProviderError):
         await alone.say(QUESTION)
 
@@ -109,7 +110,9 @@ async def test_tree_what_was_said_while_the_manager_thought_is_not_lost(workspac
             raise Killed
 
     keep = workspace.dialogues.save
-    manager = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
+    manager = DialogueManager(
+        partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep
+    )  # type: ignore[arg-type]
     with pytest.raises(Killed):
         await manager.say(QUESTION)
     again = await reopened(workspace, manager.id)
