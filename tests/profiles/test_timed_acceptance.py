@@ -14,7 +14,8 @@ from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.app import Workspace
-from corrobora.app.runs import run_folder, run_here, submit_run
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import run_folder, submit_run
 from corrobora.domain.report import Draft
 from corrobora.domain.run import EventType, Request, RunStatus
 from corrobora.domain.thread import StopReason

@@ -18,7 +18,8 @@ from tests.unit.adapters.web.certificates import Key, serving, showing
 from tests.unit.adapters.web.lab import Canary, resolver
 
 from corrobora.app import Workspace
-from corrobora.app.runs import load_report, run_here, submit_run
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import load_report, submit_run
 from corrobora.app.wiring import WebAccess
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS, Limits

@@ -7,8 +7,11 @@ answers. Does not know the method: `engine.research` does.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +37,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("corrobora")
 OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
+
+
+async def run_here(workspace: Workspace, run: str) -> None:
+    """Work on one run in this process until it ends or waits."""
+    await workspace.queue.submit(run, own=True)
+    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=1, until=(run,))
+
+
+async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
+    """Be a worker: take runs from the queue until cancelled; SIGTERM hands them back after a grace time."""
+    stop = asyncio.Event()
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # where a platform cannot
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency, stop=stop)
 
 
 async def execute_run(workspace: Workspace, run: RunId, epoch: int) -> None:

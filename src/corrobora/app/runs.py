@@ -1,19 +1,15 @@
 """Stored runs: submitted, scheduled, answered, taken back, and what they gave.
 
 Knows the topics of a person's answers: any process may answer, and waiting costs nothing. Does not know how a run is
-worked on: `attempts` does, and is imported only where one is.
+worked on: `attempts` does.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import re
-import signal
 from collections.abc import AsyncGenerator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from corrobora.domain.errors import NoEvidence, UserError
@@ -84,24 +80,6 @@ async def schedule_run(workspace: Workspace, name: str, cron: str, request: Requ
     resolve_profile(workspace.settings, request)
     check_targets(request, workspace.settings)
     return (await workspace.schedules.save(name, cron, request)).isoformat(timespec="minutes")
-
-
-async def run_here(workspace: Workspace, run: str) -> None:
-    """Work on one run in this process until it ends or waits."""
-    from corrobora.app.attempts import execute_run  # noqa: PLC0415
-
-    await workspace.queue.submit(run, own=True)
-    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=1, until=(run,))
-
-
-async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
-    """Be a worker: take runs from the queue until cancelled; SIGTERM hands them back after a grace time."""
-    from corrobora.app.attempts import execute_run  # noqa: PLC0415
-
-    stop = asyncio.Event()
-    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # where a platform cannot
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency, stop=stop)
 
 
 async def authorize_run(workspace: Workspace, run: str, words: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, run_here, submit_run
+from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, submit_run
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
@@ -85,6 +85,7 @@ async def aresearch(  # noqa: PLR0913 - as `research`
 ) -> Report:
     """`research` for programs that have an event loop."""
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
+    from corrobora.app.attempts import run_here  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
@@ -108,6 +109,7 @@ async def stream(  # noqa: PLR0913 - as `research`
         UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app.attempts import run_here  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
@@ -167,6 +169,8 @@ class Conversation:
 
         A run that failed or was cancelled is opened again. Raises `NeedsHuman` before it was authorized.
         """
+        from corrobora.app.attempts import run_here  # noqa: PLC0415
+
         run = self._manager.run
         if run is None:
             raise NeedsHuman(

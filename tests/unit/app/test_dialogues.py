@@ -12,8 +12,9 @@ import pytest
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
 from corrobora.app.dialogues import DialogueManager, first_message, open_dialogue
-from corrobora.app.runs import run_here, submit_run
+from corrobora.app.runs import submit_run
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
 from corrobora.profiles import load_profile

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.app import Workspace
-from corrobora.app.attempts import execute_run
+from corrobora.app.attempts import execute_run, run_here, serve_queue
 from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import (
     authorize_run,
@@ -24,9 +24,7 @@ from corrobora.app.runs import (
     resolve_profile,
     rewind_run,
     run_folder,
-    run_here,
     schedule_run,
-    serve_queue,
     steer_run,
     submit_run,
 )

@@ -1,6 +1,6 @@
 """The session: the one gate from the method to the outside.
 
-Knows how a call is journaled, metered, retried, limited and told. Does not know what research is: the method does.
+Knows how a call is journaled, metered, retried, limited and reported. Does not know what research is: the method does.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ class Session:
         number: int | None = None,
         part: str = "",
     ) -> None:
-        """Append an event; told once per run, however often the run is resumed."""
+        """Append an event; it appears once in a run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
         self.journal.emit(Event(kind, key, path, number, data))
 

@@ -173,7 +173,7 @@ async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> Fe
 
 
 async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
-    """Fetch a hit for the so-manieth time; each attempt takes the next reader that accepts it."""
+    """Fetch a hit; attempt `number` takes the next of the readers that accept it."""
     fitting = [reader for reader in run.outside.readers if reader.accepts(hit)]
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
     if reader is None:

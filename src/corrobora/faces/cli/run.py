@@ -29,7 +29,6 @@ from corrobora.app.runs import (
     resolve_profile,
     rewind_run,
     run_folder,
-    run_here,
     submit_run,
 )
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
@@ -118,6 +117,8 @@ class TerminalRun:
                 await asyncio.wait([showing], timeout=_POLL_SECONDS)
 
     async def _run_here(self) -> None:
+        from corrobora.app.attempts import run_here  # noqa: PLC0415
+
         await run_here(self.workspace, self.run)
 
     async def _show_events(self) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from corrobora.app.runs import authorize_run, schedule_run, serve_queue, steer_run
+from corrobora.app.runs import authorize_run, schedule_run, steer_run
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.faces.cli.asked import STAGES, parse_stage, read_question
@@ -325,6 +325,8 @@ def worker(concurrency: str | None, config_file: Path | None) -> None:
     settings = open_settings(config_file, flags)
 
     async def serve_runs(workspace: Workspace) -> None:
+        from corrobora.app.attempts import serve_queue  # noqa: PLC0415
+
         write_stderr(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
         await serve_queue(workspace, concurrency=settings.worker_concurrency)
 
