@@ -111,9 +111,8 @@ async def test_tree_what_was_said_while_the_manager_thought_is_not_lost(workspac
             raise Killed
 
     keep = workspace.dialogues.save
-    manager = DialogueManager(
-        partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep
-    )  # type: ignore[arg-type]
+    submit = partial(submit_run, workspace)
+    manager = DialogueManager(submit, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
     with pytest.raises(Killed):
         await manager.say(QUESTION)
     again = await reopened(workspace, manager.id)
