@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
-from corrobora.app.runs import SystemClock
 from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId

@@ -34,6 +34,9 @@ import httpx2
 
 from bench.synthetic import Texts
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import submit_run
 from corrobora.config import Settings, load_settings
 from corrobora.domain.run import Request, RunId
 
@@ -112,7 +115,7 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
     """Measure runs at once: CPU for each call of a model, and at N = 1 the wall clock over the critical path."""
     good = True
     async with Workspace.open(settings) as workspace:
-        await workspace.ingest_files(LIBRARY, (home / "documents",), lambda *_: None)
+        await ingest_files(workspace.database, LIBRARY, (home / "documents",), lambda *_: None)
         await research(workspace, url, profile, [10_000])  # loads what is loaded once
         for count in counts:
             bare = await bare_call(url, count)
@@ -146,12 +149,12 @@ async def research(
     claimed: list[tuple[str, int]] = []
     for number in numbers:
         request = Request(question(number), profile, libraries=(LIBRARY,), models=model, authorized="policy")
-        run = await workspace.submit_run(request, deferred=False)
+        run = await submit_run(workspace, request, deferred=False)
         epoch = await workspace.runs.claim(run, "bench")
         assert epoch is not None
         claimed.append((run, epoch))
     began, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(workspace.execute_run(RunId(run), epoch) for run, epoch in claimed))
+    await asyncio.gather(*(execute_run(workspace, RunId(run), epoch) for run, epoch in claimed))
     wall, spent = time.perf_counter() - began, time.process_time() - cpu
     for run, _ in claimed:
         row = await workspace.runs.get(run)

@@ -18,6 +18,9 @@ from typing import Any
 from bench.eval_retrieval import Suite, distinct, fill, rows, twowiki
 from bench.eval_retrieval import multihop as multihop_suite
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import recheck_report, submit_run
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.report import Report
@@ -44,12 +47,12 @@ OWN = (  # our own questions on the demo documents; False: the documents hold no
 
 async def ask(workspace: Workspace, question: str, library: str, profile: str = PROFILE) -> Report:
     """Research one question in this process and return its report."""
-    run = await workspace.submit_run(
-        Request(question, profile, libraries=(library,), authorized="policy"), deferred=False
+    run = await submit_run(
+        workspace, Request(question, profile, libraries=(library,), authorized="policy"), deferred=False
     )
     epoch = await workspace.runs.claim(run, "eval")
     assert epoch is not None
-    await workspace.execute_run(run, epoch)
+    await execute_run(workspace, run, epoch)
     stored = await workspace.runs.read_artifact(run, "report.json")
     if stored is None:
         row = await workspace.runs.get(run)
@@ -60,7 +63,7 @@ async def ask(workspace: Workspace, question: str, library: str, profile: str = 
 async def demo(workspace: Workspace, home: Path) -> bool:
     """Share of must-cover anchors that a citation's quote holds, and the dated contradictions."""
     documents = demo_documents(home / "unpacked")
-    await workspace.ingest_files("demo", (documents,), lambda *_: None)
+    await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
     manifest = {row["path"]: row for row in map(json.loads, (documents / "manifest.jsonl").read_text().splitlines())}
     covered = total = 0
     literal = True
@@ -93,13 +96,13 @@ async def demo(workspace: Workspace, home: Path) -> bool:
 
 async def _literal(workspace: Workspace, report: Report) -> bool:
     """Check every citation offline, through the same code as `corrobora verify`."""
-    result = await workspace.recheck_report(report.markdown)
+    result = await recheck_report(workspace, report.markdown)
     return all(str(found) == "verified" for s in result.statements for found in s.found)
 
 
 async def own(workspace: Workspace, home: Path) -> bool:
     """Our own questions on the demo documents, absent answers among them."""
-    await workspace.ingest_files("demo", (demo_documents(home / "unpacked"),), lambda *_: None)
+    await ingest_files(workspace.database, "demo", (demo_documents(home / "unpacked"),), lambda *_: None)
     good = 0
     for question, answerable in OWN:
         report = await ask(workspace, question, "demo")

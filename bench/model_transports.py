@@ -88,7 +88,7 @@ async def httpx2(url: str) -> AsyncIterator[CallRecord]:
 
 @asynccontextmanager
 async def aiohttp(url: str) -> AsyncIterator[CallRecord]:
-    import aiohttp  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - measured where it is installed
+    import aiohttp  # noqa: PLC0415 - measured where it is installed
 
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:

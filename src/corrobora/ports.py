@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from corrobora.domain.documents import Heading
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Event
+
+if TYPE_CHECKING:
+    from corrobora.domain.documents import Heading
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import recheck_report, submit_run
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
@@ -128,10 +131,10 @@ class Rig:
         fields: dict[str, Any] = {"libraries": (LIBRARY,), "authorized": "policy", "models": models, **request}
         if profile == "triplet":
             fields.setdefault("thread_file", THREAD)
-        run = await self.workspace.submit_run(Request(QUESTION, profile, **fields), deferred=False)
+        run = await submit_run(self.workspace, Request(QUESTION, profile, **fields), deferred=False)
         epoch = await self.workspace.runs.claim(run, "test")
         assert epoch is not None
-        await self.workspace.execute_run(run, epoch)
+        await execute_run(self.workspace, run, epoch)
         return await self.ended(run)
 
     async def ended(self, run: str) -> Ended:
@@ -142,7 +145,7 @@ class Rig:
         return Ended(row, report, run_exit(row, json.loads(text), min_score=None, strict=False).code)
 
     async def recheck(self, markdown: str) -> RecheckResult:
-        return await self.workspace.recheck_report(markdown)
+        return await recheck_report(self.workspace, markdown)
 
 
 @asynccontextmanager
@@ -159,7 +162,7 @@ async def rig(
         for name, text in documents.items():
             (texts / name).write_text(text)
         async with Workspace.open(found, **options) as workspace:
-            await workspace.ingest_files(LIBRARY, (texts,), lambda *_: None)
+            await ingest_files(workspace.database, LIBRARY, (texts,), lambda *_: None)
             yield Rig(workspace)
 
 

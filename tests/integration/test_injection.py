@@ -14,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 from tests.integration.rig import good, rig
 
+from corrobora.app.runs import run_folder
 from corrobora.testing.server import ModelServer
 
 PAYLOADS = Path(__file__).parents[1] / "fixtures" / "injection"
@@ -73,7 +74,7 @@ async def test_published_attacks_leave_nothing_active_in_any_file_of_the_report(
     async with ModelServer() as server, rig(database_url, documents(some, suffix)) as lab:
         found = await lab.run(server if with_model else None, "timed")
         await good(found, lab)
-        folder = lab.workspace.run_folder(found.row.id)
+        folder = run_folder(lab.workspace, found.row.id)
         page = folder.file_path("report.html").read_text()
     assert found.report is not None
     if suffix == ".txt":  # Markdown loses its HTML and images when it is read

@@ -18,17 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
-from corrobora.app.runs import StoredHuman, SystemClock
+from corrobora.app.attempts import StoredHuman
 from corrobora.config import load_profile
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief
 from corrobora.domain.run import Event, Request, RunId
 from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
-from corrobora.engine.session.journal import PassageClaims, encode, hash_parts
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.engine.session.journal import PassageClaims, encode, hash_parts, sum_earlier_seconds
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
 from corrobora.storage.index.library import PostgresLibrary

@@ -14,6 +14,8 @@ import pytest
 
 from corrobora.adapters.readers.worker import format_of, parse_bytes
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
@@ -158,10 +160,10 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
             await catalog.store(await catalog.open(library), items)
         for library, question in (*(row[:2] for row in FIRST), *ABSENT, *OTHERS):
             request = Request(question, "timed", libraries=(library,), authorized="policy")
-            run = await workspace.submit_run(request, deferred=False)
+            run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
             assert epoch is not None
-            await workspace.execute_run(run, epoch)
+            await execute_run(workspace, run, epoch)
             stored = await workspace.runs.read_artifact(run, "report.json")
             assert stored is not None
             found[library, question] = decode(Report, stored.content.decode(), key=run)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run
+from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
@@ -141,10 +143,10 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
             await catalog.store(await catalog.open(name), list(items))
         for name, question in asked:
             request = Request(question, "timed", libraries=(name,), authorized="policy")
-            run = await workspace.submit_run(request, deferred=False)
+            run = await submit_run(workspace, request, deferred=False)
             epoch = await workspace.runs.claim(run, "test")
             assert epoch is not None
-            await workspace.execute_run(run, epoch)
+            await execute_run(workspace, run, epoch)
             stored = await workspace.runs.read_artifact(run, "report.json")
             assert stored is not None
             found[name, question] = decode(Report, stored.content.decode(), key=run)

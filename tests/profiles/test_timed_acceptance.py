@@ -14,6 +14,8 @@ from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import run_folder, submit_run
 from corrobora.config import load_settings
 from corrobora.domain.report import Draft
 from corrobora.domain.run import EventType, Request, RunStatus
@@ -160,13 +162,13 @@ async def test_timed_25_in_real_time_hanging_searches_leave_the_writing_time(dat
         limits = (("minutes", "0.4"), ("reserve_minutes", "0.25"))
         request = Request(LIGHTHOUSE, "timed", limits, providers=("tavily",))
         async with Workspace.open(settings) as workspace:
-            run = await workspace.submit_run(request, deferred=False)
-            await workspace.run_here(run)
+            run = await submit_run(workspace, request, deferred=False)
+            await run_here(workspace, run)
             row = await workspace.runs.get(run)
             keys = await workspace.database.fetch_all("SELECT key FROM journal WHERE run = %s", [run])
             stored = await workspace.runs.read_artifact(run, "report.md")
             state = await workspace.runs.read_artifact(run, "phase_state.json")
-            on_disk = workspace.run_folder(run).file_path("report.md").read_text()
+            on_disk = run_folder(workspace, run).file_path("report.md").read_text()
     assert row.status is RunStatus.FAILED, "nobody could look: that is not the same as nothing found"
     assert row.outcome == "provider_down"
     assert row.elapsed_seconds >= 9

@@ -18,6 +18,7 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request
 from corrobora.engine.investigate import investigate, refine_node
 from corrobora.engine.planning import check_suggested_plan
+from corrobora.engine.research import begin_run
 from corrobora.roles.refine import Refinement
 from corrobora.testing import FakeClock
 
@@ -189,7 +190,7 @@ async def test_tree_depth_is_refused_at_run_time_whatever_the_plan_says():
     too_deep = inner("root/1/1/1", leaf("root/1/1/1/1", SQ2))
     tree = inner("root", inner("root/1", inner("root/1/1", too_deep, leaf("root/1/1/2"))))
     run = await desk("tree")
-    run.session.begin_run(Brief(QUESTION))
+    begin_run(Brief(QUESTION), run.session)
     found = await investigate(tree, run.session)
     inside = found.children[0].children[0].children
     assert "level 3" in inside[0].failed

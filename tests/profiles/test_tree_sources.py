@@ -15,6 +15,7 @@ from corrobora.domain.plan import Brief, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType
 from corrobora.engine.investigate import investigate
+from corrobora.engine.research import begin_run
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.testing import MemoryLibrary
 
@@ -47,7 +48,7 @@ def extraction(given: Any, **more: Any) -> Extraction:
 
 async def leaf_findings(lines: dict[str, Any], documents: dict[str, str], **more: Any) -> Any:
     run = await desk("tree", analysts=(Mixed(lines),), documents=documents, max_rounds=1)
-    run.session.begin_run(Brief(QUESTION))
+    begin_run(Brief(QUESTION), run.session)
     return await investigate(leaf("root", **more), run.session)
 
 

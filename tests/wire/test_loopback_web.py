@@ -18,6 +18,8 @@ from tests.unit.adapters.web.certificates import Key, serving, showing
 from tests.unit.adapters.web.lab import Canary, resolver
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import load_report, recheck_report, submit_run
 from corrobora.app.wiring import WebAccess
 from corrobora.config import Settings, load_settings
 from corrobora.domain.evidence import Hit
@@ -115,9 +117,9 @@ class Lab:
     async def research(self, profile: str, **more: object) -> tuple[Report, Counter[str]]:
         """Run to the end; return the report and how often each result was found, by the journal."""
         request = Request(QUESTION, profile, authorized="policy", **more)  # pyright: ignore[reportArgumentType]
-        run = await self.workspace.submit_run(request, deferred=False)
-        await self.workspace.run_here(run)
-        report = await self.workspace.load_report(run)
+        run = await submit_run(self.workspace, request, deferred=False)
+        await run_here(self.workspace, run)
+        report = await load_report(self.workspace, run)
         assert report is not None, (await self.workspace.runs.get(run)).reason
         rows = await self.workspace.database.fetch_all(
             "SELECT key, out FROM journal WHERE run = %s AND key LIKE 'search/%%' AND key NOT LIKE '%%!failed'",
@@ -215,7 +217,7 @@ async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
     assert report.citations
     assert all(citation.url.startswith("http://") for citation in report.citations)
     assert not [c.url for c in report.citations if "/f/" in c.url or "/closed/" in c.url]
-    checked = await lab.workspace.recheck_report(report.markdown)
+    checked = await recheck_report(lab.workspace, report.markdown)
     assert {str(each) for statement in checked.statements for each in statement.found} == {"verified"}
     assert {name for name, _ in lab.asked()} == {"tavily", "exa"}
     assert not [request.path for request in lab.web.requests if request.path.startswith("/closed/")]

@@ -1,11 +1,7 @@
 """Delivery: finished reports to the targets of a request, through the operator's servers (ANGLES-36 to ANGLES-38).
 
-Knows which adapter stands for which target and which settings it needs. A delivery is journaled: a run that is resumed
-does not send twice what was sent.
-
-The folder of a given thread (TRIPLET-2): micro-reports as they come, and at the end the completion report.
-
-Knows the names of the reports of a given thread. Does not know what they say.
+Knows which adapter stands for which target, which settings it needs, and the reports of a given thread that go into a
+folder of the user's (TRIPLET-2). A delivery is journaled: a resumed run does not send twice what was sent.
 """
 
 from __future__ import annotations
@@ -14,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.delivery.email import EmailDelivery, MailServer
 from corrobora.adapters.delivery.folder import FolderDelivery
 from corrobora.adapters.delivery.webhook import WebhookDelivery
-from corrobora.app.runs import SystemClock
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Report

@@ -1,21 +1,28 @@
-"""The person behind a run, reached through stored answers: any process may answer, and waiting costs nothing.
+"""Stored runs: submitted, scheduled, answered, taken back, and what they gave.
 
-Knows the topics of answers. Does not know terminals or pages.
+Knows the topics of a person's answers: any process may answer, and waiting costs nothing. Does not know how a run is
+worked on: `attempts` does.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import re
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from corrobora.domain.errors import NeedsHuman
-from corrobora.domain.plan import Plan
-from corrobora.policies.budget import Estimate
-from corrobora.reporting.thread_json import describe_estimate
-from corrobora.storage.journal.runs import Runs
+from corrobora.config import Settings
+from corrobora.config import resolve_profile as resolve_overrides
+from corrobora.domain.errors import NoEvidence, UserError
+from corrobora.domain.report import Report
+from corrobora.domain.run import Event, Request, RunId, RunStatus, Stage
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+    from corrobora.policies.profile import Profile
+    from corrobora.reporting.recheck import RecheckResult
+    from corrobora.storage.journal.runs import RunFolder
 
 PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
@@ -24,57 +31,157 @@ YES = "yes"
 _PAUSE_REASON = re.compile(r"after round (\d+) of (\S+)\.(?:\s|$)")
 
 
+def resolve_request(settings: Settings, request: Request) -> Request:
+    """Write out a profile of the settings, so that a worker with other settings or elsewhere does the same."""
+    name, own = resolve_overrides(settings, request.profile)
+    return replace(request, profile=name, overrides=(*own, *request.overrides))
+
+
+def resolve_profile(settings: Settings, request: Request) -> Profile:
+    """Resolve the profile of a request: preset, file or `[profiles.NAME]`, with its overrides."""
+    from corrobora.config import load_profile  # noqa: PLC0415
+
+    known = resolve_request(settings, request)
+    return load_profile(known.profile, known.overrides)
+
+
+async def submit_run(
+    workspace: Workspace, request: Request, *, run: RunId | None = None, deferred: bool = True
+) -> RunId:
+    """Store a run; queue it unless this process works on it itself.
+
+    Raises:
+        UserError: a bad profile, plan or target; where this process works on it, also a model or a web provider
+            that cannot be used. Nothing was stored and nothing was paid.
+    """
+    from corrobora.app.delivery import check_targets  # noqa: PLC0415
+
+    settings = workspace.settings
+    request = resolve_request(settings, request)
+    profile = resolve_profile(settings, request)
+    if request.plan_file:
+        from corrobora.engine.planning import check_suggested_plan  # noqa: PLC0415
+
+        check_suggested_plan(request.plan_file, profile)
+    check_targets(request, settings)
+    if not deferred:  # else the worker's settings count: it may have keys that this process has not
+        workspace.wiring.check_request(request, profile)
+    made = await workspace.runs.create(request, run=run)
+    if deferred:
+        await workspace.queue.submit(made)
+    return made
+
+
+async def schedule_run(workspace: Workspace, name: str, cron: str, request: Request) -> str:
+    """Store a schedule and return when its next turn is. Raises `UserError` for what could not run then."""
+    from corrobora.app.delivery import check_targets  # noqa: PLC0415
+
+    request = resolve_request(workspace.settings, request)
+    resolve_profile(workspace.settings, request)
+    check_targets(request, workspace.settings)
+    return (await workspace.schedules.save(name, cron, request)).isoformat(timespec="minutes")
+
+
+async def authorize_run(workspace: Workspace, run: str, words: str) -> None:
+    """Take a person's words on a waiting plan: only the profile's exact phrase starts the run (TREE-5)."""
+    row = await workspace.runs.get(run)
+    phrase = resolve_profile(workspace.settings, row.request).phrase
+    if phrase and words != phrase:
+        problem = f"{words[:80]!r} does not authorize the plan."
+        raise UserError("phrase", problem, next_step=f"Say exactly: {phrase}")
+    await workspace.runs.store_answer(run, PLAN_TOPIC, YES)
+
+
+async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
+    """Answer a pause between two rounds; with an empty hint the run just goes on (ROUNDS-25)."""
+    row = await workspace.runs.get(run)
+    topic = pause_topic(row.reason) if row.status is RunStatus.PAUSED and row.outcome == "paused" else None
+    if topic is None:
+        raise UserError("not_paused", f"Run {run} does not pause between rounds.")
+    await workspace.runs.store_answer(run, topic, hint)
+
+
+async def rewind_run(workspace: Workspace, run: str, stage: Stage) -> None:
+    """Take a run back to the begin of a stage; what was answered before it is kept (ANGLES-1)."""
+    from corrobora.storage.journal import events  # noqa: PLC0415
+
+    await events.rewind_run(workspace.database, run, stage)
+
+
+async def reopen_run(workspace: Workspace, run: str) -> None:
+    """Open a run again that ended for want of a provider or was cancelled: failures are tried again."""
+    await rewind_run(workspace, run, Stage.DELIVER)
+    await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
+
+
+async def pause_after(workspace: Workspace, run: str, stage: Stage | None) -> None:
+    """Let the next attempts pause after a stage; None lets them go to the end (ANGLES-1)."""
+    await workspace.runs.store_answer(run, UNTIL_TOPIC, stage or "")
+
+
+async def finish_early(workspace: Workspace, run: str) -> None:
+    """Let a run of this process end its research now and write its report."""
+    session = workspace.sessions.get(run)
+    if session is not None:
+        session.budget.finish_research()
+
+
+def follow_events(
+    workspace: Workspace, run: str, after: int = 0, *, through_pauses: bool = True
+) -> AsyncGenerator[Event]:
+    """Yield the events of a run after a sequence number, past ones first, then live ones, until it ends.
+
+    Without `through_pauses` also until it waits for a person.
+    """
+    ends = [status for status in RunStatus if status.final or (status.waits and not through_pauses)]
+    return workspace.events.follow(run, after, ends=ends)
+
+
+async def read_report_json(workspace: Workspace, run: str) -> dict[str, Any]:
+    """Return the report of a finished run as JSON values. Raises `NoEvidence` if it has none."""
+    stored = await workspace.runs.read_artifact(run, "report.json")
+    if stored is None:
+        raise NoEvidence("report_missing", f"Run {run} has no report yet.", next_step=f"corrobora resume {run}")
+    return json.loads(stored.content)
+
+
+async def load_report(workspace: Workspace, run: str) -> Report | None:
+    """Return the report of a run as a value, or None if it has none."""
+    from corrobora.engine.session.journal import decode  # noqa: PLC0415
+
+    stored = await workspace.runs.read_artifact(run, "report.json")
+    return None if stored is None else decode(Report, stored.content.decode(), key=f"{run}/report.json")
+
+
+async def recheck_report(workspace: Workspace, text: str) -> RecheckResult:
+    """Check the citations of any Markdown against the stored sources, offline."""
+    from corrobora.reporting import recheck  # noqa: PLC0415
+
+    async def read_snapshot(sha: str) -> str | None:
+        query = "SELECT body FROM snapshot WHERE sha = %s"
+        row = await workspace.database.fetch_one(query, [sha], where="reading a snapshot")
+        return None if row is None else str(row[0])
+
+    async def read_page(url: str) -> str | None:
+        query = (
+            "SELECT n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) "
+            "ORDER BY s.id DESC LIMIT 1"
+        )
+        names = [url, url.rstrip("/"), f"{url}/"]
+        row = await workspace.database.fetch_one(query, [names], where="reading a source")
+        return None if row is None else str(row[0])
+
+    return await recheck.recheck_report(text, by_hash=read_snapshot, by_url=read_page)
+
+
+def run_folder(workspace: Workspace, run: str) -> RunFolder:
+    """The folder of a run's files on this machine."""
+    from corrobora.storage.journal.runs import RunFolder  # noqa: PLC0415
+
+    return RunFolder(workspace.settings.home / "runs" / run)
+
+
 def pause_topic(reason: str) -> str | None:
     """Return the topic of the answer that a paused run waits for, from the reason it gave; None if it gave none."""
     found = _PAUSE_REASON.search(reason)
     return f"{found[2]}/{found[1]}" if found else None
-
-
-class StoredHuman:
-    """`ports.Human` over the table of answers."""
-
-    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
-        self._runs = runs
-        self._run = run
-        self._estimate = estimate
-
-    async def authorize(self, plan: Plan) -> bool:
-        """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
-        said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
-        if said is None:
-            raise NeedsHuman(
-                "plan_not_authorized",
-                f"The plan waits for authorization.{self._word_estimate(plan)}",
-                next_step=f"Read it and go on with: corrobora authorize {self._run}",
-            )
-        return said == YES
-
-    def _word_estimate(self, plan: Plan) -> str:
-        return f" Estimate: {describe_estimate(self._estimate(plan))}." if self._estimate is not None else ""
-
-    async def between_rounds(self, path: str, number: int) -> str:
-        """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""
-        said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
-        if said is None:
-            raise NeedsHuman(
-                "paused",
-                f"The run pauses after round {number} of {path}.",
-                next_step=f'Steer or go on with: corrobora steer {self._run} "HINT"',
-            )
-        return said
-
-
-class SystemClock:
-    """`ports.Clock` of the machine: monotonic for decisions, wall time for people only."""
-
-    def now(self) -> float:
-        """Monotonic seconds."""
-        return time.monotonic()
-
-    def utc_time(self) -> str:
-        """ISO 8601 time in UTC."""
-        return datetime.now(UTC).isoformat(timespec="seconds")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)

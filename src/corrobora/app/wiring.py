@@ -1,19 +1,17 @@
-"""The web of a run: search providers by name, and the readers of pages, built from settings and request.
+"""Wiring: what a run may touch, picked from settings and request: analysts, searches, readers, facts, and how much.
 
-Knows which adapter stands for which provider and where its key comes from; refuses what cannot work before anything is
+Knows which adapter stands for which name and where its key comes from, and refuses what cannot work before anything is
 paid. Does not search or read.
-
-What a run may touch, picked from settings and request: analysts, searches, readers, an embedder, and how much.
-
-Knows which adapter stands for which name. Imports the heavy ones only when they are asked for.
 """
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeVar
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader, WebReader
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.search.exa import Exa
@@ -25,14 +23,22 @@ from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
 from corrobora.adapters.web.urls import BadUrl, normalize_url
 from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.app.estimates import open_estimator
 from corrobora.app.models import ModelPool
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
+from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request
+from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
-from corrobora.ports import Analyst, Clock, Embedder, Library, Limiter, Reader, SearchProvider
+from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
+from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.limiter import Limiter as RateLimiter
+
+if TYPE_CHECKING:
+    from corrobora.adapters.facts.qdrant import QdrantFacts
 
 OpenLimiter = Callable[[str], Limiter]
 PROVIDER_RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
@@ -240,10 +246,67 @@ def open_readers(  # noqa: PLR0913 - the parts of the readers
     return (LibraryReader(library), *open_web_readers(settings, request, web, library, space, limiter=limiter))
 
 
-def open_embedder(settings: Settings) -> Embedder | None:
-    """The embedder that the settings name, or None: vectors are an option."""
-    if not settings.embedder_model and not settings.embedder_url:
+def open_fact_store(settings: Settings) -> QdrantFacts | None:
+    """Return the store of facts outside the database, None if none is named. Raises `UserError` without the extra."""
+    if settings.qdrant_url is None:
         return None
-    from corrobora.app.libraries import load_embedder  # noqa: PLC0415 - onnxruntime only where it is used
+    if find_spec("qdrant_client") is None:
+        raise UserError(
+            "facts_extra",
+            "The setting facts.qdrant_url needs the client of Qdrant, which is not installed.",
+            next_step="pip install 'corrobora[qdrant]'",
+        )
+    from corrobora.adapters.facts.qdrant import QdrantFacts  # noqa: PLC0415 - heavy, and an option
 
-    return load_embedder(settings)
+    secret = settings.key("qdrant")
+    return QdrantFacts.from_url(settings.qdrant_url, secret.reveal() if secret.set else "")
+
+
+class Wiring:
+    """The adapters that all runs of one process share, and from which the ports of each run are made."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        open_web: Callable[[Settings, Clock], WebAccess] | None = None,
+    ) -> None:
+        self.clock = SystemClock()
+        self._settings = settings
+        self._database = database
+        self._models = ModelPool(settings)
+        self._web = (open_web or WebAccess)(settings, self.clock)
+        self.facts = open_fact_store(settings)
+
+    def open_analysts(self, request: Request, profile: Profile) -> tuple[Analyst, ...]:
+        """The chain of analysts of a request. Raises `UserError` as the function does."""
+        return open_analysts(self._settings, request, profile, self._models)
+
+    def open_estimator(self, request: Request, profile: Profile) -> Callable[[Plan], Estimate] | None:
+        """Return what estimates the plans of a run, or None if none of its models costs anything."""
+        return open_estimator(self._settings, request, profile, self._models)
+
+    def check_request(self, request: Request, profile: Profile) -> None:
+        """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""
+        self.open_analysts(request, profile)
+        open_web_searches(self._settings, request, clock=self.clock)
+        check_sources(self._settings, request)
+
+    def open_searches(self, request: Request, library: Library) -> Mapping[str, SearchProvider]:
+        """The search providers of a run, by name."""
+        return open_searches(self._settings, request, library, self._open_limiter, self.clock)
+
+    def open_readers(self, request: Request, library: Library, space: str) -> tuple[Reader, ...]:
+        """The readers of a run; what they read is stored in `space` of the library."""
+        return open_readers(self._settings, request, self._web, library, space, limiter=self._open_limiter)
+
+    def _open_limiter(self, provider: str) -> Limiter:
+        """The rate limit of a provider, one for all workers of this database."""
+        return RateLimiter(self._database, provider, rate=PROVIDER_RATES[provider])
+
+    async def close(self) -> None:
+        """Close connections and end the parser's process."""
+        await self._models.close()
+        if self.facts is not None:
+            await self.facts.close()
+        await self._web.close()

@@ -1,5 +1,5 @@
 """The method: manager, executor, thread, and the session through which they reach the outside.
 
 Knows how research is done. Does not know adapters, databases or faces: they are handed in as ports.
-Read `thread.py`, `executor.py`, `manager.py` in this order: they are the whole method.
+Read `pursue`, `investigate`, `research` in this order: they are the whole method.
 """

@@ -1,11 +1,7 @@
-"""Views: what each role is given of a thread or a node, small, ordered and without a clock.
+"""What a role is given of a thread, of its findings or of a draft: small, in a fixed order, without a clock.
 
-Knows which parts of the state a role may see. Decides nothing.
-
-Insights: when an extractor's optional output counts, and what it is told where the planner gave no spec.
-
-Knows the conditions of insights (TREE-30), reading prompts (TRIPLET-20) and the minimal rubric. Does not read
-documents itself.
+Knows which parts of the state a role may see, and the texts that guide a reading. Decides nothing and calls nothing;
+what the manager and the planners are given, before there is a thread, is in `planning`.
 """
 
 from __future__ import annotations
@@ -13,22 +9,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from typing import TYPE_CHECKING
 
-from corrobora.domain.evidence import Contradiction, Fact, Grade, Passage, ReadOutcome
+from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Draft, Findings
-from corrobora.domain.thread import Escape, Gap, ScopeInput, ThreadState
+from corrobora.domain.report import Critique, Draft, Findings
+from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
+from corrobora.engine.session.journal import name_task
 from corrobora.policies.coverage import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.plateau import measure_saturation
 from corrobora.policies.profile import Profile
-from corrobora.roles.extract import Extraction
+from corrobora.roles.critique import Reviewing
+from corrobora.roles.extract import Excerpt
 from corrobora.roles.reflect import Learned
+from corrobora.roles.revise import Revising
+from corrobora.roles.scout import Candidate, Sweep
 from corrobora.roles.synthesize import Material, Part
-from corrobora.text.comparison import SAME_SUBJECT_SHARE, Aspect, compare_topics, find_difference, parse_statement
-from corrobora.text.markup import strip_markup
 from corrobora.text.phrases import is_lead
+
+if TYPE_CHECKING:
+    from corrobora.engine.session.calls import Session
+    from corrobora.policies.profile import Profile
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
@@ -74,6 +76,12 @@ def scope_input(thread: ThreadState) -> ScopeInput:
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
     )
+
+
+def rescope_input(given: ScopeInput, refused: Intent) -> ScopeInput:
+    """The same for a second try, after queries that did not change enough."""
+    past = (*given.past_queries, *(query.text for query in refused.queries))
+    return replace(given, path=f"{given.path}/again", past_queries=past)
 
 
 def _fractal_question(thread: ThreadState) -> str:
@@ -150,29 +158,6 @@ def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
     return (*waiting, *(gap for gap in missing if not gap.target or gap.target not in named))
 
 
-def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
-    """What a finished thread hands to its parent."""
-    readings = [reading for r in thread.rounds for reading in r.readings if reading.outcome is ReadOutcome.READ]
-    return Findings(
-        path=thread.path,
-        title=thread.title,
-        summary=draft.body,
-        facts=thread.facts,
-        contradictions=thread.contradictions,
-        sub_questions=thread.sub_questions,
-        subjects=thread.subjects,
-        gaps=list_open_gaps(thread),
-        rounds=thread.rounds,
-        max_rounds=thread.course.max_rounds,
-        stop=thread.stop,
-        angle=thread.angle,
-        follow_ups=tuple(dict.fromkeys(f for r in readings for f in r.follow_ups)),
-        linked=tuple(dict.fromkeys(link for r in readings for link in r.linked)),
-        notes=thread.notes,
-        seconds=seconds,
-    )
-
-
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
     """What the synthesizer of an inner node is given (TREE-24)."""
     return Material(
@@ -181,7 +166,7 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
         question=node.objective or question,
         title=node.title,
         parts=tuple(build_part(found, MAX_FACTS_SHOWN // max(1, len(parts)) + 8) for found in parts),
-        sub_questions=_merge_questions(parts),
+        sub_questions=merge_questions(parts),
         contradictions=merge_part_contradictions(parts),
         gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
         uncovered=tuple(found.title for found in parts if found.failed),
@@ -198,41 +183,12 @@ def build_part(found: Findings, limit: int) -> Part:
     )
 
 
-def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
-    """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (TREE-26)."""
-    everything = (before, *parts) if before is not None else tuple(parts)
-    kept = {fact.id: fact for found in everything for fact in found.facts}
-    return Findings(
-        path=node.path,
-        title=node.title,
-        summary=draft.body,
-        facts=tuple(kept.values()),
-        contradictions=merge_part_contradictions(everything),
-        sub_questions=_merge_questions(everything),
-        subjects=tuple({s.name: s for found in everything for s in found.subjects}.values()),
-        gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
-        rounds=(),
-        failed="all parts failed" if parts and all(found.failed for found in everything) else "",
-        follow_ups=tuple(dict.fromkeys(f for found in everything for f in found.follow_ups)),
-        linked=tuple(dict.fromkeys(link for found in everything for link in found.linked)),
-        delta=before.delta if before else (),
-        children=(*(before.children if before else ()), *parts),
-        left_out=before.left_out if before else (),
-        seconds=sum(found.seconds for found in parts),
-    )
-
-
-def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
-    """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6)."""
-    return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
-
-
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:
     """Contradictions of all parts, each pair once."""
     return tuple({frozenset((c.a, c.b)): c for found in parts for c in found.contradictions}.values())
 
 
-def _merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
+def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:
     """Sub-questions of all parts; where two parts worked on one, the better standing counts."""
     order = {
         SubQuestionStatus.OPEN: 0,
@@ -273,37 +229,6 @@ def shorten_material(material: Material) -> Material:
     return replace(material, words_min=0, words_max=min(material.words_max, 700))
 
 
-LOW_CONFIDENCE = 0.5
-LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
-
-
-def has_insight_trigger(
-    extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
-) -> bool:
-    """Say whether one of the four conditions of TREE-30 holds, so that follow-ups, gaps and linked sources count.
-
-    Low confidence on key claims; explicit limitations or future work; a contradiction within the source or with what
-    was given as known (`disputed`: code found one); a discovery-intense leaf.
-    """
-    if discovery_intense or disputed or extraction.contradicts_known or contradicts_itself(extraction):
-        return True
-    if any(quote.confidence < LOW_CONFIDENCE for quote in extraction.quotes):
-        return True
-    return any(word in f"{p.heading}\n{p.text}".lower() for p in passages for word in LIMITATION_HEADINGS)
-
-
-def contradicts_itself(extraction: Extraction) -> bool:
-    """True if two quotes of one source differ about the same thing, in more than wording (TREE-30)."""
-    quotes = extraction.quotes
-    said = [parse_statement(strip_markup(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
-    return any(
-        compare_topics(one, other) >= SAME_SUBJECT_SHARE
-        and (found := find_difference(one, other)) is not None
-        and found.aspect is not Aspect.WORDING
-        for one, other in combinations(said, 2)
-    )
-
-
 def fill_prompt(template: str, thread: ThreadState) -> str:
     """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
     if not template:
@@ -337,3 +262,59 @@ def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
         "Target confidence: 0.7 or more for each key claim.",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
+    """Whose needs a reading serves: those of all leaves, where there are several.
+
+    What one leaf leaves out may be what another one looks for, and the prompt must not depend on which came first.
+    """
+    if run.leaves == 1:
+        return thread
+    own = {question.id: question for question in thread.sub_questions}
+    asked = {question.id: question for question in run.questions} | own
+    return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
+
+
+def extract_input(free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session) -> Excerpt:
+    """What the reader of some passages is given: every need of the run, because no passage is sent twice."""
+    source, served = document.source, _merge_leaf_needs(thread, run)
+    return Excerpt(
+        path=f"extract/{name_task(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
+        title=source.title,
+        version=source.version,
+        published=source.published,
+        passages=tuple(free),
+        question=run.brief.question,
+        sub_questions=run.questions or thread.sub_questions,
+        subjects=run.brief.subjects or thread.subjects,
+        guidance=fill_prompt(thread.phase.reading_prompt, served),
+        spec=spec,
+        rubric="" if spec else build_rubric(served, free),
+        discovery_intense=any(s.discovery_intense for s in thread.specs),
+        known_facts=run.brief.known_facts,
+        terms=collect_terms(thread),
+    )
+
+
+def scout_input(thread: ThreadState, candidates: Sequence[Candidate], size: int) -> Sweep:
+    """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
+    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
+    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), size)
+
+
+def critique_input(draft: Draft, findings: Findings, run: Session, *, path: str = "root/critique") -> Reviewing:
+    """What the critic of a draft is given."""
+    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
+    return Reviewing(path, run.brief.question, draft, facts, run.profile.words_min, run.profile.words_max)
+
+
+def judge_input(draft: Draft, findings: Findings, run: Session) -> Reviewing:
+    """What the judge of a report is given."""
+    return critique_input(draft, findings, run, path="root/judge")
+
+
+def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
+    """What the reviser is given: what the critic was, and what the critic said."""
+    low, high = reviewed.words_min, reviewed.words_max
+    return Revising("root/revise", reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)

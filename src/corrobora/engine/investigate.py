@@ -5,7 +5,9 @@ Knows the recursion, gates and bounded iteration. Iteration changes sources and 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman
@@ -13,16 +15,20 @@ from corrobora.domain.plan import Gate, Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
-from corrobora.engine.inputs import leave_out_iteration, merge_findings, node_synthesis_input
+from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
+from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
-from corrobora.engine.session.calls import Session, enter_level, is_too_deep
+from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
 from corrobora.policies.budget import find_spent_phase_limit
 from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
-from corrobora.roles.refine import Refinement, Shortfall, refine
+from corrobora.roles.refine import Refinement, refine
 from corrobora.roles.synthesize import synthesize
+
+SUBAGENT_FILES = "subagents"  # the profile's word for these files
+_level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
 
 async def investigate(node: Node, run: Session) -> Findings:
@@ -67,6 +73,21 @@ async def _run_children(node: Node, run: Session, before: Findings | None) -> Fi
     return merge_findings(node, parts, draft, before)
 
 
+@contextmanager
+def enter_level(node: Node, run: Session) -> Generator[None]:
+    """Work on the children of an executor: what is spawned inside is one level deeper."""
+    token = _level.set(_level.get() + (0 if run.gathers_plans and node.path == "root" else 1))
+    try:
+        yield
+    finally:
+        _level.reset(token)
+
+
+def is_too_deep(node: Node, run: Session) -> bool:
+    """True for an executor that would be spawned below the deepest level (TREE-13)."""
+    return not node.is_leaf and _level.get() >= run.profile.max_depth
+
+
 async def pursue_leaf(node: Node, run: Session) -> Findings:
     """Open the thread of a leaf and pursue it."""
     return await record_leaf_result(
@@ -102,10 +123,33 @@ def refuse_node(node: Node, run: Session) -> Findings:
     return make_sentinel(node, reason)
 
 
-def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
-    """What a gate still misses, for the planner."""
-    asked = tuple(q.text for child in findings.children for r in child.rounds for q in r.intent.queries)
-    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
+def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
+    """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (TREE-26)."""
+    everything = (before, *parts) if before is not None else tuple(parts)
+    kept = {fact.id: fact for found in everything for fact in found.facts}
+    return Findings(
+        path=node.path,
+        title=node.title,
+        summary=draft.body,
+        facts=tuple(kept.values()),
+        contradictions=merge_part_contradictions(everything),
+        sub_questions=merge_questions(everything),
+        subjects=tuple({s.name: s for found in everything for s in found.subjects}.values()),
+        gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
+        rounds=(),
+        failed="all parts failed" if parts and all(found.failed for found in everything) else "",
+        follow_ups=tuple(dict.fromkeys(f for found in everything for f in found.follow_ups)),
+        linked=tuple(dict.fromkeys(link for found in everything for link in found.linked)),
+        delta=before.delta if before else (),
+        children=(*(before.children if before else ()), *parts),
+        left_out=before.left_out if before else (),
+        seconds=sum(found.seconds for found in parts),
+    )
+
+
+def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
+    """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6)."""
+    return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
 
 
 def refine_node(node: Node, change: Refinement, turn: int) -> Node:
@@ -126,9 +170,6 @@ def refine_node(node: Node, change: Refinement, turn: int) -> Node:
         return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
 
     return replace(node, children=tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children))
-
-
-SUBAGENT_FILES = "subagents"  # the profile's word for these files
 
 
 @dataclass(frozen=True, slots=True)

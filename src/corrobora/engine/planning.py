@@ -1,30 +1,30 @@
-"""Planning views: what the manager and the planners are given, and how several plans become one tree.
+"""Plans: what the manager and the planners are given, and how their answers or a thread file become one tree.
 
-Knows profiles and briefs. Does not plan: the role does; does not judge: `policies.feasibility` does.
-
-A given thread (TRIPLET-1): definition and brief, read from the text of a THREAD.toml.
-
-Knows the file's fields and says what is wrong with them. Nothing is asked of a model and nothing of a person.
+Knows briefs, profiles and the fields of a thread file (TRIPLET-1), and says what is wrong with one. Does not plan: the
+role does; does not judge a plan: `policies.feasibility` does.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, ValidationError
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
+from corrobora.domain.report import Findings
 from corrobora.policies.feasibility import check_question, guess_complexity, repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
 from corrobora.policies.profile import Profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
+from corrobora.roles.refine import Shortfall
 from corrobora.roles.suggested import read_suggested
 
 MAX_THREAD_QUESTIONS = 7  # sub-questions that one thread can follow
-
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
 
 
@@ -49,6 +49,12 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
         discovery=profile.discovery,
         suggested_plan=query.suggested_plan,
     )
+
+
+def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
+    """What a gate still misses, for the planner."""
+    asked = tuple(q.text for child in findings.children for r in child.rounds for q in r.intent.queries)
+    return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
 
 
 def check_suggested_plan(text: str, profile: Profile) -> None:
@@ -92,11 +98,41 @@ def assign_paths(node: Node, path: str) -> Node:
     return replace(node, path=path, children=children)
 
 
-_TABLES: Mapping[str, frozenset[str]] = {
-    "": frozenset({"thread", "brief", "round_budget", "artifact_dir"}),
-    "thread": frozenset({"name", "sub_questions", "subjects", "source_strategy", "sources"}),
-    "brief": frozenset({"question", "disambiguation", "known_facts", "places", "since", "until", "domains"}),
-}
+Text = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Question(_Table):
+    question: Text
+    id: Text | None = None
+
+
+class _ThreadTable(_Table):
+    name: Text
+    sub_questions: Annotated[tuple[Text | _Question, ...], Field(min_length=1)]
+    subjects: tuple[Text, ...] = ()
+    source_strategy: tuple[Text, ...] = ()
+    sources: tuple[Text, ...] = ()
+
+
+class _BriefTable(_Table):
+    question: Text | None = None
+    disambiguation: tuple[Text, ...] = ()
+    known_facts: tuple[Text, ...] = ()
+    places: tuple[Text, ...] = ()
+    since: StrictInt | None = None
+    until: StrictInt | None = None
+    domains: tuple[Text, ...] = ()
+
+
+class _FileTable(_Table):
+    thread: _ThreadTable
+    brief: _BriefTable
+    round_budget: Annotated[StrictInt, Field(ge=1, le=100)]
+    artifact_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,47 +162,46 @@ class ThreadFile:
 
 
 def parse_thread_file(text: str) -> ThreadFile:
-    """Read a thread file. Raises `UserError` that names the field and what it must be."""
+    """Read a thread file. Raises `UserError` that names the field and what is wrong with it."""
     try:
-        table = cast("dict[str, object]", tomllib.loads(text))
+        table = _FileTable.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError("thread_syntax", f"The thread file is not TOML: {error}.") from error
-    thread, brief = _read_table(table, "thread"), _read_table(table, "brief")
-    for where, given in (("", table), ("thread", thread), ("brief", brief)):
-        unknown = sorted(set(given) - _TABLES[where])
-        if unknown:
-            known = ", ".join(sorted(_TABLES[where]))
-            raise _make_field_error(f"{where}.{unknown[0]}".strip("."), "is unknown", f"Known here: {known}.")
-    budget = table.get("round_budget")
-    if not isinstance(budget, int) or isinstance(budget, bool) or not 1 <= budget <= 100:  # noqa: PLR2004 - stated
-        raise _make_field_error(
-            "round_budget", "is missing or not a whole number from 1 to 100", "Such as: round_budget = 8"
-        )
-    asked = _read_questions(thread.get("sub_questions"))
-    subjects = tuple(Subject(name) for name in _read_texts(thread, "thread.subjects"))
-    name = _read_text(thread, "thread.name")
-    question = _read_text(brief, "brief.question", default=" ".join(q.text for q in asked))
-    focus = Focus(
-        _read_texts(brief, "brief.places"),
-        _read_year(brief, "brief.since"),
-        _read_year(brief, "brief.until"),
-        _read_texts(brief, "brief.domains"),
+    except ValidationError as error:
+        raise _explain_first_error(error) from error
+    thread, brief = table.thread, table.brief
+    asked = tuple(
+        SubQuestion(f"SQ-{number}", each)
+        if isinstance(each, str)
+        else SubQuestion(each.id or f"SQ-{number}", each.question)
+        for number, each in enumerate(thread.sub_questions, 1)
     )
+    if len({question.id for question in asked}) != len(asked):
+        raise _make_field_error("thread.sub_questions", "have an id twice", "Give each its own id, or none.")
     return ThreadFile(
         Brief(
-            check_question(question),
+            check_question(brief.question or " ".join(question.text for question in asked)),
             asked,
-            subjects,
-            _read_texts(brief, "brief.disambiguation"),
-            _read_texts(brief, "brief.known_facts"),
-            focus,
+            tuple(Subject(name) for name in thread.subjects),
+            brief.disambiguation,
+            brief.known_facts,
+            Focus(brief.places, brief.since, brief.until, brief.domains),
         ),
-        name,
-        budget,
-        _read_text(table, "artifact_dir", default=""),
-        _read_texts(thread, "thread.source_strategy"),
-        _read_texts(thread, "thread.sources"),
+        thread.name,
+        table.round_budget,
+        table.artifact_dir.strip(),
+        thread.source_strategy,
+        thread.sources,
     )
+
+
+def _explain_first_error(error: ValidationError) -> UserError:
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"][:2])
+    if first["type"] == "extra_forbidden":
+        return _make_field_error(field, "is unknown", "See the guide on threads for the fields that a file may have.")
+    problem = "is missing" if first["type"] == "missing" else f"is wrong: {first['msg'][:1].lower()}{first['msg'][1:]}"
+    return _make_field_error(field, problem, "Correct the field; the guide on threads shows each one.")
 
 
 def select_phases(profile: Profile, strategy: Sequence[str]) -> Profile:
@@ -186,53 +221,3 @@ def select_phases(profile: Profile, strategy: Sequence[str]) -> Profile:
 
 def _make_field_error(field: str, problem: str, step: str) -> UserError:
     return UserError("thread_field", f"The thread file's {field} {problem}.", next_step=step)
-
-
-def _read_table(table: Mapping[str, object], name: str) -> dict[str, object]:
-    value = table.get(name)
-    if not isinstance(value, dict):
-        raise _make_field_error(f"[{name}]", "is missing", f"Add a table [{name}].")
-    return cast("dict[str, object]", value)
-
-
-def _read_text(table: Mapping[str, object], field: str, *, default: str | None = None) -> str:
-    value = table.get(field.rsplit(".", 1)[-1], default)
-    if not isinstance(value, str) or (default is None and not value.strip()):
-        raise _make_field_error(field, "is missing or no text", f'Such as: {field.rsplit(".", 1)[-1]} = "..."')
-    return value.strip()
-
-
-def _read_texts(table: Mapping[str, object], field: str) -> tuple[str, ...]:
-    value = table.get(field.rsplit(".", 1)[-1], [])
-    items = cast("Sequence[object]", value) if isinstance(value, list) else [None]
-    if not all(isinstance(item, str) and item.strip() for item in items):
-        raise _make_field_error(field, "is no list of texts", f'Such as: {field.rsplit(".", 1)[-1]} = ["..."]')
-    return tuple(str(item).strip() for item in items)
-
-
-def _read_year(table: Mapping[str, object], field: str) -> int | None:
-    value = table.get(field.rsplit(".", 1)[-1])
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise _make_field_error(field, "is no year", f"Such as: {field.rsplit('.', 1)[-1]} = 2024")
-    return value
-
-
-def _read_questions(value: object) -> tuple[SubQuestion, ...]:
-    """Sub-questions as texts, or as tables with `id` and `question` (TRIPLET-1)."""
-    items: Sequence[object] = cast("Sequence[object]", value) if isinstance(value, list) else ()
-    found: list[SubQuestion] = []
-    for number, item in enumerate(items, 1):
-        if isinstance(item, str) and item.strip():
-            found.append(SubQuestion(f"SQ-{number}", item.strip()))
-        elif isinstance(item, dict):
-            row = cast("dict[str, object]", item)
-            found.append(
-                SubQuestion(
-                    _read_text(row, "id", default=f"SQ-{number}"), _read_text(row, "thread.sub_questions.question")
-                )
-            )
-    if not found or len({q.id for q in found}) != len(found) or len(found) != len(items):
-        raise _make_field_error(
-            "thread.sub_questions", "are missing, empty or not unique", 'Such as: sub_questions = ["..."]'
-        )
-    return tuple(found)

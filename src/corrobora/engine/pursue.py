@@ -1,16 +1,7 @@
 """Pursue: one thread, round by round, until a rule says stop.
 
-Knows the loop and nothing of the outside: the session is the gate. Does not know trees or reports.
-
-The micro-report: one round, one report, as events and, where the profile asks, as files (TRIPLET-8, ROUNDS-20).
-
-Knows what a round's events show, and that a round ends with the self-check (TRIPLET-51). The files' layout is
-`engine.artifacts`'.
-
-The self-check: the points of TRIPLET-51 and what TRIPLET-54 to TRIPLET-62 forbid, asserted after every round.
-
-Knows what must hold of a thread whose round is over. A broken point is a bug of ours, so it fails the leaf with its
-name.
+Knows the loop, what a round leaves behind (events, and files where the profile asks for them), and the self-check that
+ends it (TRIPLET-51): a broken point is a bug of ours and fails the leaf. Does not know trees or reports.
 """
 
 from __future__ import annotations
@@ -24,15 +15,14 @@ from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
-from corrobora.engine.inputs import build_thread_findings, reflect_input, summary_input
+from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import RoundBuffer
+from corrobora.engine.session.people import steer_between_rounds
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.steps.read import read_hits, reread_sources
-from corrobora.engine.steps.scope import list_attempts, scope_round
-from corrobora.engine.steps.search import search_round
+from corrobora.engine.steps.search import list_attempts, scope_round, search_round
 from corrobora.policies.coverage import (
-    accept_nearest_facts,
     assess_thread,
     meets_criteria,
     merge_proposed_contradictions,
@@ -72,9 +62,8 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
         thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape
         await report_round(thread, run)  # one round, one report, checked
-        thread = await run.steer_between_rounds(thread)
-    if run.extractive_only:
-        thread = accept_nearest_facts(thread)
+        thread = await steer_between_rounds(thread, run)
+    thread = run.evidence.reconsider_thread(thread)
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
     draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
@@ -100,6 +89,29 @@ def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:
         providers=gathered.searched.providers,
     )
     return thread.add_round(done, assess_thread(thread, done))
+
+
+def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) -> Findings:
+    """What a finished thread hands to its parent."""
+    readings = [reading for r in thread.rounds for reading in r.readings if reading.outcome is ReadOutcome.READ]
+    return Findings(
+        path=thread.path,
+        title=thread.title,
+        summary=draft.body,
+        facts=thread.facts,
+        contradictions=thread.contradictions,
+        sub_questions=thread.sub_questions,
+        subjects=thread.subjects,
+        gaps=list_open_gaps(thread),
+        rounds=thread.rounds,
+        max_rounds=thread.course.max_rounds,
+        stop=thread.stop,
+        angle=thread.angle,
+        follow_ups=tuple(dict.fromkeys(f for r in readings for f in r.follow_ups)),
+        linked=tuple(dict.fromkeys(link for r in readings for link in r.linked)),
+        notes=thread.notes,
+        seconds=seconds,
+    )
 
 
 async def report_round(thread: ThreadState, run: Session) -> None:

@@ -1,10 +1,7 @@
 """Research: a question in, a cited and verified report out.
 
-Knows the stages and their order. Everything below is `investigate`; everything outside is the session.
-
-Rescue: the report of a run whose time is over, from what the journal holds (BUDGET-6).
-
-Knows the journal's extractions and the last analyst, which needs neither network nor time. Looks up nothing new.
+Knows the stages, their order, and the report that is rescued from the journal where the time is over (BUDGET-6).
+Everything below a plan's root is `investigate`; everything outside is the session.
 """
 
 from __future__ import annotations
@@ -14,10 +11,16 @@ from dataclasses import replace
 from corrobora.domain.errors import Infeasible, JournalError, ReadError
 from corrobora.domain.evidence import Document, Fact, SourceId
 from corrobora.domain.plan import Brief, Plan
-from corrobora.domain.report import Findings, Report, iter_threads
-from corrobora.domain.run import EventType, Stage
+from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
+from corrobora.domain.run import EventType, Request, Stage
 from corrobora.domain.thread import Gap, StopReason
-from corrobora.engine.inputs import report_input, shorten_material
+from corrobora.engine.inputs import (
+    critique_input,
+    judge_input,
+    report_input,
+    revise_input,
+    shorten_material,
+)
 from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import (
     ThreadFile,
@@ -30,21 +33,26 @@ from corrobora.engine.planning import (
 )
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import decode
-from corrobora.engine.session.people import read_agreed_scope
+from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
-from corrobora.engine.steps.review import judge_draft, review_draft
 from corrobora.policies.budget import select_shed_work
 from corrobora.policies.coverage import merge_facts
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.grading import grade_facts
 from corrobora.policies.intake import ANGLE_SLUGS
+from corrobora.policies.profile import dump_profile
 from corrobora.reporting.thread_json import get_synthesis_badge
-from corrobora.reporting.verify import check_draft
+from corrobora.reporting.verify import add_code_sections, build_verification, check_draft, choose_revision
 from corrobora.roles.clarify import Scoping, clarify
+from corrobora.roles.critique import critique
 from corrobora.roles.extract import Extraction
+from corrobora.roles.judge import judge
 from corrobora.roles.plan import plan
+from corrobora.roles.revise import revise
 from corrobora.roles.synthesize import synthesize
+
+REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 
 
 async def research(brief: Brief, run: Session) -> Report:
@@ -54,7 +62,7 @@ async def research(brief: Brief, run: Session) -> Report:
         Infeasible: the question must be narrowed first; the reasons and narrower questions are in the message.
         NeedsHuman: the plan waits for a person.
     """
-    run.begin_run(brief)
+    begin_run(brief, run)
     run.enter_stage(Stage.CLARIFY)
     if run.request.thread_file:
         tree = await plan_from_thread_file(
@@ -65,7 +73,7 @@ async def research(brief: Brief, run: Session) -> Report:
         scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
         run.enter_stage(Stage.PLAN)
         tree = await make_plan(scoping, run)
-    await run.authorize_plan(tree)  # "Authorized to execute", or a policy
+    await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)
     async with run.budget.use_reserve():  # time kept for writing
@@ -84,6 +92,18 @@ async def research(brief: Brief, run: Session) -> Report:
         draft = await fallback_if_uncited(draft, material, findings, run)
         verdict = await judge_draft(draft, findings, run)
         return await deliver_report(check_draft(draft, findings.facts), verdict, findings, run)
+
+
+def begin_run(brief: Brief, run: Session) -> None:
+    """Start the run: the resolved profile is its first event."""
+    run.brief = brief
+    data = {"question": brief.question, "profile": dump_profile(run.profile)}
+    run.emit(EventType.RUN_STARTED, "root", data)
+
+
+def read_agreed_scope(request: Request) -> Scoping | None:
+    """Return the queries that were agreed on in a dialogue, None if there was none."""
+    return decode(Scoping, request.scope, key="scope") if request.scope else None
 
 
 def require_feasible(scoping: Scoping) -> Scoping:
@@ -115,14 +135,14 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
         allowed_angles=ANGLE_SLUGS,
     )
     tree = replace(tree, root=with_pinned_sources(tree.root, run.request.sources))
-    await run.propose_plan(tree)
+    await propose_plan(tree, run)
     return tree
 
 
 async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
     """Take a given thread as it is: no manager, no planner, no person (TRIPLET-53)."""
     run.brief, run.profile = given.brief, select_phases(run.profile, given.source_strategy)
-    await run.propose_plan(given.plan)
+    await propose_plan(given.plan, run)
     return given.plan
 
 
@@ -134,6 +154,35 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
     number = get_synthesis_badge(findings)
     run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
+
+
+async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
+    """Critique and revise the draft, as the profile asks (ANGLES-29)."""
+    review = run.profile.review
+    if review.critique and _has_time(run):
+        given = critique_input(draft, findings, run)
+        critic = await run.call(critique, given)
+        run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
+        if review.revise and critic.problems and _has_time(run):
+            draft = choose_revision(draft, await run.call(revise, revise_input(given, critic)), findings)
+            run.emit(EventType.REPORT, "root", {"stage": "revised", "words": len(draft.body.split())}, part="revised")
+    return draft
+
+
+async def judge_draft(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
+    """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30)."""
+    review = run.profile.review
+    if not review.judge or not _has_time(run):
+        return None
+    final = check_draft(draft, findings.facts)
+    verdict = await run.call(judge, judge_input(add_code_sections(final.draft, findings), findings, run))
+    await run.write_json_artifact("verification.json", build_verification(final, verdict, review.min_score))
+    run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
+    return verdict
+
+
+def _has_time(run: Session) -> bool:
+    return run.budget.until_deadline > REVIEW_SECONDS
 
 
 async def rescue_report(run: Session, why: StopReason) -> Report:

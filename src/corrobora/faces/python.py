@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, submit_run
 from corrobora.config import Settings, load_settings
 from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
@@ -83,10 +84,11 @@ async def aresearch(  # noqa: PLR0913 - as `research`
 ) -> Report:
     """`research` for programs that have an event loop."""
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
+    from corrobora.app.attempts import run_here  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        await workspace.run_here(run)
+        await run_here(workspace, run)
         return await load_final_report(workspace, run)
 
 
@@ -106,12 +108,13 @@ async def stream(  # noqa: PLR0913 - as `research`
         UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app.attempts import run_here  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        work = asyncio.create_task(workspace.run_here(run))
+        work = asyncio.create_task(run_here(workspace, run))
         try:
-            async with aclosing(workspace.follow_events(run, through_pauses=False)) as events:
+            async with aclosing(follow_events(workspace, run, through_pauses=False)) as events:
                 async for event in events:
                     yield event
             await work
@@ -165,6 +168,8 @@ class Conversation:
 
         A run that failed or was cancelled is opened again. Raises `NeedsHuman` before it was authorized.
         """
+        from corrobora.app.attempts import run_here  # noqa: PLC0415
+
         run = self._manager.run
         if run is None:
             raise NeedsHuman(
@@ -174,8 +179,8 @@ class Conversation:
             )
         row = await self._workspace.runs.get(run)
         if row.status in (RunStatus.CANCELLED, RunStatus.FAILED):
-            await self._workspace.reopen_run(run)
-        await self._workspace.run_here(run)
+            await reopen_run(self._workspace, run)
+        await run_here(self._workspace, run)
         return await load_final_report(self._workspace, run)
 
 
@@ -211,11 +216,12 @@ async def chat(
             print((await manager.report()).markdown)
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app.dialogues import open_dialogue  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         if resume is None:
             request = await _resolve_request(workspace, "", library, profile or "tree", model=model, fields=fields)
-            yield Conversation(workspace, workspace.open_dialogue(request))
+            yield Conversation(workspace, open_dialogue(workspace, request))
             return
         given = {"library": library, "profile": profile, "model": model, **fields}
         if said := [name for name, value in given.items() if name in fields or value]:
@@ -225,7 +231,7 @@ async def chat(
                 next_step="Leave it out, or begin a new dialogue without resume.",
             )
         stored = await workspace.dialogues.get(resume)
-        yield Conversation(workspace, workspace.open_dialogue(stored.request, stored))
+        yield Conversation(workspace, open_dialogue(workspace, stored.request, stored))
 
 
 def hybrid_search(
@@ -239,13 +245,14 @@ def hybrid_search(
 
     async def search_libraries() -> Sequence[Hit]:
         from corrobora.app import Workspace  # noqa: PLC0415 - as above
+        from corrobora.app.libraries import open_library  # noqa: PLC0415
 
         async with Workspace.open(settings or load_settings()) as workspace:
             names = (library,) if isinstance(library, str) else tuple(library)
             known = await list_libraries(workspace)
             if missing := set(names) - {space.name for space in known}:
                 raise unknown_library_error(min(missing), known)
-            opened = workspace.open_library(names)
+            opened = open_library(workspace, names)
             hits = await opened.hybrid_search(text, limit=limit)
             await opened.close()
             return hits
@@ -256,7 +263,7 @@ def hybrid_search(
 async def load_final_report(workspace: Workspace, run: str) -> Report:
     """Return the report of a run that ended, or raise what its end means."""
     row = await _refuse_waiting(workspace, run)
-    report = await workspace.load_report(run)
+    report = await load_report(workspace, run)
     if report is None:
         raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
     if not report.markdown:
@@ -283,7 +290,7 @@ async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
 ) -> str:
     request = await _resolve_request(workspace, check_question(question), library, profile, model=model, fields=fields)
     request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
-    return await workspace.submit_run(request, deferred=False)
+    return await submit_run(workspace, request, deferred=False)
 
 
 async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
@@ -307,5 +314,5 @@ async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
     )
     changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())
     request = build_request(settings, Question(question), fields=changes, plan_only=own.max_usd == 0)
-    workspace.resolve_profile(request)  # reports a wrong profile before any document is read
+    resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
     return replace(request, libraries=await resolve_libraries(workspace, list(request.libraries), show=False))

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from corrobora.domain.documents import Heading
+if TYPE_CHECKING:
+    from corrobora.domain.documents import Heading
 
 
 class Span(NamedTuple):

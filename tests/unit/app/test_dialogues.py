@@ -6,12 +6,15 @@ Requirement: TREE-5.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app import Workspace
-from corrobora.app.dialogues import DialogueManager, first_message
+from corrobora.app.attempts import run_here
+from corrobora.app.dialogues import DialogueManager, first_message, open_dialogue
+from corrobora.app.runs import submit_run
 from corrobora.config import load_profile
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
@@ -26,11 +29,11 @@ ASKED = Request("", "tree", libraries=("mill",))
 async def reopened(workspace: Workspace, identity: str) -> DialogueManager:
     """Go on with a stored dialogue, as another process does."""
     stored = await workspace.dialogues.get(identity)
-    return workspace.open_dialogue(stored.request, stored)
+    return open_dialogue(workspace, stored.request, stored)
 
 
 async def test_tree_nothing_starts_before_an_agreement_and_the_phrase(workspace: Workspace) -> None:
-    manager = workspace.open_dialogue(ASKED)
+    manager = open_dialogue(workspace, ASKED)
     for said in (PHRASE, BROAD, PHRASE, "please"):
         await manager.say(said)
         assert not manager.agreed
@@ -43,7 +46,7 @@ async def test_tree_nothing_starts_before_an_agreement_and_the_phrase(workspace:
 
 
 async def test_tree_what_was_agreed_is_researched(workspace: Workspace) -> None:
-    manager = workspace.open_dialogue(ASKED)
+    manager = open_dialogue(workspace, ASKED)
     await manager.say(QUESTION)
     await manager.say(PHRASE)
     assert manager.run is not None
@@ -52,7 +55,7 @@ async def test_tree_what_was_agreed_is_researched(workspace: Workspace) -> None:
     assert (stored.question, stored.authorized) == (QUESTION, "human")
     assert stored.scope
     assert manager.run in await manager.say("And now?")
-    await workspace.run_here(manager.run)
+    await run_here(workspace, manager.run)
     assert (await workspace.runs.get(manager.run)).status is RunStatus.DONE
 
 
@@ -64,16 +67,16 @@ async def test_a_model_that_is_down_is_replaced_by_the_next_analyst(workspace: W
             raise ProviderError.request_failed("down", status=503)
 
     analysts = (Down(), ExtractiveAnalyst())
-    manager = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), analysts)  # type: ignore[arg-type]
+    manager = DialogueManager(partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), analysts)  # type: ignore[arg-type]
     await manager.say(QUESTION)
     assert manager.agreed
-    alone = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
+    alone = DialogueManager(partial(submit_run, workspace), new_dialogue(ASKED), load_profile("tree"), (Down(),))  # type: ignore[arg-type]
     with pytest.raises(ProviderError):
         await alone.say(QUESTION)
 
 
 async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Workspace) -> None:
-    manager = workspace.open_dialogue(Request("", "tree", libraries=("mill",), output=(("pigeon", "x"),)))
+    manager = open_dialogue(workspace, Request("", "tree", libraries=("mill",), output=(("pigeon", "x"),)))
     await manager.say(QUESTION)
     with pytest.raises(UserError):
         await manager.say(PHRASE)
@@ -81,7 +84,7 @@ async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Wor
 
 
 async def test_tree_a_dialogue_survives_its_process_turn_by_turn(workspace: Workspace) -> None:
-    first = workspace.open_dialogue(ASKED)
+    first = open_dialogue(workspace, ASKED)
     await first.say(BROAD)
     again = await reopened(workspace, first.id)
     assert again.dialogue == first.dialogue
@@ -108,7 +111,8 @@ async def test_tree_what_was_said_while_the_manager_thought_is_not_lost(workspac
             raise Killed
 
     keep = workspace.dialogues.save
-    manager = DialogueManager(workspace.submit_run, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
+    submit = partial(submit_run, workspace)
+    manager = DialogueManager(submit, new_dialogue(ASKED), load_profile("tree"), (Thinking(),), keep=keep)  # type: ignore[arg-type]
     with pytest.raises(Killed):
         await manager.say(QUESTION)
     again = await reopened(workspace, manager.id)
@@ -119,7 +123,7 @@ async def test_tree_what_was_said_while_the_manager_thought_is_not_lost(workspac
 
 
 async def test_tree_one_dialogue_makes_one_run_even_if_it_died_before_that_was_noted(workspace: Workspace) -> None:
-    first = workspace.open_dialogue(ASKED)
+    first = open_dialogue(workspace, ASKED)
     await first.say(QUESTION)
     agreed = await workspace.dialogues.get(first.id)
     await first.say(PHRASE)
@@ -133,7 +137,7 @@ async def test_tree_one_dialogue_makes_one_run_even_if_it_died_before_that_was_n
 
 
 async def test_two_processes_cannot_go_on_with_one_dialogue(workspace: Workspace) -> None:
-    first = workspace.open_dialogue(ASKED)
+    first = open_dialogue(workspace, ASKED)
     await first.say(BROAD)
     other = await reopened(workspace, first.id)
     await other.say(QUESTION)

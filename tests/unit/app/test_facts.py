@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from corrobora.adapters.facts.qdrant import QdrantFacts
-from corrobora.app.libraries import open_fact_store
+from corrobora.app.wiring import open_fact_store
 
 
 def test_facts_stay_in_the_database_unless_a_server_is_named(settings_of: Any) -> None:

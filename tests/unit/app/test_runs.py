@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.app.runs import PLAN_TOPIC, YES, StoredHuman, SystemClock, pause_topic
+from corrobora.app.attempts import StoredHuman
+from corrobora.app.runs import PLAN_TOPIC, YES, pause_topic
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import Request
@@ -44,11 +45,3 @@ async def test_rounds_a_pause_names_its_round_and_takes_the_hint_for_it_alone(da
 
 def test_other_reasons_name_no_round() -> None:
     assert pause_topic("The plan waits for authorization.") is None
-
-
-async def test_the_clock_of_the_machine_goes_forward_and_tells_utc() -> None:
-    clock = SystemClock()
-    before = clock.now()
-    await clock.sleep(0)
-    assert clock.now() >= before
-    assert clock.utc_time().endswith("+00:00")

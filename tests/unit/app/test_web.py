@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.app.runs import SystemClock
+from corrobora.adapters.clock import SystemClock
 from corrobora.app.wiring import (
     PROVIDER_RATES,
     WebAccess,

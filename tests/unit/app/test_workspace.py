@@ -10,6 +10,24 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.app import Workspace
+from corrobora.app.attempts import execute_run, run_here, serve_queue
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import (
+    authorize_run,
+    finish_early,
+    follow_events,
+    load_report,
+    pause_after,
+    read_report_json,
+    recheck_report,
+    reopen_run,
+    resolve_profile,
+    rewind_run,
+    run_folder,
+    schedule_run,
+    steer_run,
+    submit_run,
+)
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request, RunStatus, Stage
@@ -29,13 +47,13 @@ def asked(profile: str = "timed", **more: Any) -> Request:
 
 
 async def done(workspace: Workspace, request: Request) -> str:
-    run = await workspace.submit_run(request, deferred=False)
-    await workspace.run_here(run)
+    run = await submit_run(workspace, request, deferred=False)
+    await run_here(workspace, run)
     return run
 
 
 async def text_of(workspace: Workspace, run: str) -> str:
-    report = await workspace.load_report(run)
+    report = await load_report(workspace, run)
     assert report is not None
     return report.markdown
 
@@ -44,28 +62,28 @@ async def test_a_run_here_ends_with_a_report_whose_citations_hold(workspace: Wor
     run = await done(workspace, asked())
     row = await workspace.runs.get(run)
     assert (row.status, row.outcome) == (RunStatus.DONE, Outcome.COMPLETE)
-    report = await workspace.load_report(run)
+    report = await load_report(workspace, run)
     assert report is not None
     assert "every 14 days" in report.markdown
-    assert (await workspace.report_json(run))["question"] == QUESTION
-    checked = await workspace.recheck_report(report.markdown)
+    assert (await read_report_json(workspace, run))["question"] == QUESTION
+    checked = await recheck_report(workspace, report.markdown)
     assert checked.cited
     assert {found.value for each in checked.statements for found in each.found} == {"verified"}
-    base = workspace.run_folder(run).base
+    base = run_folder(workspace, run).base
     assert (base / "report.md").read_text(encoding="utf-8") == report.markdown
 
 
 async def test_a_changed_number_is_found_when_citations_are_checked_again(workspace: Workspace) -> None:
     markdown = await text_of(workspace, await done(workspace, asked()))
-    checked = await workspace.recheck_report(markdown.replace("14 days", "41 days"))
+    checked = await recheck_report(workspace, markdown.replace("14 days", "41 days"))
     assert {found.value for each in checked.statements for found in each.found} != {"verified"}
 
 
 async def test_a_queued_run_is_done_by_a_worker_and_followed_to_its_end(workspace: Workspace) -> None:
-    worker = asyncio.create_task(workspace.serve_queue(concurrency=2))
+    worker = asyncio.create_task(serve_queue(workspace, concurrency=2))
     try:
-        run = await workspace.submit_run(asked())
-        events = [event async for event in workspace.follow_events(run)]
+        run = await submit_run(workspace, asked())
+        events = [event async for event in follow_events(workspace, run)]
     finally:
         worker.cancel()
         await asyncio.gather(worker, return_exceptions=True)
@@ -73,7 +91,7 @@ async def test_a_queued_run_is_done_by_a_worker_and_followed_to_its_end(workspac
     assert events[-1].type is EventType.RUN_FINISHED
     assert [event.seq for event in events] == sorted({event.seq for event in events})
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
-    later = [event async for event in workspace.follow_events(run, events[2].seq)]
+    later = [event async for event in follow_events(workspace, run, events[2].seq)]
     assert later == events[3:]
 
 
@@ -93,9 +111,9 @@ async def test_a_queued_run_is_done_by_a_worker_and_followed_to_its_end(workspac
     ],
 )
 async def test_tree_anything_but_the_exact_phrase_is_refused(workspace: Workspace, words: str) -> None:
-    run = await workspace.submit_run(asked("tree", authorized=""), deferred=False)
+    run = await submit_run(workspace, asked("tree", authorized=""), deferred=False)
     with pytest.raises(UserError, match=PHRASE) as caught:
-        await workspace.authorize_plan(run, words)
+        await authorize_run(workspace, run, words)
     assert caught.value.code == "phrase"
     assert not await workspace.runs.read_answers(run)
 
@@ -106,19 +124,19 @@ async def test_tree_a_plan_waits_for_the_phrase_and_goes_on_from_its_journal(wor
     assert (row.status, row.outcome) == (RunStatus.AWAITING, "plan_not_authorized")
     assert await workspace.runs.read_artifact(run, "plan.json") is not None
     with pytest.raises(UserError):
-        await workspace.authorize_plan(run, "go")
-    await workspace.run_here(run)
+        await authorize_run(workspace, run, "go")
+    await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.AWAITING
-    assert await workspace.authorize_plan(run, PHRASE)
-    await workspace.run_here(run)
+    await authorize_run(workspace, run, PHRASE)
+    await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
 
 
 async def test_a_run_without_a_report_says_so(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked("tree", authorized=""), deferred=False)
-    assert await workspace.load_report(run) is None
+    run = await submit_run(workspace, asked("tree", authorized=""), deferred=False)
+    assert await load_report(workspace, run) is None
     with pytest.raises(NoEvidence, match=f"corrobora resume {run}") as caught:
-        await workspace.report_json(run)
+        await read_report_json(workspace, run)
     assert caught.value.code == "report_missing"
 
 
@@ -128,9 +146,9 @@ async def test_angles_from_every_stage_a_run_is_done_again_to_the_same_report(
 ) -> None:
     run = await done(workspace, asked())
     before = await text_of(workspace, run)
-    await workspace.rewind_run(run, stage)
+    await rewind_run(workspace, run, stage)
     assert (await workspace.runs.get(run)).status is RunStatus.QUEUED
-    await workspace.run_here(run)
+    await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
     body, _, _ = before.partition("## Methodology")
     assert (await text_of(workspace, run)).partition("## Methodology")[0] == body
@@ -138,19 +156,19 @@ async def test_angles_from_every_stage_a_run_is_done_again_to_the_same_report(
 
 async def test_an_unknown_run_cannot_be_taken_back(workspace: Workspace) -> None:
     with pytest.raises(UserError) as caught:
-        await workspace.rewind_run("r_" + "a" * 26, Stage.PLAN)
+        await rewind_run(workspace, "r_" + "a" * 26, Stage.PLAN)
     assert caught.value.code == "run_unknown"
 
 
 async def test_angles_a_run_pauses_after_a_stage_and_goes_on_when_it_may(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked(), deferred=False)
-    await workspace.pause_after(run, Stage.PLAN)
-    await workspace.run_here(run)
+    run = await submit_run(workspace, asked(), deferred=False)
+    await pause_after(workspace, run, Stage.PLAN)
+    await run_here(workspace, run)
     row = await workspace.runs.get(run)
     assert (row.status, row.outcome) == (RunStatus.PAUSED, "stage_reached")
-    assert await workspace.load_report(run) is None
-    await workspace.pause_after(run, None)
-    await workspace.run_here(run)
+    assert await load_report(workspace, run) is None
+    await pause_after(workspace, run, None)
+    await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
 
 
@@ -160,11 +178,11 @@ async def test_rounds_a_pause_between_rounds_takes_a_hint(workspace: Workspace) 
     for number in range(1, 4):
         if (await workspace.runs.get(run)).status is RunStatus.DONE:
             break
-        await workspace.steer_run(run, f"hint {number}: the mill pond")
-        await workspace.run_here(run)
+        await steer_run(workspace, run, f"hint {number}: the mill pond")
+        await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
     with pytest.raises(UserError) as caught:
-        await workspace.steer_run(run, "too late")
+        await steer_run(workspace, run, "too late")
     assert caught.value.code == "not_paused"
 
 
@@ -186,50 +204,50 @@ async def test_c15_c16_what_cannot_run_is_refused_before_it_is_stored(
     workspace: Workspace, request_: Request, code: str
 ) -> None:
     with pytest.raises(UserError) as caught:
-        await workspace.submit_run(request_, deferred=False)
+        await submit_run(workspace, request_, deferred=False)
     assert caught.value.code == code
     assert not await workspace.runs.list()
 
 
 async def test_a_worker_that_cannot_run_what_was_queued_says_why(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked(models=(("worker", "openai:gpt-4.1"),)))
+    run = await submit_run(workspace, asked(models=(("worker", "openai:gpt-4.1"),)))
     epoch = await workspace.runs.claim(run, "test")
     assert epoch is not None
-    await workspace.execute_run(run, epoch)
+    await execute_run(workspace, run, epoch)
     row = await workspace.runs.get(run)
     assert (row.status, row.outcome) == (RunStatus.FAILED, "model_no_key")
     assert "OPENAI_API_KEY" in row.reason
 
 
 async def test_an_attempt_that_was_overtaken_writes_nothing(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked(), deferred=False)
+    run = await submit_run(workspace, asked(), deferred=False)
     stale = await workspace.runs.claim(run, "first")
     assert stale is not None
     await workspace.runs.set_status(run, RunStatus.QUEUED)
     assert await workspace.runs.claim(run, "second") == stale + 1
-    await workspace.execute_run(run, stale)
+    await execute_run(workspace, run, stale)
     row = await workspace.runs.get(run)
     assert (row.status, row.epoch) == (RunStatus.RUNNING, stale + 1)
-    assert await workspace.load_report(run) is None
+    assert await load_report(workspace, run) is None
 
 
 async def test_profiles_of_the_settings_are_stored_with_the_run_as_base_and_changes(made: Any, documents: Path) -> None:
     text = '[profiles.quick]\nbase = "rounds"\nmax_rounds = 1\n[[profiles.quick.phases]]\nname = "only"\n'
     async with Workspace.open(made(text)) as workspace:
-        await workspace.ingest_files("mill", (documents,), lambda *_: None)
-        run = await workspace.submit_run(asked("quick", overrides=(("attempts", "2"),)), deferred=False)
+        await ingest_files(workspace.database, "mill", (documents,), lambda *_: None)
+        run = await submit_run(workspace, asked("quick", overrides=(("attempts", "2"),)), deferred=False)
         stored = (await workspace.runs.get(run)).request
         assert stored.profile == "rounds"
-        profile = workspace.resolve_profile(stored)
+        profile = resolve_profile(workspace.settings, stored)
     assert (profile.max_rounds, profile.attempts, [phase.name for phase in profile.phases]) == (1, 2, ["only"])
 
 
 async def test_angles_a_schedule_that_could_not_run_is_refused(workspace: Workspace) -> None:
-    assert await workspace.schedule_run("nightly", "0 3 * * *", asked("rounds"))
+    assert await schedule_run(workspace, "nightly", "0 3 * * *", asked("rounds"))
     with pytest.raises(UserError):
-        await workspace.schedule_run("never", "0 3 * * *", asked("no-such-profile"))
+        await schedule_run(workspace, "never", "0 3 * * *", asked("no-such-profile"))
     with pytest.raises(UserError):
-        await workspace.schedule_run("never", "whenever", asked())
+        await schedule_run(workspace, "never", "whenever", asked())
 
 
 async def test_the_place_of_the_journal_holds_no_password(workspace: Workspace, made: Any) -> None:
@@ -265,11 +283,11 @@ def by_model(server: ModelServer, **more: Any) -> Request:
 async def test_r07_the_first_ctrl_c_ends_the_research_and_writes_the_report(workspace: Workspace) -> None:
     answers = Interrupting("reflect")
     async with ModelServer(answers) as server:
-        run = await workspace.submit_run(by_model(server), deferred=False)
-        answers.act = lambda: workspace.finish_early(run)
-        await workspace.run_here(run)
+        run = await submit_run(workspace, by_model(server), deferred=False)
+        answers.act = lambda: finish_early(workspace, run)
+        await run_here(workspace, run)
     row = await workspace.runs.get(run)
-    report = await workspace.load_report(run)
+    report = await load_report(workspace, run)
     assert report is not None
     assert row.status is RunStatus.DONE
     assert "every 14 days" in report.markdown
@@ -279,35 +297,35 @@ async def test_r07_the_first_ctrl_c_ends_the_research_and_writes_the_report(work
 
 
 async def test_finishing_a_run_that_does_not_work_here_does_nothing(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked(), deferred=False)
-    await workspace.finish_early(run)
+    run = await submit_run(workspace, asked(), deferred=False)
+    await finish_early(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.QUEUED
 
 
 async def test_a_cancelled_run_stops_amid_a_call_and_can_be_opened_again(workspace: Workspace) -> None:
     answers = Interrupting("scope")
     async with ModelServer(answers, latency=Latency(0.0)) as server:
-        run = await workspace.submit_run(by_model(server), deferred=False)
+        run = await submit_run(workspace, by_model(server), deferred=False)
 
         async def cancel() -> None:
             server.latency = Latency(3_600.0)  # no call ends any more: only the cancellation can end the run
-            await workspace.cancel_run(run)
+            await workspace.queue.cancel(run)
 
         answers.act = cancel
-        await workspace.run_here(run)
+        await run_here(workspace, run)
         row = await workspace.runs.get(run)
         assert (row.status, row.outcome) == (RunStatus.CANCELLED, Outcome.CANCELLED)
         planned = answers.roles.count("plan")
         server.latency = Latency()
-        await workspace.reopen_run(run)
-        await workspace.run_here(run)
+        await reopen_run(workspace, run)
+        await run_here(workspace, run)
         assert (await workspace.runs.get(run)).status is RunStatus.DONE
         assert answers.roles.count("plan") == planned, "what was answered is not asked again"
 
 
 async def test_a_cancelled_run_that_nobody_works_on_ends_at_once(workspace: Workspace) -> None:
-    run = await workspace.submit_run(asked())
-    await workspace.cancel_run(run)
+    run = await submit_run(workspace, asked())
+    await workspace.queue.cancel(run)
     assert (await workspace.runs.get(run)).status is RunStatus.CANCELLED
 
 
@@ -327,8 +345,8 @@ async def test_angles_what_was_answered_before_a_stage_is_not_asked_again(
         request = by_model(server, overrides=(("review.judge", "true"), ("review.critique", "true")))
         run = await done(workspace, request)
         before = len(server.calls)
-        await workspace.rewind_run(run, stage)
-        await workspace.run_here(run)
+        await rewind_run(workspace, run, stage)
+        await run_here(workspace, run)
         assert {call.role for call in server.calls[before:]} <= again
         assert (await workspace.runs.get(run)).status is RunStatus.DONE
 
@@ -351,8 +369,8 @@ async def test_a_run_without_a_provider_fails_and_is_opened_again_when_it_is_bac
             row = await workspace.runs.get(run)
             assert (row.status, row.outcome) == (RunStatus.FAILED, Outcome.PROVIDER_DOWN)
             web.api_faults = ()
-            await workspace.reopen_run(run)
-            await workspace.run_here(run)
+            await reopen_run(workspace, run)
+            await run_here(workspace, run)
             assert (await workspace.runs.get(run)).status is RunStatus.DONE
             assert "every 14 days" in await text_of(workspace, run)
             limited = await workspace.database.fetch_all("SELECT provider FROM rate_limit", where="a test")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.engine.planning import _TABLES, parse_thread_file
+from corrobora.engine.planning import _BriefTable, _FileTable, _ThreadTable, parse_thread_file
 
 GOOD = """
 round_budget = 4
@@ -77,6 +77,7 @@ def test_triplet_the_thread_of_the_guide_can_be_read_field_by_field() -> None:
     )
     assert given.source_strategy == ("SURVEY", "EXTRACT", "DIVERSIFY", "VERIFY")
     named = {line.split("=")[0].strip() for line in page.splitlines() if " = " in line}
-    assert {name for fields in _TABLES.values() for name in fields} - {"thread", "brief"} <= named, (
-        "every field is shown"
-    )
+    assert {name for table in (_FileTable, _ThreadTable, _BriefTable) for name in table.model_fields} - {
+        "thread",
+        "brief",
+    } <= named, "every field is shown"

@@ -13,6 +13,7 @@ from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Gap, Intent, Proposal, StopReason, ThreadState
 from corrobora.engine.pursue import absorb_round, pursue
+from corrobora.engine.research import begin_run
 from corrobora.engine.session.journal import RoundBuffer, SearchResults
 from corrobora.testing import FakeClock
 
@@ -23,7 +24,7 @@ MORE = Proposal("more", (Gap("more", "sq-1"),))
 async def made(lines: dict[str, Any] | None = None, **fields: Any) -> tuple[Desk, Mixed, ThreadState]:
     analyst = Mixed(lines or {})
     run = await desk("timed", analysts=(analyst,), **fields)
-    run.session.begin_run(Brief(QUESTION))
+    begin_run(Brief(QUESTION), run.session)
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     return run, analyst, ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
 
@@ -100,7 +101,7 @@ async def test_after_a_round_that_left_only_the_reserve_there_is_no_other() -> N
             return await super().play(role, given)
 
     run = await desk("timed", analysts=(Slow({"reflect": MORE}),), clock=clock)
-    run.session.begin_run(Brief(QUESTION))
+    begin_run(Brief(QUESTION), run.session)
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     thread = ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
     found = await pursue(thread, run.session)

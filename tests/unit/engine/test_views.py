@@ -11,7 +11,6 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
     list_open_gaps,
-    merge_findings,
     merge_part_contradictions,
     report_input,
     scope_input,
@@ -19,6 +18,7 @@ from corrobora.engine.inputs import (
     shorten_material,
     summary_input,
 )
+from corrobora.engine.investigate import merge_findings
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")
 GIVEN_UP = SubQuestion("sq-3", "Why?", SubQuestionStatus.EXHAUSTED)

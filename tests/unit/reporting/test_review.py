@@ -13,7 +13,7 @@ from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
-from corrobora.engine.steps.review import REVIEW_SECONDS, judge_draft, review_draft
+from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
 from corrobora.reporting.verify import check_draft, choose_revision, find_cited_markers, score_overlap
 from corrobora.testing import FakeClock
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.exa import Exa
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.conformance import check_search

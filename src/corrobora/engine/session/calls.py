@@ -1,6 +1,6 @@
 """The session: the one gate from the method to the outside.
 
-Knows how a call is journaled, metered, retried, limited and told. Does not know what research is: the method does.
+Knows how a call is journaled, metered, retried, limited and reported. Does not know what research is: the method does.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import to_json
 
 from corrobora.domain.errors import CorroboraError, LimitReached, NeedsHuman, ProviderError, RoleError
-from corrobora.domain.evidence import Document, SourceId
+from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
-from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves, executor_depth
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Event, EventType, Request, RunId, Stage
-from corrobora.domain.thread import AdvanceRule, Intent, StopReason, StopRule, ThreadState
+from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
 from corrobora.engine.session.budget import Budget, TimeScope
 from corrobora.engine.session.journal import (
     CallMeta,
@@ -31,13 +31,12 @@ from corrobora.engine.session.journal import (
     decode,
     decode_meta,
     encode,
-    get_type_adapter,
     hash_parts,
 )
-from corrobora.engine.session.retry import run_parallel
+from corrobora.engine.session.retry import call_with_retries, run_parallel
 from corrobora.policies.budget import Estimate
-from corrobora.policies.profile import Profile, dump_profile
-from corrobora.policies.retry import compute_backoff
+from corrobora.policies.coverage import EvidencePolicy, choose_evidence_policy
+from corrobora.policies.profile import Profile
 from corrobora.ports import (
     Analyst,
     Answer,
@@ -51,15 +50,15 @@ from corrobora.ports import (
     Role,
     SearchProvider,
 )
-from corrobora.reporting.thread_json import build_estimate
+
+if TYPE_CHECKING:
+    from corrobora.policies.profile import Profile
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
 
-UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _replaying: ContextVar[bool] = ContextVar("replaying", default=False)
-_level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
 
 class NotReplayed(TimeoutError):
@@ -107,10 +106,12 @@ class Session:
     leaves: int = 1  # of the plan; several share what any of them reads
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
+    evidence: EvidencePolicy = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the bound on leaves that are worked on at once."""
+        """Set the bound on leaves that are worked on at once, and the policy that goes with the analysts."""
+        self.evidence = choose_evidence_policy(self.outside.analysts)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 
     @property
@@ -120,11 +121,6 @@ class Session:
 
     def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
         return StopReason.CANCELLED if self.budget.finishing else None
-
-    @property
-    def extractive_only(self) -> bool:
-        """True where only the analyst that always answers plays: nothing is paid, and reading again is free."""
-        return len(self.outside.analysts) == 1
 
     @property
     def journal(self) -> Journal:
@@ -221,22 +217,7 @@ class Session:
 
     async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
-        tried = 0
-        waited = 0.0
-        while True:
-            try:
-                return await attempt()
-            except ProviderError as error:
-                tried += 1
-                bound = min(self.budget.scope_left, UNLIMITED_RETRY_SECONDS - waited)
-                jitter = int(hash_parts(str(tried), error.message)[:4], 16) / 0xFFFF
-                pause = (
-                    compute_backoff(tried, error.retry_after_seconds, bound, jitter=jitter) if error.retryable else None
-                )
-                if pause is None:
-                    raise
-                waited += pause
-                await self.outside.clock.sleep(pause)
+        return await call_with_retries(attempt, self.budget, self.outside.clock)
 
     async def run_siblings(
         self, perform: Callable[[Node, Session], Awaitable[Findings]], nodes: Sequence[Node]
@@ -251,24 +232,6 @@ class Session:
             return await perform(node, self)
         async with self._slots:
             return await perform(node, self)
-
-    async def authorize_plan(self, plan: Plan) -> None:
-        """Go on only with a plan that a policy or a person authorized (TREE-5). Raises `NeedsHuman`.
-
-        The answer is read from the journal or asked of the person; nothing in a question, page or model output counts.
-        """
-        self.questions = _collect_questions(plan, self.brief)
-        self.gathers_plans, self.leaves = plan.gathers_plans, len(collect_leaves(plan.root))
-        estimate = self.outside.estimate(plan) if self.outside.estimate else None
-        asks = self.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)
-        by = self.request.authorized or ("" if asks else "policy")
-        if not by and self.journal.get("authorized") is None:
-            await self.journal.flush()
-            if not await self.outside.human.authorize(plan):
-                raise LimitReached("authorization", value=0, limit=1, scope="plan")
-            by = "human"
-        await self.call_once("authorized", lambda: _make_answer(by or "human"), paid=False)
-        self.emit(EventType.PLAN_AUTHORIZED, "root", {"by": by or "human"})
 
     async def record_meter(self, path: str) -> Meter:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
@@ -297,11 +260,6 @@ class Session:
             await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
         gathered.cut = window.cut or record is not None
 
-    def begin_run(self, brief: Brief) -> None:
-        """Start the run: the resolved profile is its first event."""
-        self.brief = brief
-        self.emit(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": dump_profile(self.profile)})
-
     def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
         order = list(Stage)
@@ -312,44 +270,6 @@ class Session:
                 next_step=f"Go on with: corrobora resume {self.run}",
             )
         self.emit(EventType.STAGE, "root", {"stage": stage}, part=stage)
-
-    def emit_thought(self, thread: ThreadState, text: str, intent: Intent) -> None:
-        """Tell what a round looks for and why, with its queries (ROUNDS-22)."""
-        queries = [query.text for query in intent.queries]
-        data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
-        self.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
-
-    async def propose_plan(self, plan: Plan) -> None:
-        """Tell and keep the plan, before anybody authorizes it."""
-        whole = get_type_adapter(Plan).dump_python(plan, mode="json")
-        data = {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier}
-        if self.outside.estimate is not None:
-            data["estimate"] = build_estimate(self.outside.estimate(plan))
-        self.emit(EventType.PLAN_PROPOSED, "root", data)
-        await self.write_json_artifact("plan.json", whole)
-        if "subagents" in self.profile.artifacts:  # the lead agent's planning response (ANGLES-12)
-            await self.write_json_artifact("lead_agent_plan.json", whole)
-
-    async def steer_between_rounds(self, thread: ThreadState) -> ThreadState:
-        """Let a person steer between two rounds, where the profile asks for it (ROUNDS-25)."""
-        if not self.profile.pause_between_rounds or not thread.open:
-            return thread
-        key = f"{thread.last_path}/steer"
-        if self.journal.get(key) is None:
-            await self.journal.flush()
-        hint = await self.call_once(key, lambda: self._ask_hint(thread), paid=False)
-        return replace(thread, steer=hint)
-
-    async def _ask_hint(self, thread: ThreadState) -> tuple[str, CallMeta]:
-        return await self.outside.human.between_rounds(thread.path, thread.number), CallMeta()
-
-    async def list_snapshots(self, sources: Sequence[SourceId]) -> dict[str, str]:
-        """Return the content hashes of stored sources."""
-        found: dict[str, str] = {}
-        for source in dict.fromkeys(sources):
-            stored, _ = await self.library.document(source)
-            found[source] = stored.snapshot
-        return found
 
     async def write_artifacts(self, texts: Mapping[str, str]) -> None:
         """Write files of the run, together, by their names."""
@@ -368,7 +288,7 @@ class Session:
         number: int | None = None,
         part: str = "",
     ) -> None:
-        """Append an event; told once per run, however often the run is resumed."""
+        """Append an event; it appears once in a run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
         self.journal.emit(Event(kind, key, path, number, data))
 
@@ -376,36 +296,3 @@ class Session:
 def format_json(value: object) -> str:
     """Return `value` as the text of a JSON file."""
     return to_json(value, indent=2, fallback=str).decode() + "\n"
-
-
-@contextmanager
-def enter_level(node: Node, run: Session) -> Generator[None]:
-    """Work on the children of an executor: what is spawned inside is one level deeper."""
-    token = _level.set(_level.get() + (0 if run.gathers_plans and node.path == "root" else 1))
-    try:
-        yield
-    finally:
-        _level.reset(token)
-
-
-def is_too_deep(node: Node, run: Session) -> bool:
-    """True for an executor that would be spawned below the deepest level (TREE-13)."""
-    return not node.is_leaf and _level.get() >= run.profile.max_depth
-
-
-def _collect_questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:
-    """All sub-questions of a plan, each once: a passage is read for all of them."""
-    found: dict[str, SubQuestion] = {}
-    for question in (*brief.sub_questions, *(q for leaf in collect_leaves(plan.root) for q in leaf.sub_questions)):
-        found.setdefault(question.id, question)
-    return tuple(found.values())
-
-
-async def _make_answer(text: str) -> tuple[str, CallMeta]:
-    return text, CallMeta()
-
-
-def sum_earlier_seconds(journal: Journal) -> float:
-    """Working time of earlier attempts, as the journal last saw it."""
-    entries = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
-    return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)

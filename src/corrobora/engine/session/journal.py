@@ -1,15 +1,7 @@
-"""Codec: frozen values to JSON text and back, and the digests of journal keys.
+"""What the session journals: values as JSON text, the digests in keys, and what is rebuilt from the entries.
 
-Knows the types of the domain and of the roles. Does not know the journal; revives values only, never objects.
-
-What one round gathers, before it is folded into the thread: its intent, its searches, its readings.
-
-Knows what a cut round keeps. Does not know how anything was gathered.
-
-Claims: which passage was sent to an analyst, so that no page is sent twice in a run.
-
-Knows passages by name and the extraction that covers them; is rebuilt from the journal, whose keys list the passages.
-Does not know documents or threads.
+Knows the types of domain and roles, what a cut round keeps, and which passage was sent to an analyst, so that none is
+sent twice in a run. Revives values only, never objects; does not know how anything was gathered.
 """
 
 from __future__ import annotations
@@ -182,3 +174,9 @@ class PassageClaims:
 def name_task(spec: str) -> str:
     """Name a task after its spec: `any` without one."""
     return hash_parts(spec) if spec else "any"
+
+
+def sum_earlier_seconds(journal: Journal) -> float:
+    """Working time of earlier attempts, as the journal last saw it."""
+    entries = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
+    return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)

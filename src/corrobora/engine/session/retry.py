@@ -1,19 +1,44 @@
-"""Parallel: several parts of one run at once, as one group that fails with one cause.
+"""How work is repeated and grouped: calls that are retried after an outage, parts of a run that work in parallel.
 
-Knows which of several causes counts. Does not know what the parts do.
+Knows the budget of a run and which of several failures counts. Does not know what is called, nor the session.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from corrobora.domain.errors import JournalError, NeedsHuman, Stale
+from corrobora.domain.errors import JournalError, NeedsHuman, ProviderError, Stale
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.journal import hash_parts
+from corrobora.policies.retry import compute_backoff
+from corrobora.ports import Clock
 
 T = TypeVar("T")
 
+UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman)  # what concerns the whole run, the most urgent first
+
+
+async def call_with_retries(attempt: Callable[[], Awaitable[T]], budget: Budget, clock: Clock) -> T:
+    """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
+    tried = 0
+    waited = 0.0
+    while True:
+        try:
+            return await attempt()
+        except ProviderError as error:
+            if not error.retryable:
+                raise
+            tried += 1
+            bound = min(budget.scope_left, UNLIMITED_RETRY_SECONDS - waited)
+            jitter = int(hash_parts(str(tried), error.message)[:4], 16) / 0xFFFF
+            pause = compute_backoff(tried, error.retry_after_seconds, bound, jitter=jitter)
+            if pause is None:
+                raise
+            waited += pause
+            await clock.sleep(pause)
 
 
 async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:

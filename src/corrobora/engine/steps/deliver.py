@@ -1,15 +1,7 @@
-"""Accounting: every result of every search of a run, in exactly one outcome, from findings and the journal.
+"""Deliver: the report with its methodology, its files and its last events.
 
-Knows rounds and the journaled searches and reads, so that nothing is lost where a part failed, was cut or was repeated.
-Does not know how the counts are shown.
-
-Methodology: what was done, counted from findings and the journal; never written by an analyst (TRUTH-6).
-
-Knows how to count. Does not know how the report is laid out.
-
-Deliver: the report with its methodology, its files and its last events.
-
-Knows what belongs to a delivered report. A run without evidence delivers an outcome and no report body.
+Knows what belongs to a delivered report, and counts what was done from findings and journal, never from what an analyst
+says (TRUTH-6). Does not know how a report is laid out, nor where it is sent.
 """
 
 from __future__ import annotations
@@ -29,7 +21,6 @@ from corrobora.engine.session.journal import CallMeta, decode, decode_meta, enco
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
 from corrobora.policies.retry import RETRY_EXHAUSTED
-from corrobora.policies.selection import explain_refusal
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
@@ -233,9 +224,9 @@ async def fallback_if_uncited(draft: Draft, material: Material, findings: Findin
 
     A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
     """
-    if find_cited_markers(check_draft(draft, findings.facts).draft, findings) or run.extractive_only:
-        return draft
-    last = run.outside.analysts[-1]
+    *others, last = run.outside.analysts
+    if not others or find_cited_markers(check_draft(draft, findings.facts).draft, findings):
+        return draft  # with one analyst, the last one wrote it already
     given = replace(material, path=f"{material.path}/uncited")
     key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode(Material, given))}"
 
@@ -258,8 +249,7 @@ def make_empty_draft(findings: Findings) -> CheckedDraft:
 async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
     """Assemble the report, write its files, remember its facts, tell its end."""
     run.enter_stage(Stage.DELIVER)
-    # quotes that no model has judged are measured against the question: what does not answer it is no report
-    refused = explain_refusal(run.brief.question, findings.sub_questions, findings.facts) if run.extractive_only else ""
+    refused = run.evidence.explain_refusal(run.brief.question, findings.sub_questions, findings.facts)
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
     body, numbers = number_citations(
         _apply_form(checked.draft.body, run) if held else "",
@@ -267,7 +257,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         _list_disputed_facts(findings) if held else (),
     )
     cited_sources = {marker.split(":")[0] for marker in numbers}
-    snapshots = await run.list_snapshots(tuple(fact.source for fact in findings.facts if fact.marker in numbers))
+    snapshots = await _list_snapshots(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = build_methodology(findings, checked, len(cited_sources), run)
     if verdict is not None and verdict.suspicious:
         done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
@@ -304,6 +294,11 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     run.emit(EventType.VERIFY, "root", {"removed": checked.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
+
+
+async def _list_snapshots(run: Session, sources: Sequence[SourceId]) -> dict[str, str]:
+    """Return the content hashes of stored sources."""
+    return {source: (await run.library.document(source))[0].snapshot for source in dict.fromkeys(sources)}
 
 
 def _apply_form(body: str, run: Session) -> str:

@@ -12,14 +12,14 @@ from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
-from corrobora.engine.inputs import scope_input
+from corrobora.engine.inputs import scope_input, scout_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import RoundBuffer
 from corrobora.engine.steps.read import read_hits
 from corrobora.engine.steps.search import search_round
 from corrobora.policies.selection import cluster_copies, list_given_hits
 from corrobora.roles.scope import scope
-from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
+from corrobora.roles.scout import Candidate, Shortlist, scout
 
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
@@ -49,8 +49,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
         async for reading in read_hits(_limit_scans(_dedupe_hits(hits), node), thread, run):
             gathered.readings.append(reading)
     candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
-    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
-    shortlist = await run.call(scout, Sweep(f"{node.path}/sweep", node.objective, themes, candidates, SHORTLIST_SIZE))
+    shortlist = await run.call(scout, scout_input(thread, candidates, SHORTLIST_SIZE))
     return _build_sweep_findings(node, thread, shortlist, gathered)
 
 

@@ -9,6 +9,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import (
@@ -23,16 +24,20 @@ from corrobora.domain.evidence import (
 )
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import Round, ThreadState
-from corrobora.engine.inputs import build_rubric, collect_terms, fill_prompt, has_insight_trigger
+from corrobora.domain.thread import ThreadState
+from corrobora.engine.inputs import collect_terms, extract_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts, name_task
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.retry import RETRY_EXHAUSTED
-from corrobora.roles.extract import Excerpt, Extraction, Quote, extract
+from corrobora.roles.extract import Extraction, Quote, extract
+from corrobora.text.comparison import SAME_SUBJECT_SHARE, Aspect, compare_topics, find_difference, parse_statement
+from corrobora.text.markup import strip_markup
 from corrobora.text.mentions import find_names
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
+LOW_CONFIDENCE = 0.5
+LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open question", "further research")
 QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
 
 
@@ -50,14 +55,13 @@ class FetchResult:
 async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
-    Where no analyst is paid, stored documents are taken up in their order, whichever is fetched first: what is found
-    must not depend on that. Pages are not waited for. Raises nothing for a document that cannot be read: that is an
-    outcome.
+    Hits that the evidence policy wants in order claim their passages in it, whichever is fetched first. Raises nothing
+    for a document that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
     for hit in hits:
-        ordered = run.extractive_only and hit.source is not None
+        ordered = run.evidence.claims_in_order(hit)
         turn = ReadingTurn(tuple(turns) if ordered else ())
         turns += [turn.own] if ordered else []
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn)))
@@ -122,21 +126,14 @@ async def _read_in_turn(hit: Hit, thread: ThreadState, run: Session, turn: Readi
 
 
 async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
-    """Look again at what was read before, with the words learned since: only where no analyst is paid.
-
-    What a document calls a thing is often learned from another one; a model is never sent a page twice, but the
-    extractive analyst may read its own notes again for nothing.
-    """
-    last = thread.last
-    if not run.extractive_only or last is None or not _has_new_terms(last):
-        return []
+    """Read again what the evidence policy asks for, with the terms learned since; a model never gets a page twice."""
     found: list[Reading] = []
-    for reading in (r for done in thread.rounds for r in done.readings):
-        if reading.outcome is not ReadOutcome.READ or reading.again or reading.source is None:
+    for reading in run.evidence.list_rereadings(thread):
+        if reading.source is None:
             continue
         document = await _load_document(reading.source, reading.passages, run)
         source = document.source
-        excerpt = _extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
+        excerpt = extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
         facts, _ = _quotes_to_facts(extraction.quotes, document, thread)
@@ -147,11 +144,6 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
 async def _load_document(source: SourceId, passages: Sequence[PassageId], run: Session) -> Document:
     stored, text = await run.library.document(source)
     return Document(stored, text, tuple(await run.library.passages(passages)))
-
-
-def _has_new_terms(done: Round) -> bool:
-    told = done.decision.proposal.terms if done.decision else ()
-    return bool(told) or any(reading.terms for reading in done.readings)
 
 
 def make_read_key(hit: Hit) -> str:
@@ -181,7 +173,7 @@ async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> Fe
 
 
 async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
-    """Fetch a hit for the so-manieth time; each attempt takes the next reader that accepts it."""
+    """Fetch a hit; attempt `number` takes the next of the readers that accept it."""
     fitting = [reader for reader in run.outside.readers if reader.accepts(hit)]
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
     if reader is None:
@@ -239,6 +231,33 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
     )
 
 
+def has_insight_trigger(
+    extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
+) -> bool:
+    """Say whether one of the four conditions of TREE-30 holds, so that follow-ups, gaps and linked sources count.
+
+    Low confidence on key claims; explicit limitations or future work; a contradiction within the source or with what
+    was given as known (`disputed`: code found one); a discovery-intense leaf.
+    """
+    if discovery_intense or disputed or extraction.contradicts_known or contradicts_itself(extraction):
+        return True
+    if any(quote.confidence < LOW_CONFIDENCE for quote in extraction.quotes):
+        return True
+    return any(word in f"{p.heading}\n{p.text}".lower() for p in passages for word in LIMITATION_HEADINGS)
+
+
+def contradicts_itself(extraction: Extraction) -> bool:
+    """True if two quotes of one source differ about the same thing, in more than wording (TREE-30)."""
+    quotes = extraction.quotes
+    said = [parse_statement(strip_markup(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
+    return any(
+        compare_topics(one, other) >= SAME_SUBJECT_SHARE
+        and (found := find_difference(one, other)) is not None
+        and found.aspect is not Aspect.WORDING
+        for one, other in combinations(said, 2)
+    )
+
+
 async def _send_passages(
     free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
 ) -> None:
@@ -247,45 +266,11 @@ async def _send_passages(
     claim = run.claims.claim_passages(task, free)
     answer: Extraction | None = None
     try:
-        answer = await run.call(extract, _extract_input(free, document, spec, thread, run))
+        answer = await run.call(extract, extract_input(free, document, spec, thread, run))
     finally:
         if answer is None:
             run.claims.release(task, free)
         claim.settle(answer)
-
-
-def merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
-    """Whose needs a reading serves: all leaves', where there are several, because no passage is sent a second time.
-
-    What one leaf leaves out may be what another one looks for; and the prompt must not depend on which came first.
-    """
-    if run.leaves == 1:
-        return thread
-    own = {question.id: question for question in thread.sub_questions}
-    asked = {question.id: question for question in run.questions} | own
-    return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
-
-
-def _extract_input(
-    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
-) -> Excerpt:
-    source, served = document.source, merge_leaf_needs(thread, run)
-    return Excerpt(
-        path=f"extract/{name_task(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
-        title=source.title,
-        version=source.version,
-        published=source.published,
-        passages=tuple(free),
-        question=run.brief.question,
-        sub_questions=run.questions or thread.sub_questions,
-        subjects=run.brief.subjects or thread.subjects,
-        guidance=fill_prompt(thread.phase.reading_prompt, served),
-        spec=spec,
-        rubric="" if spec else build_rubric(served, free),
-        discovery_intense=any(s.discovery_intense for s in thread.specs),
-        known_facts=run.brief.known_facts,
-        terms=collect_terms(thread),
-    )
 
 
 def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> tuple[tuple[Fact, ...], int]:

@@ -46,8 +46,10 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
 
     Raises `UserError` `library_empty` if nothing in it can be searched afterwards (bad-input K01).
     """
+    from corrobora.app.libraries import ingest_files  # noqa: PLC0415
+
     with _progress_bar(f"reading into {name}", show=show) as progress:
-        result = await workspace.ingest_files(name, tuple(paths), progress)
+        result = await ingest_files(workspace.database, name, tuple(paths), progress)
     if show or result.skipped:
         counts = (
             f"{result.added} read, {result.unchanged} unchanged, {result.removed} gone, {len(result.skipped)} skipped"
@@ -288,10 +290,12 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
     question = parse_question(text).text
 
     async def search_passages(workspace: Workspace) -> list[Hit]:
+        from corrobora.app.libraries import open_library  # noqa: PLC0415
+
         known = await list_libraries(workspace)
         if name not in {each.name for each in known}:
             raise unknown_library_error(name, known)
-        return list(await workspace.open_library([name]).hybrid_search(question, limit=limit))
+        return list(await open_library(workspace, [name]).hybrid_search(question, limit=limit))
 
     hits = with_workspace(open_settings(config_file), search_passages)
     if as_json:

@@ -89,8 +89,10 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpac
     first = parse_question(flags["question"]).text if flags["question"] is not None else ""
 
     async def begin_dialogue(workspace: Workspace) -> RunId:
+        from corrobora.app.dialogues import open_dialogue  # noqa: PLC0415
+
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
-        return await _talk_until_authorized(workspace.open_dialogue(replace(request, libraries=spaces)), first)
+        return await _talk_until_authorized(open_dialogue(workspace, replace(request, libraries=spaces)), first)
 
     return resume_run(settings, with_workspace(settings, begin_dialogue), None, wanted)
 
@@ -110,8 +112,10 @@ def _resume_dialogue(identity: str, flags: ChatFlags) -> int:
     wanted = output_options(flags, settings)
 
     async def continue_dialogue(workspace: Workspace) -> RunId:
+        from corrobora.app.dialogues import open_dialogue  # noqa: PLC0415
+
         stored = await workspace.dialogues.get(identity)
-        manager = workspace.open_dialogue(stored.request, stored)
+        manager = open_dialogue(workspace, stored.request, stored)
         for turn in manager.dialogue.turns:
             for line in turn.splitlines():
                 write_stderr(f"  {sanitize_text(line)}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corrobora.app.runs import recheck_report
 from corrobora.config import read_small_file
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Support
@@ -234,8 +235,8 @@ def verify(*, what: str, min_score: str | None, strict: bool, as_json: bool, con
     text = _read_file(what)
 
     async def recheck_text(workspace: Workspace) -> RecheckResult:
-        return await workspace.recheck_report(
-            text if text is not None else await _read_report(workspace, validate_id(what))
+        return await recheck_report(
+            workspace, text if text is not None else await _read_report(workspace, validate_id(what))
         )
 
     result = with_workspace(settings, recheck_text)

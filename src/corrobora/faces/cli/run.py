@@ -16,6 +16,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrobora.app.runs import (
+    authorize_run,
+    finish_early,
+    follow_events,
+    pause_after,
+    read_report_json,
+    reopen_run,
+    resolve_profile,
+    rewind_run,
+    run_folder,
+    submit_run,
+)
 from corrobora.config import Settings
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
@@ -64,7 +76,7 @@ class TerminalRun:
             words = self.ask(self.plan)  # blocks on purpose: nothing else runs, and Ctrl-C must reach the prompt
             if not words:
                 return status
-            await self.workspace.authorize_plan(self.run, words)
+            await authorize_run(self.workspace, self.run, words)
 
     def exit_code(self) -> int | None:
         """Return the exit code of an interrupted or terminated command, None if it was neither."""
@@ -94,18 +106,22 @@ class TerminalRun:
 
     async def _await_last_event(self, showing: asyncio.Task[None]) -> None:
         """Wait until the last stored event has been shown, unless the person leaves at once."""
+        from corrobora.storage.journal.events import last_event_number  # noqa: PLC0415
+
         if self._is_leaving:
             return
         with contextlib.suppress(JournalError):  # the store is down: nothing more can be shown
-            last = await self.workspace.last_event_number(self.run)
+            last = await last_event_number(self.workspace.database, self.run)
             while self._seen < last and not (self._is_leaving or showing.done()):
                 await asyncio.wait([showing], timeout=_POLL_SECONDS)
 
     async def _run_here(self) -> None:
-        await self.workspace.run_here(self.run)
+        from corrobora.app.attempts import run_here  # noqa: PLC0415
+
+        await run_here(self.workspace, self.run)
 
     async def _show_events(self) -> None:
-        async for event in self.workspace.follow_events(self.run, after=self._seen):
+        async for event in follow_events(self.workspace, self.run, after=self._seen):
             self._seen = max(self._seen, event.seq)
             if event.type is EventType.PLAN_PROPOSED:
                 self.plan = event
@@ -137,7 +153,7 @@ class TerminalRun:
         self.interrupts += 1
         if self.interrupts == 1:
             self.display.note("Finishing: writing the report from what was gathered. Ctrl-C again leaves at once.")
-            self._start_task(self.workspace.finish_early(self.run))
+            self._start_task(finish_early(self.workspace, self.run))
         elif self._work is not None:
             self._work.cancel()
 
@@ -175,10 +191,10 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
         ModelPool(settings).get_analyst(dict(request.models))  # reports an unknown provider or a missing key first
 
     async def conduct_new(workspace: Workspace) -> int:
-        workspace.resolve_profile(request)  # reports a wrong profile before any document is read
+        resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
-        made = await workspace.submit_run(replace(request, libraries=spaces), deferred=False)
-        await workspace.pause_after(made, wanted.until)
+        made = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
+        await pause_after(workspace, made, wanted.until)
         return await _conduct_run(workspace, made, wanted)
 
     return with_workspace(settings, conduct_new)
@@ -193,15 +209,15 @@ def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: Output
     async def conduct_stored(workspace: Workspace) -> int:
         row = await workspace.runs.get(run)
         if stage is not None:
-            await workspace.rewind_run(run, stage)
+            await rewind_run(workspace, run, stage)
         elif row.status in (RunStatus.CANCELLED, RunStatus.FAILED):  # the disk or provider may work again
-            await workspace.reopen_run(run)
+            await reopen_run(workspace, run)
         elif row.status.final:
             print_notice(
                 f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
-        await workspace.pause_after(run, wanted.until)
+        await pause_after(workspace, run, wanted.until)
         return await _conduct_run(workspace, RunId(run), wanted)
 
     return with_workspace(settings, conduct_stored)
@@ -221,9 +237,9 @@ async def _conduct_run(workspace: Workspace, run: RunId, wanted: OutputOptions) 
             f"The run {run} is {describe_code(row.status)}, and another process has it.",
             next_step=f"Wait for it, or stop it: corrobora cancel {run}",
         )
-    display.launch(run, str(workspace.run_folder(run).base))
+    display.launch(run, str(run_folder(workspace, run).base))
     try:
-        phrase = workspace.resolve_profile(row.request).phrase or "yes"
+        phrase = resolve_profile(workspace.settings, row.request).phrase or "yes"
         asks = wanted.may_ask and not wanted.plan_only and is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
         def ask_person(event: Event | None) -> str:
@@ -268,12 +284,12 @@ async def _deliver_report(
 ) -> int:
     """Print or write the report, print where its files are, and return the exit code."""
     try:
-        report: Mapping[str, Any] = await workspace.report_json(row.id)
+        report: Mapping[str, Any] = await read_report_json(workspace, row.id)
     except NoEvidence:
         report = {}
     if wanted.artifacts is not None:
         await _copy_files(workspace, row.id, wanted.artifacts)
-    profile = workspace.resolve_profile(row.request)
+    profile = resolve_profile(workspace.settings, row.request)
     threshold = profile.review.min_score if profile.review.judge else None
     threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
     end = run_exit(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
@@ -344,7 +360,7 @@ async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
 
 def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str, Any]) -> None:
     """Print how the run ended and where its report, sources and journal are."""
-    base = workspace.run_folder(row.id).base
+    base = run_folder(workspace, row.id).base
     method = report_object(report, "methodology")
     if report:
         counts = [

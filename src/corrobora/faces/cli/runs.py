@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
+from corrobora.app.runs import authorize_run, schedule_run, steer_run
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus, validate_id
 from corrobora.faces.cli.exit_codes import print_notice
@@ -123,7 +124,7 @@ def cancel(run: str, config_file: Path | None) -> None:
     async def cancel_unfinished(workspace: Workspace) -> RunRow:
         row = await workspace.runs.get(name)  # says so if there is no such run
         if not row.status.final:
-            await workspace.cancel_run(name)
+            await workspace.queue.cancel(name)
         return row
 
     row = with_workspace(open_settings(config_file), cancel_unfinished)
@@ -144,7 +145,7 @@ def steer(run: str, hint: str, config_file: Path | None) -> None:
     name = validate_id(run)
 
     async def steer_paused(workspace: Workspace) -> None:
-        await workspace.steer_run(name, hint)
+        await steer_run(workspace, name, hint)
 
     with_workspace(open_settings(config_file), steer_paused)
     click.echo(f"Go on with: corrobora resume {name}")
@@ -201,7 +202,7 @@ def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
         if words is None and not (wanted.may_ask and is_terminal(sys.stdin)):
             words = sys.stdin.readline().strip() if wanted.may_ask else ""
         if words is not None:
-            await workspace.authorize_plan(name, words)
+            await authorize_run(workspace, name, words)
         return True
 
     with_workspace(settings, authorize_waiting)
@@ -253,8 +254,8 @@ def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
 
     async def store_schedule(workspace: Workspace) -> str:
         spaces = await resolve_libraries(workspace, request.libraries, show=True)
-        return await workspace.schedule_run(
-            name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
+        return await schedule_run(
+            workspace, name, _CRON_NAMES.get(cron, cron), dataclasses.replace(request, libraries=spaces)
         )
 
     click.echo(
@@ -303,7 +304,9 @@ def worker(concurrency: str | None, config_file: Path | None) -> None:
     settings = open_settings(config_file, flags)
 
     async def serve_runs(workspace: Workspace) -> None:
+        from corrobora.app.attempts import serve_queue  # noqa: PLC0415
+
         write_stderr(f"corrobora: working on up to {settings.worker_concurrency} runs at once")
-        await workspace.serve_queue(concurrency=settings.worker_concurrency)
+        await serve_queue(workspace, concurrency=settings.worker_concurrency)
 
     with_workspace(settings, serve_runs)

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader
 from corrobora.adapters.search.firecrawl import Firecrawl
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, SourceId
 from corrobora.storage.index.library import PostgresLibrary

@@ -13,11 +13,11 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.readers.pages import WebReader
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits

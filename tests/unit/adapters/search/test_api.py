@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.provider import ProviderApi
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.storage.postgres.database import Database
 from corrobora.storage.queue.limiter import Limiter

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.exa import Exa
-from corrobora.app.runs import SystemClock
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.adapters.search.replay import Replay
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.tavily import Tavily
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, NameUnresolved
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.testing.http_server import HttpServer, Request, Response

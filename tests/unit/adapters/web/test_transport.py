@@ -15,9 +15,9 @@ from tests.unit.adapters.web.certificates import Key, serving, showing, trusting
 from tests.unit.adapters.web.lab import QUICK, fetch, outcome, raw_server, visitor
 
 import corrobora
+from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.web.network import AllowList, VettedNetwork
 from corrobora.adapters.web.transport import Bounds, Transport
-from corrobora.app.runs import SystemClock
 from corrobora.domain.errors import ReadError
 from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bomb
 from corrobora.testing.web import LoopbackWeb

@@ -13,8 +13,10 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.report import Critique, Draft, Findings
 from corrobora.domain.run import EventType, Stage
-from corrobora.engine.session.calls import Session, enter_level, is_too_deep, sum_earlier_seconds
-from corrobora.engine.session.journal import CallMeta
+from corrobora.engine.investigate import enter_level, is_too_deep
+from corrobora.engine.session.calls import Session
+from corrobora.engine.session.journal import CallMeta, sum_earlier_seconds
+from corrobora.engine.session.people import authorize_plan
 from corrobora.ports import Entry
 from corrobora.roles.critique import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
@@ -110,10 +112,10 @@ async def test_tree_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_
     person = Refusing()
     made = await desk("timed", human=person, authorize="human")
     with pytest.raises(LimitReached):
-        await made.session.authorize_plan(PLAN)
+        await authorize_plan(PLAN, made.session)
     agreed = await desk("timed", human=person, authorize="human", journal=MemoryJournal())
     await agreed.journal.put(Entry("authorized", "human"))
-    await agreed.session.authorize_plan(PLAN)
+    await authorize_plan(PLAN, agreed.session)
     assert person.asked == 1
 
 

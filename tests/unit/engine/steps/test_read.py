@@ -164,7 +164,6 @@ async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None
     assert again.again
     assert [fact.quote for fact in again.facts] == [SENTENCE]
     paid = lab("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
-    assert not paid.session.extractive_only
     assert await reread_sources(replace(plain, rounds=(learned,)), paid.session) == []
 
 

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from corrobora.app import Workspace
+from corrobora.app.libraries import open_library
 from corrobora.config import load_settings
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.faces.cli.main import run
@@ -110,7 +111,7 @@ def served(shell: Shell, database_url: str) -> Shell:
 async def _fill(name: str, documents: dict[str, str], url: str) -> None:
     settings = load_settings(env={"CORROBORA_DATABASE_URL": url}, user_file=Path("/nonexistent"))
     async with Workspace.open(settings) as workspace:
-        library = workspace.open_library([name])
+        library = open_library(workspace, [name])
         for address, text in documents.items():
             sha = hashlib.sha256(text.encode()).hexdigest()
             title = text.splitlines()[0].strip("# ")

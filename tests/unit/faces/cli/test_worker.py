@@ -8,13 +8,14 @@ import signal
 from typing import Any
 
 from corrobora.app import Workspace
+from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.domain.run import Request, RunId, RunStatus
 
 
 async def _queued(question: str) -> RunId:
     async with Workspace.open(load_settings()) as workspace:
-        return await workspace.submit_run(Request(question, libraries=("docs",)))
+        return await submit_run(workspace, Request(question, libraries=("docs",)))
 
 
 async def _ended(run: RunId) -> RunStatus:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from corrobora.domain.evidence import Hit, Query
-from corrobora.domain.thread import Intent, Round
+from corrobora.domain.plan import Brief, Node
+from corrobora.domain.thread import Course, Intent, Round, ThreadState
 from corrobora.engine.pursue import check_invariants
-from corrobora.engine.steps.scope import ensure_changed_query, fit_query_count, force_subject
+from corrobora.policies.queries import bind_intent, ensure_changed_query, fit_query_count
 from corrobora.reporting.thread_json import build_round_finding, name_findings_file
 from corrobora.testing.samples import SAMPLES
 
 NEEDS = next(given for role, given in SAMPLES if role.prompt == "scope")
+THREAD = ThreadState.open_thread(Node("root", "Valve", "Which valve?"), Brief("Which valve?"), Course((NEEDS.phase,)))
 
 
 def test_triplet_a_forced_subject_is_asked_for_and_logged() -> None:
-    intent = force_subject(Intent("goal", (Query("pump flow"),)), NEEDS)
+    intent = bind_intent(Intent("goal", (Query("pump flow"),)), NEEDS, THREAD)
     assert intent.subjects == ("Valve",)
-    assert intent.queries[0].text == "Valve pump flow"
+    assert intent.queries[0].text.startswith("Valve pump flow")
     assert intent.forced == "Subject Valve has received 0 dedicated search rounds. Forcing coverage."
 
 
 def test_rounds_a_round_has_as_many_queries_as_its_phase_asks_for() -> None:
-    many = Intent("goal", tuple(Query(text) for text in ("a lamp", "a tower", "a dam", "a gate")))
-    assert len(fit_query_count(many, NEEDS).queries) == NEEDS.phase.max_queries
-    assert len(fit_query_count(Intent("goal", ()), NEEDS).queries) == NEEDS.phase.min_queries
+    many = tuple(Query(text) for text in ("a lamp", "a tower", "a dam", "a gate"))
+    assert len(fit_query_count(many, NEEDS, "goal")) == NEEDS.phase.max_queries
+    assert len(fit_query_count((), NEEDS, "goal")) == NEEDS.phase.min_queries
 
 
 def test_triplet_the_query_that_changed_enough_comes_first() -> None:

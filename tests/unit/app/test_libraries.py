@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.app.libraries import MAX_DEPTH, Ingest, escape_unprintable, ingest_files, looks_secret, open_embedder
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
-from corrobora.engine.steps.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.postgres.database import Database
 
 
 @pytest.fixture
@@ -150,8 +153,8 @@ async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(data
     """One that vanishes is listed; one that changes is stored as it was read, and read again the next time."""
     write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
 
-    def meddle(told: IngestProgress) -> None:
-        if told.path == "a.md":
+    def meddle(_done: int, _total: int, path: str) -> None:
+        if path == "a.md":
             (tmp_path / "b.md").unlink()
             write(tmp_path, a_md="The emperor.", c_md="The bridge.")
 
@@ -203,11 +206,62 @@ async def test_progress_is_told_for_every_file(database, tmp_path):
     told = []
     async with ParserProcess() as child:
         await Ingest(
-            Catalog(database), lambda data, name: child.parse_document(data, name=name), on_progress=told.append
+            Catalog(database),
+            lambda data, name: child.parse_document(data, name=name),
+            on_progress=lambda *step: told.append(step),
         ).add_path("lib", tmp_path)
-    assert [(each.path, each.done, each.total) for each in told] == [("a.md", 1, 2), ("b.md", 2, 2)]
+    assert told == [(1, 2, "a.md"), (2, 2, "b.md")]
 
 
 @pytest.mark.parametrize(("name", "secret"), [(".env.local", True), ("server.PEM", True), ("environment.md", False)])
 def test_k14_secret_names(name, secret):
     assert looks_secret(name) is secret
+
+
+async def test_files_are_added_once_followed_when_they_change_and_removed(database: Database, documents: Path) -> None:
+    steps: list[tuple[int, int]] = []
+
+    def told(done: int, total: int, _: str) -> None:
+        steps.append((done, total))
+
+    first = await ingest_files(database, "mill", (documents,), told)
+    assert (first.added, first.unchanged, first.removed, first.skipped) == (3, 0, 0, ())
+    assert steps[-1] == (3, 3)
+    again = await ingest_files(database, "mill", (documents,), told)
+    assert (again.added, again.unchanged, again.removed) == (0, 3, 0)
+    (documents / "bread.md").unlink()
+    (documents / "grease.md").write_text("# Grease\n\nGraphite is dry and needs no fat at all on wooden gates.\n")
+    changed = await ingest_files(database, "mill", (documents,), told)
+    assert (changed.added, changed.unchanged, changed.removed) == (1, 1, 1)
+
+
+async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database, documents: Path) -> None:
+    (documents / "broken.pdf").write_bytes(b"\x00\x01" * 900)
+    found = await ingest_files(database, "mill", (documents,), lambda *_: None)
+    (skipped,) = found.skipped
+    assert skipped.path.endswith("broken.pdf")
+    assert skipped.reason
+    assert found.added == 3
+
+
+async def test_ingesting_a_path_that_does_not_exist_is_refused(database: Database, tmp_path: Path) -> None:
+    with pytest.raises(UserError):
+        await ingest_files(database, "mill", (tmp_path / "none",), lambda *_: None)
+
+
+def test_a_model_at_an_address(settings_of: Any) -> None:
+    found = open_embedder(settings_of(CORROBORA_EMBEDDER_URL="http://127.0.0.1:9/v1", CORROBORA_EMBEDDER_MODEL="small"))
+    assert isinstance(found, OpenAICompatibleEmbedder)
+    assert "small" in found.name
+
+
+def test_an_address_without_a_model_is_refused(settings_of: Any) -> None:
+    with pytest.raises(UserError, match=r"embedder\.model") as caught:
+        open_embedder(settings_of(CORROBORA_EMBEDDER_URL="http://127.0.0.1:9/v1"))
+    assert caught.value.code == "embedder_model"
+
+
+def test_a_model_that_is_no_folder_is_refused(settings_of: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no folder") as caught:
+        open_embedder(settings_of(CORROBORA_EMBEDDER_MODEL=str(tmp_path / "none")))
+    assert caught.value.code == "embedder_folder"

@@ -1,0 +1,223 @@
+"""One attempt at a run: wired from its request, worked on to its end or until it waits, and closed with its status.
+
+Knows how a request becomes a session, what ends an attempt, and how the person behind a run is reached: through stored
+answers. Does not know the method: `engine.research` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corrobora.app.delivery import ARTIFACT_DIR, ThreadReports, send_report
+from corrobora.app.libraries import open_library
+from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, resolve_profile, run_folder
+from corrobora.app.wiring import run_allowance
+from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
+from corrobora.domain.plan import Brief, Plan
+from corrobora.domain.report import Outcome, Report
+from corrobora.domain.run import EventType, RunId, RunRow, RunStatus, Stage
+from corrobora.domain.thread import StopReason
+from corrobora.engine.research import rescue_report, research
+from corrobora.engine.session.budget import Budget
+from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
+from corrobora.policies.budget import Estimate
+from corrobora.policies.profile import resolve_advance, resolve_rules
+from corrobora.reporting.thread_json import describe_estimate
+from corrobora.storage.journal.journal import RunJournal
+from corrobora.storage.journal.runs import Artifact, Runs
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+log = logging.getLogger("corrobora")
+OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
+
+
+async def run_here(workspace: Workspace, run: str) -> None:
+    """Work on one run in this process until it ends or waits."""
+    await workspace.queue.submit(run, own=True)
+    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=1, until=(run,))
+
+
+async def serve_queue(workspace: Workspace, *, concurrency: int) -> None:
+    """Be a worker: take runs from the queue until cancelled; SIGTERM hands them back after a grace time."""
+    stop = asyncio.Event()
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # where a platform cannot
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    await workspace.queue.run_worker(partial(execute_run, workspace), concurrency=concurrency, stop=stop)
+
+
+async def execute_run(workspace: Workspace, run: RunId, epoch: int) -> None:
+    """Make one attempt at a run, from its journal, to its end or until it waits."""
+    await Attempt(workspace, await workspace.runs.get(run), epoch).work()
+
+
+class Attempt:
+    """One attempt. `epoch` is its number: what a newer one owns, this one cannot change."""
+
+    def __init__(self, workspace: Workspace, row: RunRow, epoch: int) -> None:
+        self._workspace = workspace
+        self._row = row
+        self._epoch = epoch
+
+    async def work(self) -> None:
+        """Work to the end of the run or until it waits, and store its status."""
+        run = self._row.id
+        try:
+            session = await self._open_session()
+            self._workspace.sessions[run] = session
+            report = await _research_in_time(session)
+            await send_report(report, session, self._workspace.settings, self._workspace.runs)
+            await self._finish(session, report)
+        except Stale:
+            log.info("run %s: a newer attempt owns it", run)
+        except NeedsHuman as error:
+            paused = RunStatus.PAUSED if error.code in ("paused", "stage_reached") else RunStatus.AWAITING
+            await self._stop(paused, error)
+        except asyncio.CancelledError:
+            runs = self._workspace.runs
+            if await asyncio.shield(runs.cancel_requested(run)):
+                await asyncio.shield(runs.finish(run, self._epoch, RunStatus.CANCELLED, outcome=Outcome.CANCELLED))
+            raise
+        except CorroboraError as error:
+            if isinstance(error, JournalError) and error.code.startswith("database"):
+                raise  # the store is down: the attempt is not over, its next worker goes on
+            await self._stop(RunStatus.FAILED, error)
+        finally:
+            self._workspace.sessions.pop(run, None)
+
+    async def _finish(self, session: Session, report: Report) -> None:
+        """Close the attempt: last event, then the final status with its honest outcome."""
+        session.emit(EventType.RUN_FINISHED, "root", {"outcome": report.outcome, "reason": report.reason})
+        status = RunStatus.FAILED if report.outcome is Outcome.PROVIDER_DOWN else RunStatus.DONE
+        await self._store_end(session, status, report.outcome, report.reason)
+
+    async def _stop(self, status: RunStatus, error: CorroboraError) -> None:
+        session = self._workspace.sessions.get(self._row.id)
+        if session is not None and status is RunStatus.FAILED:
+            data = {"outcome": "failed", "code": error.code, "reason": str(error)}
+            session.emit(EventType.RUN_FINISHED, "root", data, part=error.code)
+        await self._store_end(session, status, error.code, str(error))
+
+    async def _store_end(self, session: Session | None, status: RunStatus, outcome: str, reason: str) -> None:
+        run, runs = self._row.id, self._workspace.runs
+        if session is not None:
+            await session.journal.flush()
+            await runs.store_elapsed(run, self._epoch, session.budget.elapsed)
+        await runs.finish(run, self._epoch, status, outcome=outcome, reason=reason)
+
+    async def _open_session(self) -> Session:
+        """Wire a session for this attempt."""
+        workspace, request, run = self._workspace, self._row.request, self._row.id
+        profile = resolve_profile(workspace.settings, request)
+        journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)
+        answers = await workspace.runs.read_answers(run)
+        wiring, space = workspace.wiring, f"run:{run}"
+        library = open_library(workspace, (*request.libraries, space))
+        earlier = max(sum_earlier_seconds(journal), self._row.elapsed_seconds)
+        estimate = wiring.open_estimator(request, profile)
+        session = Session(
+            run=run,
+            request=request,
+            profile=profile,
+            stop=resolve_rules(profile),
+            advance=resolve_advance(profile),
+            outside=RunPorts(
+                analysts=wiring.open_analysts(request, profile),
+                searches=wiring.open_searches(request, library),
+                readers=wiring.open_readers(request, library, space),
+                library=library,
+                journal=journal,
+                clock=wiring.clock,
+                human=StoredHuman(workspace.runs, run, estimate),
+                estimate=estimate,
+                write=self._open_artifacts(),
+                read=self._read_artifact,
+                facts=wiring.facts,
+            ),
+            budget=Budget(run_allowance(request, profile), wiring.clock, carried_seconds=earlier),
+            started_at=self._row.created_at,
+            retry_failures=RETRY_TOPIC in answers,
+            until=Stage(answers[UNTIL_TOPIC]) if answers.get(UNTIL_TOPIC) else None,
+        )
+        session.claims = PassageClaims.from_journal(journal)
+        return session
+
+    async def _read_artifact(self, name: str) -> str | None:
+        stored = await self._workspace.runs.read_artifact(self._row.id, name)
+        return None if stored is None else stored.content.decode("utf-8", "replace")
+
+    def _open_artifacts(self) -> Callable[[Mapping[str, str]], Awaitable[None]]:
+        """Write a run's files into its folder, and the reports of a given thread into `artifact_dir` as well."""
+        folder = run_folder(self._workspace, self._row.id)
+        wanted = dict(self._row.request.metadata).get(ARTIFACT_DIR)
+        reports = ThreadReports(Path(wanted)) if wanted else None
+
+        def write_folders(files: Sequence[Artifact]) -> None:
+            for file in files:
+                folder.write_file(file.name, file.content)
+                if reports is not None:
+                    reports.write(file.name, file.content)
+
+        async def write_artifacts(texts: Mapping[str, str]) -> None:
+            files = [Artifact.from_text(name, text) for name, text in texts.items()]
+            await asyncio.to_thread(write_folders, files)
+            await self._workspace.runs.store_artifacts(self._row.id, self._epoch, files)
+
+        return write_artifacts
+
+
+async def _research_in_time(session: Session) -> Report:
+    """Research; at the deadline and a little, write what the journal holds."""
+    brief = Brief(session.request.question, suggested_plan=session.request.plan_file)
+    seconds = session.budget.allowance.seconds
+    if seconds is None:
+        return await research(brief, session)
+    left = seconds - session.budget.elapsed
+    try:
+        async with asyncio.timeout(max(left, 0.0) + OVERRUN_SECONDS / 2):
+            return await research(brief, session)
+    except TimeoutError:
+        return await rescue_report(session, StopReason.TIME_RESERVE)
+
+
+class StoredHuman:
+    """`ports.Human` over the table of answers."""
+
+    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
+        self._runs = runs
+        self._run = run
+        self._estimate = estimate
+
+    async def authorize(self, plan: Plan) -> bool:
+        """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
+        said = (await self._runs.read_answers(self._run)).get(PLAN_TOPIC)
+        if said is None:
+            raise NeedsHuman(
+                "plan_not_authorized",
+                f"The plan waits for authorization.{self._word_estimate(plan)}",
+                next_step=f"Read it and go on with: corrobora authorize {self._run}",
+            )
+        return said == YES
+
+    def _word_estimate(self, plan: Plan) -> str:
+        return f" Estimate: {describe_estimate(self._estimate(plan))}." if self._estimate is not None else ""
+
+    async def between_rounds(self, path: str, number: int) -> str:
+        """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""
+        said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
+        if said is None:
+            raise NeedsHuman(
+                "paused",
+                f"The run pauses after round {number} of {path}.",
+                next_step=f'Steer or go on with: corrobora steer {self._run} "HINT"',
+            )
+        return said
