@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import Allowance, Meter, Usage
+from corrobora.domain.limits import Allowance, Meter
 from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
 from corrobora.domain.thread import Course, Phase
 
@@ -82,12 +82,6 @@ def round_seconds(phase: Phase, meter: Meter) -> float | None:
     return None if math.isinf(found) else found
 
 
-def round_deadline(phase: Phase, meter: Meter) -> float | None:
-    """Return the elapsed time of the run at which the coming round is cut, None without a limit."""
-    seconds = round_seconds(phase, meter)
-    return None if seconds is None else meter.elapsed_seconds + seconds
-
-
 def find_spent_limit(meter: Meter) -> str | None:
     """Name the first limit that leaves nothing for more research, or None."""
     if meter.remaining_seconds <= meter.allowance.reserve_seconds:
@@ -130,17 +124,6 @@ def select_shed_work(meter: Meter) -> tuple[str, ...]:
     """Return the work to be shed now, in the declared order; a later item never goes before an earlier one."""
     share = used_share(meter)
     return tuple(name for name, at in SHED_THRESHOLDS.items() if share >= at)
-
-
-def is_affordable(usage: Usage, meter: Meter) -> bool:
-    """True if a call of at most this usage fits what is left: its maximum is reserved before it is sent (BUDGET-1)."""
-    limits = meter.allowance
-    tokens = meter.usage.input_tokens + meter.usage.output_tokens + usage.input_tokens + usage.output_tokens
-    return (
-        (limits.tokens is None or tokens <= limits.tokens)
-        and (limits.dollars is None or (usage.priced and meter.usage.dollars + usage.dollars <= limits.dollars))
-        and (limits.calls is None or meter.usage.calls + usage.calls <= limits.calls)
-    )
 
 
 @dataclass(frozen=True, slots=True)

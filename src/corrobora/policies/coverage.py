@@ -17,7 +17,6 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Assessment, Proposal, Round, StopReason, ThreadState
 from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
-from corrobora.policies.plateau import PlateauLevel, plateau_level
 from corrobora.policies.retry import is_exhausted
 from corrobora.policies.selection import find_on_topic_facts
 from corrobora.text.questions import weigh_terms
@@ -203,15 +202,6 @@ def meets_criteria(thread: ThreadState) -> bool:
         all(is_answered(each) for each in thread.sub_questions)
         and all(each.rounds >= 1 for each in thread.subjects)
         and not any(each.blocking for each in thread.contradictions)
-    )
-
-
-def has_converged(thread: ThreadState) -> bool:
-    """Return the whole formula of TRIPLET-40: criteria met, or the budget of rounds used, or plateau level 3."""
-    return (
-        meets_criteria(thread)
-        or plateau_level(thread) >= PlateauLevel.STOP
-        or thread.plateau_level >= PlateauLevel.STOP
     )
 
 

@@ -59,29 +59,6 @@ def identify_witness(fact: Fact) -> str:
     return f"origin:{fact.origin or fact.source}"
 
 
-def corroborates(other: Fact, fact: Fact) -> bool:
-    """True if `other` is an independent witness of the same statement, with the same numbers and the same stance."""
-    return _is_independent(other, fact) and _is_agreement(
-        _QuoteFeatures.from_fact(other), _QuoteFeatures.from_fact(fact)
-    )
-
-
-def count_witnesses(fact: Fact, all_facts: Iterable[Fact]) -> int:
-    """Count the independent witnesses of a fact, itself included."""
-    return len({identify_witness(fact)} | {identify_witness(each) for each in all_facts if corroborates(each, fact)})
-
-
-def grade_fact(fact: Fact, all_facts: Iterable[Fact]) -> Grade:
-    """Grade one fact (TRIPLET-23).
-
-    VERIFIED: a primary or official source, or independent agreement. PLAUSIBLE: a document that the user gave, a
-    credible secondary source. UNVERIFIED: a single web page of unknown standing.
-    """
-    if _grade_by_source(fact) is Grade.VERIFIED:
-        return Grade.VERIFIED
-    return Grade.VERIFIED if any(corroborates(each, fact) for each in all_facts) else _grade_by_source(fact)
-
-
 def grade_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """Grade all facts of a thread at once, in their order; equal to `grade` on each, but compares likely pairs only."""
     statements = [_QuoteFeatures.from_fact(fact) for fact in facts]
@@ -104,11 +81,6 @@ def grade_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
 def sort_by_grade(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Order facts by grade, confidence and relevance; facts that are equal in all keep their order."""
     return tuple(sorted(facts, key=lambda fact: (-GRADE_RANK[fact.grade], -fact.confidence, -fact.score)))
-
-
-def best_grade(facts: Iterable[Fact]) -> Grade | None:
-    """Return the best grade among facts, None if there are none."""
-    return max((fact.grade for fact in facts), key=GRADE_RANK.__getitem__, default=None)
 
 
 def combine_confidence(facts: Iterable[Fact]) -> float:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
@@ -76,31 +75,6 @@ def count_hidden_characters(text: str) -> int:
     return sum(1 for c in text if _is_invisible(c))
 
 
-def clean_for_display(text: str) -> str:
-    """Return a text fit for titles, logs and terminals: no control characters, no direction marks.
-
-    Requirement: bad-input Q10, Q11.
-    """
-    visible = (c for c in text if c not in _BIDI and not _is_invisible(c))
-    return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
-
-
-def split_questions(text: str) -> tuple[str, ...]:
-    """Return the separate questions of a text: its lines, or its sentences that end with a question mark."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    asked = [part.strip() for line in lines for part in re.findall("[^?？؟]*[?？؟]+", line) if part.strip("?？؟ ")]
-    return tuple(asked) or tuple(lines)
-
-
-def explain_too_many_parts(text: str, limit: int) -> str:
-    """Return why a text asks too much for one run, with a way to split it; "" if it does not (bad-input Q20)."""
-    asked = [part for part in split_questions(text) if _QUESTION_SIGNS.search(part)]
-    if len(asked) <= limit:
-        return ""
-    runs = -(-len(asked) // limit)
-    return f"more than {limit} sub-queries ({len(asked)}): ask them in {runs} runs of at most {limit} questions each"
-
-
 def count_words(text: str) -> int:
     """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
     spaced = _WORD.findall(_UNSPACED.sub(" ", text))
@@ -135,9 +109,6 @@ def _refuse_surrogates(text: str) -> None:
         f"The question is not valid UTF-8: byte {offset} (character {at + 1}).",
         next_step="Send it as UTF-8 text.",
     )
-
-
-Tier = Literal["simple", "moderate", "complex"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +174,3 @@ _ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4
 def angle_range(tier: str) -> tuple[int, int]:
     """Return the least and most sub-agents for a tier (ANGLES-5); an unknown tier allows 1 to 7."""
     return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
-
-
-def clamp_sub_agents(count: int, tier: str, *, dynamic: bool = False) -> int:
-    """Fit a number of sub-agents to its tier; with `dynamic` only the lower end of the range binds."""
-    least, most = angle_range(tier)
-    return max(least, count) if dynamic else max(least, min(most, count))

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from corrobora.domain.plan import Node
 from corrobora.policies.retry import Strategy
 from corrobora.text.mentions import find_years
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
@@ -65,29 +64,6 @@ def select_fresh_queries(queries: Iterable[str], past: Iterable[str]) -> tuple[s
             kept.append(query)
             seen.append(query)
     return tuple(kept)
-
-
-def find_duplicate_queries(tasks: Sequence[Node]) -> tuple[tuple[str, str, str], ...]:
-    """Return (query, path, other path) for each query that two tasks share (ANGLES-7: must be empty)."""
-    found: list[tuple[str, str, str]] = []
-    for at, task in enumerate(tasks):
-        for other in tasks[at + 1 :]:
-            found.extend(
-                (query, task.path, other.path)
-                for query in task.queries
-                if any(is_near_duplicate(query, each) for each in other.queries)
-            )
-    return tuple(found)
-
-
-def find_overlapping_tasks(tasks: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of tasks whose objectives are near-duplicates (ANGLES-7)."""
-    return tuple(
-        (task.path, other.path)
-        for at, task in enumerate(tasks)
-        for other in tasks[at + 1 :]
-        if is_near_duplicate(task.objective, other.objective)
-    )
 
 
 GENERIC_WORDS = (

@@ -10,25 +10,16 @@ Knows the rotation that a phase asks for. Does not know providers beyond their n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Phase
 
 MAX_SENDS = 3  # transport: a call is sent at most so often; these are not attempts of a sub-question
 BASE_SECONDS = 0.5
 
 RETRY_EXHAUSTED = "#RETRY_EXHAUSTED"
-RA_TAGS: Mapping[str, str] = MappingProxyType(
-    {
-        RETRY_EXHAUSTED: "a sub-question or address was given up after its last attempt; the methodology names it",
-        "#PATH_DECISION": "one of several ways was chosen, with the reason",
-        "#COMPLETION_DRIVE": "an assumption was made to finish, with its risk",
-    }
-)
 
 Strategy = Literal["as_asked", "broaden", "synonyms", "other_provider"]
 FALLBACK_STRATEGIES: tuple[Strategy, ...] = ("as_asked", "broaden", "synonyms", "other_provider")
@@ -58,12 +49,6 @@ def attempt_number(sub_question: SubQuestion) -> int:
 def is_exhausted(sub_question: SubQuestion, attempts: int) -> bool:
     """True if a sub-question has failed as often as the profile allows (TIMED-14: 3)."""
     return sub_question.attempts >= attempts
-
-
-def may_try(sub_question: SubQuestion, attempts: int) -> bool:
-    """True if a sub-question may be targeted again: neither answered nor given up."""
-    settled = sub_question.standing in (SubQuestionStatus.ANSWERED, SubQuestionStatus.EXHAUSTED)
-    return not settled and not is_exhausted(sub_question, attempts)
 
 
 def choose_strategy(failed_attempts: int) -> Strategy:
@@ -100,14 +85,6 @@ def list_other_providers(phase: Phase, used: tuple[str, ...], available: tuple[s
     """Return the providers that a failed query may still be sent to, the phase's own first (TIMED-19)."""
     order = tuple(dict.fromkeys((*_order_providers(phase, available), *available)))
     return tuple(name for name in order if name not in used)
-
-
-def group_waves(n_queries: int, *, in_turn: bool) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of query indices that run together: one after another, or all at once (ROUNDS-11)."""
-    every = tuple(range(max(0, n_queries)))
-    if not every:
-        return ()
-    return tuple((index,) for index in every) if in_turn else (every,)
 
 
 def _order_providers(phase: Phase, available: tuple[str, ...]) -> tuple[str, ...]:

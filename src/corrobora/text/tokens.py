@@ -109,11 +109,6 @@ def stem_text(text: str) -> tuple[str, ...]:
     return tuple(found for word in split_words(text) if (found := stem_word(word)))
 
 
-def content_words(text: str) -> tuple[str, ...]:
-    """Return the folded words of `text` that are no stop words, unstemmed, each once, in order of first use."""
-    return tuple(dict.fromkeys(word for word in split_words(text) if word not in STOP_WORDS))
-
-
 _WORDS_OF_LANGUAGE = {
     "de": "der die das den dem des ein eine einen einem einer eines und oder aber nicht kein keine mit von vom zu zum "
     "zur im in am an auf aus bei beim nach seit vor für über unter um durch gegen ohne bis ist sind war waren wird "

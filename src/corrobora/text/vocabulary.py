@@ -143,17 +143,6 @@ def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
     return tuple(found)
 
 
-def find_synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
-    """Return the other names of things whose one name consists of stems of `wanted`, each once, in order."""
-    found: dict[str, None] = {}
-    for pair in pairs:
-        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
-            mine = frozenset(stem_text(here))
-            if mine and mine <= wanted and not frozenset(stem_text(there)) <= wanted:
-                found[there] = None
-    return tuple(found)
-
-
 def format_equivalence(pair: Equivalence) -> str:
     """Write an equivalence as a term: the source's name, then the asked-for one in brackets."""
     return f"{pair.one} ({pair.other})"

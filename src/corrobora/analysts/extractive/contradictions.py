@@ -202,7 +202,6 @@ _MONTHS: tuple[str, ...] = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 _ISO = re.compile(r"^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 
 VersionKey = tuple[int, int, int, int, int]
-UNKNOWN_VERSION: VersionKey = (0, 0, 0, 0, 0)
 
 
 def make_version_key(version: str, published: str) -> VersionKey:
