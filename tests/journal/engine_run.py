@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
-from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.runs import StoredHuman, SystemClock
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief

@@ -20,8 +20,8 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import Escape, Intent, Proposal, StopReason, ThreadState
 from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.pursue import check_invariants
-from corrobora.policies.coverage import meets_criteria
 from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
+from corrobora.policies.stop import meets_criteria
 from corrobora.profiles import load_profile
 from corrobora.testing import run_virtually
 

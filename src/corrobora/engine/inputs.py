@@ -19,9 +19,9 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, Passage, ReadO
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Escape, Gap, ScopeInput, ThreadState
-from corrobora.policies.coverage import choose_forced_subject
+from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
-from corrobora.policies.plateau import measure_saturation
+from corrobora.policies.stop import measure_saturation
 from corrobora.profiles import Profile
 from corrobora.roles.extract import Extraction
 from corrobora.roles.reflect import Learned

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
-from corrobora.policies.gates import add_default_criterion
+from corrobora.policies.budget import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range, check_question, guess_complexity
 from corrobora.policies.queries import select_fresh_queries
 from corrobora.text.tokens import fold_text

@@ -18,14 +18,8 @@ from corrobora.domain.evidence import Fact, FactId, Hit, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import ThreadState
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import (
-    Mention,
-    MentionKind,
-    find_mentions,
-    is_calendar_name,
-    mentions_name,
-    strip_to_alphanumeric,
-)
+from corrobora.text.mentions import Mention, MentionKind, find_mentions, mentions_name, strip_to_alphanumeric
+from corrobora.text.quantities import is_calendar_name
 from corrobora.text.questions import (
     find_attributions,
     find_compared_sides,

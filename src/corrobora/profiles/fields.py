@@ -15,9 +15,8 @@ from typing import get_args
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.budget import MAX_MINUTES
-from corrobora.policies.plateau import ADVANCE_RULES
-from corrobora.policies.retry import Rotation
-from corrobora.policies.stop import STOP_RULES
+from corrobora.policies.queries import Rotation
+from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES
 from corrobora.roles.plan import Split
 
 ARTIFACTS = ("plan", "subagents", "micro_reports", "completion", "phase_state", "rounds")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from corrobora.domain.limits import Allowance
 from corrobora.domain.thread import AdvanceRule, StopRule
 from corrobora.policies import budget
-from corrobora.policies.plateau import ADVANCE_RULES
-from corrobora.policies.stop import STOP_RULES
+from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES
 from corrobora.profiles.profile import Profile
 
 

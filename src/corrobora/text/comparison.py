@@ -19,7 +19,8 @@ from functools import lru_cache
 
 from corrobora.domain.report import Support
 from corrobora.text.markup import quote_to_prose, strip_markup
-from corrobora.text.mentions import MentionKind, Quantity, find_dates, find_mentions, find_quantities
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import Quantity, find_dates, find_quantities
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
@@ -90,12 +91,7 @@ _NEGATION_WORDS = frozenset(
 )
 _OBLIGATION_STEMS = frozenset(
     stem_word(part) for word in _OBLIGATION_RANKS for part in word.split() if stem_word(part)
-) | {
-    "must",
-    "shall",
-    "should",
-    "may",
-}
+) | {"must", "shall", "should", "may"}
 _MONTHS = frozenset(
     stem_word(m)
     for m in "january february march april may june july august september october november december".split()

@@ -2,16 +2,22 @@
 
 Knows spelling only: capitals, digits, quotation marks, months. Does not know who or what is meant, nor any list of
 names; the same text always gives the same mentions, in linear time.
+
+Names: titles as names, and where a text mentions them.
+
+Knows how a title becomes an alias and how a longest mention with a capital initial is found, in linear time.
+Does not know which sources exist: the aliases that may be mentioned are given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
 
 
 class MentionKind(StrEnum):
@@ -33,15 +39,6 @@ class Mention:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number with the stem of the noun after it ("8 characters" is 8 of "charact"); "%" and currencies are units."""
-
-    value: float
-    unit: str
-    text: str
-
-
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’./&+][^\W_]+)*\.?")
 _QUOTED = re.compile(
     r"[\"“]([^\"“”\n]{2,120})[\"”]|(?<![^\W_])['‘]([^'‘’\n]{2,80}(?:['’]s [^'‘’\n]{2,80})?)['’](?![^\W_])"
@@ -60,43 +57,7 @@ _SENTENCE_OPENERS = frozenset(
 _CAPITALIZED_KEYWORDS = frozenset(
     "shall must may should can not no and or the required recommended optional only all note".split()
 )
-MONTHS: dict[str, int] = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
-_DATE = re.compile(
-    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})(?:st|nd|rd|th)? ([A-Za-z]{3,9})\.?,? (\d{4})\b"
-    r"|\b([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b"
-)
-_NUMBER = re.compile(
-    r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
-    r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
-)
 _SHORT_NUMBER = re.compile(r"(?<![\w.])\d{1,2}(?![\w.])")
-_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
-_TEENS: dict[str, int] = dict(
-    zip(
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
-        range(10, 20),
-        strict=True,
-    )
-)
-_TENS: dict[str, int] = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
-)
-_WORD_NUMBER = re.compile(
-    rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
-    r"[\s-]([A-Za-z]{3,20})\b"
-)
 
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
@@ -204,53 +165,6 @@ def find_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(m.text for m in find_mentions(text) if m.kind is not MentionKind.QUOTED))
 
 
-def is_calendar_name(name: str) -> bool:
-    """True for "November 6" and "March": dates are written in many ways, so they name nothing."""
-    word, _, rest = name.partition(" ")
-    return bool(MONTHS.get(fold_text(word))) and (not rest or rest.replace(" ", "").isdigit())
-
-
-def find_years(text: str) -> tuple[int, ...]:
-    """Return the distinct years 1000 to 2099 of `text`, rising."""
-    return tuple(sorted({int(match.group(1)) for match in _YEAR.finditer(text)}))
-
-
-def find_dates(text: str) -> tuple[str, ...]:
-    """Return the distinct full dates of `text` as ISO dates, in order; impossible ones are left out."""
-    found: list[str] = []
-    for match in _DATE.finditer(text):
-        year, month, day, day2, month2, year2, month3, day3, year3 = match.groups()
-        name = month2 or month3
-        number = int(month) if month else MONTHS.get(fold_text(name), 0)
-        of_month = int(day or day2 or day3)
-        if 1 <= number <= 12 and 1 <= of_month <= 31:  # noqa: PLR2004 - a calendar
-            found.append(f"{year or year2 or year3}-{number:02d}-{of_month:02d}")
-    return tuple(dict.fromkeys(found))
-
-
-def find_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the numbers of `text` with their units, in order; bare numbers, years and identifiers have no unit ""."""
-    found: list[tuple[int, Quantity]] = []
-    for match in _NUMBER.finditer(text):
-        currency, digits, percent, scale, noun = match.groups()
-        unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
-        value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
-        if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
-            named = noun and stem_word(fold_text(noun))  # "12 million in" names no unit
-            told = text[
-                match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
-            ]
-            found.append((match.start(), Quantity(value, unit, told.strip())))
-    for match in _WORD_NUMBER.finditer(text):
-        tens, ones, alone, noun = match.groups()
-        unit = stem_word(fold_text(noun))
-        if unit:
-            small = {**_ONES, **_TEENS}
-            value = _TENS[fold_text(tens)] + small.get(fold_text(ones or ""), 0) if tens else small[fold_text(alone)]
-            found.append((match.start(), Quantity(float(value), unit, match.group())))
-    return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
-
-
 def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
     """True if a text, given as stems and as `squash`ed characters, mentions `name`, spacing and order ignored.
 
@@ -276,3 +190,98 @@ def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
 def strip_to_alphanumeric(text: str) -> str:
     """Return the letters and digits of `text` alone, folded: "SP 800-63B" and "sp800-63b" are one."""
     return "".join(c for c in fold_text(text) if c.isalnum())
+
+
+MAX_ALIAS_WORDS = 8
+_MIN_CHARS = 3
+_CAPITAL = re.compile(  # the capital before the look behind it: what begins with a set of characters is found faster
+    r"([A-Z0-9\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u052f](?<![^\W_].)[^\W_]*)"
+    r"(?=(?:['’]s)?[\W_]{1,3}([^\W_]+)|)"
+)
+
+_ASCII_CAPITAL = re.compile(  # the same in a text without other letters, in two thirds of the time
+    r"([A-Z0-9](?<![a-zA-Z0-9].)[a-zA-Z0-9]*)(?=(?:'s)?[^a-zA-Z0-9]{1,3}([a-zA-Z0-9]+)|)", re.ASCII
+)
+
+
+class AliasMention(NamedTuple):
+    """An alias found in a text, with the characters where it stands."""
+
+    alias: str
+    start: int
+    end: int
+
+
+def make_alias(title: str) -> str:
+    """Turn a title into the alias by which texts mention it; empty if it is no usable name.
+
+    What stands in parentheses is dropped ("Theodred II (Bishop of Elmham)"); longer than eight words is a sentence.
+
+    Example:
+        >>> alias_of("Theodred II (Bishop of Elmham)")
+        'theodred ii'
+    """
+    found = split_words(title.split(" (", 1)[0])
+    alias = " ".join(found)
+    if not 1 <= len(found) <= MAX_ALIAS_WORDS or len(alias) < _MIN_CHARS or alias.replace(" ", "").isdigit():
+        return ""
+    return "" if all(word in STOP_WORDS for word in found) else alias
+
+
+def alias_prefix(alias: str) -> str:
+    """Return the first two words of an alias: what an index of aliases is asked by."""
+    return " ".join(alias.split(" ", 2)[:2])
+
+
+def list_alias_prefixes(text: str) -> set[str]:
+    """Return the heads of all aliases that `text` could mention: each capital word alone and with the next word."""
+    found: set[str] = set()
+    folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
+    for first, second in pattern.findall(text):
+        one = folded(first)
+        found.add(one)
+        if second:
+            found.add(f"{one} {folded(second)}")
+    return found
+
+
+def group_by_prefix(aliases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Group aliases by head, the longest first."""
+    grouped: dict[str, list[tuple[str, ...]]] = {}
+    for alias in aliases:
+        grouped.setdefault(alias_prefix(alias), []).append(tuple(alias.split(" ")))
+    return {head: tuple(sorted(group, key=lambda parts: (-len(parts), parts))) for head, group in grouped.items()}
+
+
+def find_alias_mentions(text: str, known: Mapping[str, tuple[tuple[str, ...], ...]]) -> tuple[AliasMention, ...]:
+    """Find the aliases of `known` (see `by_head`) in `text`: longest match, capital initial, no overlap."""
+    found: list[AliasMention] = []
+    past = 0
+    folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
+    for match in pattern.finditer(text):
+        first, second = match.groups()
+        one = folded(first)
+        candidates = (known.get(f"{one} {folded(second)}", ()) if second else ()) + known.get(one, ())
+        if not candidates:
+            continue
+        start = match.start()
+        if start < past or not (text[start].isupper() or text[start].isdigit()):
+            continue
+        for parts in candidates:
+            end = _match_end(text, start, parts)
+            if end:
+                found.append(AliasMention(" ".join(parts), start, end))
+                past = end
+                break
+    return tuple(found)
+
+
+def _match_end(text: str, start: int, parts: tuple[str, ...]) -> int:
+    """Return where the words `parts` end if they stand at `start`, else 0."""
+    position = start
+    for number, part in enumerate(parts):
+        match = WORD.search(text, position, position + 64)
+        if match is None or (number and match.start() - position > 3) or fold_text(match.group(1)) != part:  # noqa: PLR2004
+            return 0
+        position = match.end()
+    return position

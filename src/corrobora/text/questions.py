@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.text.mentions import MentionKind, find_mentions, find_years, is_calendar_name
-from corrobora.text.releases import find_asked_releases, remove_releases
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
 
 _BETWEEN = re.compile(

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from corrobora.text.mentions import MONTHS
+from corrobora.text.quantities import find_date_prefixes
 from corrobora.text.tokens import split_words, stem_text
 
 T = TypeVar("T")
@@ -112,30 +112,7 @@ LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
 
-_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
-_MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
-_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
 _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
-
-
-def find_date_prefixes(text: str) -> tuple[str, ...]:
-    """Return the days and months that `text` names, as ISO prefixes ("2023-10-07", "2023-10"), sorted."""
-    found: list[str] = []
-    for year, month, day in _ISO_DATE.findall(text):
-        found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
-    for name, day, year in _MONTH_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    for day, name, year in _DAY_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    days = [each for each in found if len(each) > 7]  # noqa: PLR2004 - a month whose day is named says nothing new
-    return tuple(sorted({each for each in found if each in days or not any(d.startswith(each) for d in days)}))
-
-
-def _make_date_prefix(year: str, name: str, day: str) -> list[str]:
-    month = MONTHS.get(name.lower())
-    if month is None:
-        return []
-    return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
 
 
 class SourceHints(NamedTuple):

@@ -33,7 +33,7 @@ STOP_WORDS = frozenset(
 )
 
 _MARKS = re.compile("[\u0300-\u036f]+")
-_WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
+WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
 _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
@@ -64,7 +64,7 @@ def split_words(text: str) -> list[str]:
     plain = fold_text(text)
     if plain.isascii() and "'" not in plain:
         return _PLAIN_WORD.findall(plain)
-    found: list[str] = _WORD.findall(plain)
+    found: list[str] = WORD.findall(plain)
     if plain.isascii() or _UNSPACED.search(plain) is None:
         return found
     return [part for word in found for part in _character_pairs(word)]

@@ -10,7 +10,8 @@ from tests.unit.policies.threads import asked, subject, thread
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
 from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.coverage import is_answered, meets_criteria, name_completion_reason
+from corrobora.policies.stop import is_answered, meets_criteria
+from corrobora.reporting.artifacts import name_completion_reason
 
 DONE = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
 SEEN = subject(rounds=1)

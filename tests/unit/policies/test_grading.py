@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Grade
-from corrobora.policies.grading import (
+from corrobora.policies.assessment import (
     combine_confidence,
     grade_facts,
     identify_witness,

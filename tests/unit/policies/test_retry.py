@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked
 
-from corrobora.policies.retry import (
+from corrobora.policies.queries import (
     FALLBACK_STRATEGIES,
     MAX_SENDS,
     attempt_number,

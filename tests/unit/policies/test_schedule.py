@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.thread import Phase
-from corrobora.policies.retry import choose_providers, list_other_providers
+from corrobora.policies.queries import choose_providers, list_other_providers
 
 BOTH = ("tavily", "exa")
 DEEPEN = Phase("deepen", providers=BOTH, rotation="alternate")

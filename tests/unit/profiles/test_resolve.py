@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.policies import plateau, stop
+from corrobora.policies import stop
 from corrobora.profiles import allowance_of, load_profile, numbers_of, profile_names, resolve_advance, resolve_rules
 
 
@@ -12,7 +12,7 @@ from corrobora.profiles import allowance_of, load_profile, numbers_of, profile_n
 def test_rules_keep_the_order_of_the_profile(name: str) -> None:
     profile = load_profile(name)
     assert resolve_rules(profile) == tuple((rule, getattr(stop, rule)) for rule in profile.stop)
-    assert resolve_advance(profile) is getattr(plateau, profile.advance)
+    assert resolve_advance(profile) is getattr(stop, profile.advance)
 
 
 def test_another_order_is_another_meaning() -> None:

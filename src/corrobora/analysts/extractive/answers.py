@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.text.mentions import MentionKind, find_dates, find_mentions, find_quantities, find_years
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import find_dates, find_quantities, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 

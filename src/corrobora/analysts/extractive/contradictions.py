@@ -15,7 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.analysts.extractive.lines import Line
+from corrobora.domain.evidence import Contradiction, Fact, FactId, FollowUp, LinkedSource, Relation, Severity
+from corrobora.domain.plan import SubQuestion
+from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.comparison import (
     SAME_SUBJECT_SHARE,
     Aspect,
@@ -26,9 +29,12 @@ from corrobora.text.comparison import (
     parse_statement,
 )
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import MentionKind, find_mentions, find_years
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import find_years
+from corrobora.text.questions import read_expectation, weigh_terms
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
 
 _PERIOD = re.compile(
     r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
@@ -237,3 +243,105 @@ def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:
 def label_version(version: str, published: str, title: str) -> str:
     """Name an edition for a reader: its version, else its date, else its title."""
     return version or published[:10] or title
+
+
+_TOPIC_SHARES = {True: 0.5, False: 0.75}  # of a topic that a difference must hold, by whether a change is asked for
+_SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+
+
+def filter_contradictions(
+    question: str,
+    parts: Sequence[SubQuestion],
+    found: Sequence[Contradiction],
+    pairs: Sequence[Equivalence] = (),
+    known: Sequence[Contradiction] = (),
+) -> tuple[Contradiction, ...]:
+    """Keep the differences that speak to what is asked, the most serious and closest first.
+
+    Where no change is asked for, another wording is none of its business. A term that was replaced everywhere is not
+    told again if it is `known`.
+    """
+    compares = read_expectation(question).comparison
+    told = {normalize_difference(one.difference) for one in known if one.severity is Severity.LOW}
+    kept: list[tuple[int, float, int, Contradiction]] = []
+    for at, one in enumerate(found):
+        if one.severity is Severity.LOW and (not compares or normalize_difference(one.difference) in told):
+            continue
+        near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)
+        if near >= _TOPIC_SHARES[compares] or (compares and one.severity is Severity.HIGH):
+            kept.append((_SERIOUS[one.severity], -near, at, one))
+    return tuple(row[3] for row in sorted(kept, key=lambda row: row[:3]))
+
+
+def _topic_nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
+    """Return the share of a sub-question's topic that the differing sentence holds, other names counted."""
+    topic = weigh_terms(part.text).topic
+    held = frozenset(add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs)))
+    return len(topic & held) / len(topic) if topic else 1.0
+
+
+_CONFIDENT = 0.5  # below this, the key claims are weak: a condition of TREE-30
+_LIMITATION = re.compile(
+    r"(?i)\b(?:limitations?|future (?:work|research|studies)|further (?:research|study|work) (?:is|are)|"
+    r"remains? (?:unclear|unknown|open)|"
+    r"not (?:yet )?(?:known|addressed|covered|considered)|out of scope|open questions?)\b"
+)
+_REFERENCE = re.compile(
+    r"\[([^\[\]]{2,160})\]\((https?://[^\s()]{4,400})\)|(?<![\w(\[/])(https?://[^\s<>()\[\]\"']{4,400})"
+)
+_LINKS = 5
+
+
+def add_insights(
+    given: Excerpt, lines: Sequence[Line], quotes: tuple[Quote, ...], terms: tuple[str, ...]
+) -> Extraction:
+    """Add insights under the four conditions of TREE-30: weak claims, limitations, contradictions, discovery."""
+    texts = [line.text for line in lines]
+    stated = tuple(text for text in texts if _LIMITATION.search(text))[:3]
+    against = tuple(_find_conflicts(given.known_facts, quotes))
+    best = max((quote.confidence for quote in quotes), default=0.0)
+    summary = " ".join(q.claim for q in sorted(quotes, key=lambda q: -q.confidence)[:2])
+    if not (given.discovery_intense or best < _CONFIDENT or stated or against):
+        return Extraction(quotes, summary, terms=terms)
+    answered = {sq for quote in quotes for sq in quote.answers if quote.confidence >= _CONFIDENT}
+    ups = tuple(
+        FollowUp(part.text, round(1 - best, 3), "the source speaks to it only in part")
+        for part in given.sub_questions
+        if part.id not in answered
+    )
+    return Extraction(
+        quotes,
+        summary,
+        follow_ups=ups,
+        gaps=stated,
+        linked=_linked_sources(given),
+        contradicts_known=against,
+        terms=terms,
+    )
+
+
+def _find_conflicts(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
+    found: list[str] = []
+    stated = [parse_statement(fact) for fact in known]
+    for quote in quotes:
+        own = parse_statement(quote.claim)
+        for fact in stated:
+            differs = find_difference(fact, own)
+            if differs is not None:
+                found.append(f"{differs.text}: {quote.claim}")
+                break
+    return found
+
+
+def _linked_sources(given: Excerpt) -> tuple[LinkedSource, ...]:
+    """Return the web addresses the passages point to, with the words around them."""
+    found: dict[str, LinkedSource] = {}
+    wanted = set(stem_text(given.question))
+    for passage in given.passages:
+        for match in _REFERENCE.finditer(passage.text):
+            address = (match.group(2) or match.group(3)).rstrip(".,;:")
+            around = strip_markup(passage.text[max(0, match.start() - 80) : match.end() + 40])
+            if address not in found:
+                shared = len(wanted & set(stem_text(around))) / max(1, len(wanted))
+                found[address] = LinkedSource(address, around, round(min(1.0, 0.3 + shared), 3))
+    return tuple(sorted(found.values(), key=lambda link: (-link.priority, link.reference))[:_LINKS])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.answers import ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.answers import classify_question as kind_of
-from corrobora.analysts.extractive.decomposition import find_extreme, find_foremost_rows
+from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import ASIDE, QUESTION, Line, is_question, read_lines, split_joined_names
 from corrobora.analysts.extractive.quotes import (
     SentenceMatch,
@@ -26,17 +26,19 @@ from corrobora.analysts.extractive.relevance import (
     compute_rarity,
     damp_title_terms,
     find_explained_term,
+    find_extreme,
+    find_foremost_rows,
     score_brevity,
     score_explanation,
     score_proximity,
     score_sentences,
     weigh_by_rarity,
 )
-from corrobora.analysts.extractive.sources import add_insights
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.markup import read_row, read_table_rows, split_cells, strip_markup
+from corrobora.text.quantities import Releases, find_asked_releases, score_release_match
 from corrobora.text.questions import (
     asks_for_every_change,
     find_anchors,
@@ -44,7 +46,6 @@ from corrobora.text.questions import (
     score_year_match,
     weigh_terms,
 )
-from corrobora.text.releases import Releases, find_asked_releases, score_release_match
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import (
     Equivalence,

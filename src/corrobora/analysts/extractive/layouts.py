@@ -15,7 +15,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, compare_topics, parse_statement
-from corrobora.text.mentions import find_quantities
+from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import split_sentences
 
 FURTHER = "Further evidence"

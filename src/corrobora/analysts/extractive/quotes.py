@@ -20,7 +20,8 @@ from corrobora.analysts.extractive.lines import QUESTION, Line, is_question
 from corrobora.analysts.extractive.relevance import SentenceTerms, find_explained_term, is_same_family
 from corrobora.domain.limits import LIMITS
 from corrobora.text.comparison import parse_statement
-from corrobora.text.mentions import find_dates, find_names, find_quantities, find_years
+from corrobora.text.mentions import find_names
+from corrobora.text.quantities import find_dates, find_quantities, find_years
 from corrobora.text.questions import Expectation, find_anchors, is_relational
 from corrobora.text.tokens import stem_text
 

@@ -12,28 +12,21 @@ from dataclasses import dataclass
 
 from corrobora.analysts.extractive.answers import AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.answers import classify_question as answer_kind
-from corrobora.analysts.extractive.contradictions import find_contradictions, normalize_difference
+from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.lines import split_joined_names
 from corrobora.analysts.extractive.quotes import preference_factor
 from corrobora.analysts.extractive.relevance import is_same_family
 from corrobora.analysts.extractive.selection import fact_text, rank_facts
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
+from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.selection import check_sufficiency, evidence_texts
 from corrobora.roles.reflect import Learned
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import (
-    MentionKind,
-    find_mentions,
-    find_names,
-    find_quantities,
-    is_calendar_name,
-    mentions_name,
-    strip_to_alphanumeric,
-)
+from corrobora.text.mentions import MentionKind, find_mentions, find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.phrases import LEAD, ONE_SIDED, OTHER_SIDE, UNNAMED, UNSAID, UNSTATED
+from corrobora.text.quantities import find_asked_releases, find_quantities, is_calendar_name
 from corrobora.text.questions import (
     find_anchors,
     find_compared_sides,
@@ -47,7 +40,6 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.ranking import split_clauses
-from corrobora.text.releases import find_asked_releases
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import (
@@ -73,8 +65,6 @@ _QUERY_CHARS = 300
 _OF_THE_KIND, _NEARLY = 0.8, 0.6
 _TOLD = 4  # words of a question that one gap names
 _RICH, _HALF = 3, 0.5  # words of a topic of which one statement must say half
-_SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
-_SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 _BY_NAMES = frozenset((AnswerKind.PERSON, AnswerKind.PLACE, AnswerKind.DATE, AnswerKind.CLOCK))
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
 # asks for advice, not for a duty
@@ -144,37 +134,6 @@ def reflect_on_facts(given: Learned) -> Proposal:
         answered=tuple(one.part.id for one in reaches if one.answered),
         terms=tuple(dict.fromkeys((*terms[:_TERMS], *unpaired, *followed))),
     )
-
-
-def filter_contradictions(
-    question: str,
-    parts: Sequence[SubQuestion],
-    found: Sequence[Contradiction],
-    pairs: Sequence[Equivalence] = (),
-    known: Sequence[Contradiction] = (),
-) -> tuple[Contradiction, ...]:
-    """Keep the differences that speak to what is asked, the most serious and closest first.
-
-    Where no change is asked for, another wording is none of its business. A term that was replaced everywhere is not
-    told again if it is `known`.
-    """
-    compares = read_expectation(question).comparison
-    told = {normalize_difference(one.difference) for one in known if one.severity is Severity.LOW}
-    kept: list[tuple[int, float, int, Contradiction]] = []
-    for at, one in enumerate(found):
-        if one.severity is Severity.LOW and (not compares or normalize_difference(one.difference) in told):
-            continue
-        near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)
-        if near >= (_SHARES if compares else _CLOSE) or (compares and one.severity is Severity.HIGH):
-            kept.append((_SERIOUS[one.severity], -near, at, one))
-    return tuple(row[3] for row in sorted(kept, key=lambda row: row[:3]))
-
-
-def _topic_nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
-    """Return the share of a sub-question's topic that the differing sentence holds, other names counted."""
-    topic = weigh_terms(part.text).topic
-    held = frozenset(add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs)))
-    return len(topic & held) / len(topic) if topic else 1.0
 
 
 def measure_reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]) -> Reach:

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
-from corrobora.analysts.extractive.decomposition import split_question
 from corrobora.analysts.extractive.layouts import cite_fact, normalize_sentence
 from corrobora.analysts.extractive.selection import fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
@@ -24,8 +24,8 @@ from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import find_quantities
 from corrobora.text.phrases import is_written_by_code
+from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text

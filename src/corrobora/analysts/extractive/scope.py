@@ -14,7 +14,8 @@ from corrobora.analysts.extractive.plan import distinct_queries
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
-from corrobora.text.mentions import find_mentions, find_names, find_years, is_calendar_name
+from corrobora.text.mentions import find_mentions, find_names
+from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
 from corrobora.text.questions import (
     find_alternatives,
     find_anchors,
@@ -24,7 +25,6 @@ from corrobora.text.questions import (
     find_topic_stems,
     is_relational,
 )
-from corrobora.text.releases import find_asked_releases
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
 from corrobora.text.vocabulary import parse_equivalence
 

@@ -35,7 +35,7 @@ from corrobora.engine.session.journal import (
     hash_parts,
 )
 from corrobora.engine.session.retry import run_parallel
-from corrobora.policies.retry import compute_backoff
+from corrobora.policies.queries import compute_backoff
 from corrobora.ports import (
     Analyst,
     Answer,

@@ -28,7 +28,7 @@ from corrobora.engine.inputs import build_rubric, collect_terms, fill_prompt, ha
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts, name_task
 from corrobora.policies.drift import detect_drift, find_known_conflicts
-from corrobora.policies.retry import RETRY_EXHAUSTED
+from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Excerpt, Extraction, Quote, extract
 from corrobora.text.mentions import find_names
 

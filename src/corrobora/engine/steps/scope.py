@@ -18,6 +18,8 @@ from corrobora.engine.session.calls import Session
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import (
     add_query,
+    attempt_number,
+    choose_strategy,
     choose_time_words,
     has_time_words,
     is_reformulated,
@@ -25,7 +27,6 @@ from corrobora.policies.queries import (
     reword_query,
     select_fresh_queries,
 )
-from corrobora.policies.retry import attempt_number, choose_strategy
 from corrobora.roles.scope import scope
 from corrobora.text.tokens import fold_text, stem_text
 

@@ -22,8 +22,7 @@ from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.scope import require_scope
-from corrobora.policies.queries import make_fallback_query
-from corrobora.policies.retry import choose_providers, choose_strategy, list_other_providers
+from corrobora.policies.queries import choose_providers, choose_strategy, list_other_providers, make_fallback_query
 from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
 from corrobora.ports import Crawler, Entry
 
