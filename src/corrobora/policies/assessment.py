@@ -1,16 +1,7 @@
-"""Grading: what a fact is worth, and which facts are independent witnesses of each other.
+"""Assessment: what facts are worth, and which questions and subjects of a thread they cover.
 
-Knows sources, origins and the words of quotes. Does not know what a model thinks of its own findings: a grade is
-computed from who says it and who else says it, never taken from an answer.
-
-Coverage: what a thread's facts have answered, and which subject must come next.
-
-Knows sub-questions, subjects, facts and contradictions of one thread. Does not know who found the facts, nor whether
-the thread goes on: `stop` does.
-
-Convergence: whether a thread has learned what it was asked.
-
-Knows the formula of TRIPLET-40 over one thread. Does not know who stops the thread: `stop` does.
+Knows sources, origins and quotes: a grade depends on who says something and who else says it, never on a model's
+opinion of its own findings. Does not know who found the facts or whether the thread continues: `stop` decides that.
 """
 
 from __future__ import annotations
@@ -48,7 +39,7 @@ _STANCE_WORDS = frozenset("not no never nor cannot without neither none should s
 
 
 def is_official(url: str) -> bool:
-    """True for addresses of governments, universities, treaty bodies and standards bodies, as far as a name tells."""
+    """True for addresses of governments, universities, treaty bodies and standards bodies, judged by their names."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
@@ -62,7 +53,7 @@ def is_official(url: str) -> bool:
 
 
 def identify_witness(fact: Fact) -> str:
-    """Name the witness behind a fact: its web host, else the origin of its text. Copies share one (TRUTH-4)."""
+    """Name the independent source of a fact: its web host, else the origin of its text (TRUTH-4)."""
     if fact.kind == "web":
         try:
             host = (urlsplit(fact.url).hostname or "").removeprefix("www.")
@@ -74,7 +65,12 @@ def identify_witness(fact: Fact) -> str:
 
 
 def grade_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Grade all facts of a thread at once, in their order; equal to `grade` on each, but compares likely pairs only."""
+    """Grade all facts of a thread, in order (TRIPLET-23).
+
+    VERIFIED: a primary or official source, or independent agreement with the same numbers and stance. PLAUSIBLE: a
+    document given by the user. UNVERIFIED: a single web page of unknown standing. Only facts that share enough stems
+    are compared.
+    """
     statements = [_QuoteFeatures.from_fact(fact) for fact in facts]
     having: dict[str, list[int]] = {}
     for at, statement in enumerate(statements):
@@ -93,14 +89,14 @@ def grade_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
 
 
 def sort_by_grade(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Order facts by grade, confidence and relevance; facts that are equal in all keep their order."""
+    """Sort facts by grade, confidence and relevance; equal facts keep their order."""
     return tuple(sorted(facts, key=lambda fact: (-GRADE_RANK[fact.grade], -fact.confidence, -fact.score)))
 
 
 def combine_confidence(facts: Iterable[Fact]) -> float:
-    """Combine the numeric confidence of facts about one thing, in [0, 1] (TREE-18).
+    """Combine the confidence of facts about one thing into a value in [0, 1] (TREE-18).
 
-    Independent witnesses add up (one minus the product of doubts); of one witness only the surest fact counts.
+    Independent sources add up (one minus the product of doubts); of each source only the most confident fact counts.
     """
     surest: dict[str, float] = {}
     for fact in facts:
@@ -160,10 +156,10 @@ def _is_agreement(other: _QuoteFeatures, fact: _QuoteFeatures) -> bool:
 
 
 def choose_forced_subject(thread: ThreadState) -> Subject | None:
-    """Return the subject that the next round must target: the first one without a round of its own, or None.
+    """Return the subject the next round must target: the first without a round of its own, or None.
 
-    It is forced past half the budget (TRIPLET-16), and earlier where the rounds that are left would not
-    be enough for one each, or where no sub-question is open: then nothing else keeps the thread from converging.
+    A subject is forced past half of the rounds (TRIPLET-16), or earlier if the remaining rounds would not suffice for
+    one each, or if no sub-question is open: then nothing else keeps the thread from converging.
     """
     waiting = [subject for subject in thread.subjects if subject.rounds == 0]
     left = thread.course.max_rounds - thread.number
@@ -175,9 +171,9 @@ def choose_forced_subject(thread: ThreadState) -> Subject | None:
 
 
 def assess_thread(thread: ThreadState, done: Round, *, contradictions: Iterable[Contradiction] = ()) -> Assessment:
-    """Say where a thread stands after a finished round: its facts graded, its questions, subjects and conflicts.
+    """Assess a thread after a finished round: graded facts, sub-questions, subjects and contradictions.
 
-    Pure and repeatable: the same thread and round give the same standings. Nothing found earlier is ever dropped.
+    Pure and repeatable: the same thread and round give the same assessment. Nothing found earlier is dropped.
     """
     found = tuple(fact for reading in done.readings for fact in reading.facts)
     facts = grade_facts(merge_facts(thread.facts, found))
@@ -190,10 +186,10 @@ def assess_thread(thread: ThreadState, done: Round, *, contradictions: Iterable[
 
 
 def accept_nearest_facts(thread: ThreadState) -> ThreadState:
-    """Where no statement of a thread answers anything, let those answer that hold much of its topic together.
+    """If no fact of a thread answers anything, let those that share enough of its topic answer.
 
-    The last resort of a thread whose quotes no model has judged: a statement that names nothing of what is asked may
-    still say it. Each answers the sub-question that it shares most with; the gaps stay.
+    The last resort of a thread whose quotes no model has judged: a statement may answer without using the question's
+    names. Each fact answers the sub-question it shares most words with; the gaps stay.
     """
     near = frozenset(
         () if any(fact.answers for fact in thread.facts) else find_on_topic_facts(thread.brief.question, thread.facts)
@@ -216,13 +212,13 @@ def _nearest_question(fact: Fact, topics: Sequence[tuple[str, frozenset[str]]]) 
 
 
 def merge_proposed_contradictions(thread: ThreadState, proposal: Proposal) -> ThreadState:
-    """Take from a proposal what is data: contradictions between facts of this thread. Its wishes are not heeded."""
+    """Add the contradictions of a proposal between facts of this thread; ignore its wishes."""
     merged = merge_contradictions(thread.contradictions, proposal.contradictions, thread.facts)
     return thread if merged == thread.contradictions else replace(thread, contradictions=merged)
 
 
 def merge_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Join facts by id, first come first; a fact found again gains what it speaks to and the surest confidence."""
+    """Merge facts by id, in order of first occurrence; a repeated fact gains answers, subjects and confidence."""
     joined: dict[FactId, Fact] = {}
     for fact in (*known, *found):
         before = joined.get(fact.id)
@@ -233,7 +229,7 @@ def merge_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...
 def merge_contradictions(
     known: Sequence[Contradiction], found: Sequence[Contradiction], facts: Sequence[Fact]
 ) -> tuple[Contradiction, ...]:
-    """Join contradictions, one for each pair of known facts; none is dropped, and a resolved one stays resolved."""
+    """Merge contradictions, one for each pair of known facts; a resolved one stays resolved."""
     ids = {fact.id for fact in facts}
     joined: dict[frozenset[str], Contradiction] = {frozenset((each.a, each.b)): each for each in known}
     for each in found:
@@ -261,7 +257,7 @@ def _merge_fact(before: Fact, again: Fact) -> Fact:
 def _assess_question(
     asked: SubQuestion, thread: ThreadState, done: Round, facts: Sequence[Fact], found: Sequence[Fact]
 ) -> SubQuestion:
-    """Grade one sub-question. A cut round and a round that had nothing to do with it are no failed attempts."""
+    """Assess one sub-question. A cut round, or one that did not target it, is no failed attempt."""
     evidence = sort_by_grade(fact for fact in facts if asked.id in fact.answers)
     best = evidence[0] if evidence else None
     grade = best.grade if best is not None else asked.grade
@@ -286,7 +282,7 @@ def _assess_question(
 
 
 def _assess_subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:
-    """Count the round if it was dedicated to the subject and looked at something; grade what is known of it."""
+    """Count the round if it was dedicated to the subject and read something; grade what is known of it."""
     dedicated = subject.name in done.intent.subjects and (not done.cut or bool(done.readings))
     about = sort_by_grade(fact for fact in facts if _is_about_subject(fact, subject))
     best = about[0] if about else None
@@ -303,7 +299,7 @@ def _assess_subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Sub
 
 
 def _select_claim(facts: Sequence[Fact], asked: str) -> str:
-    """The claim to show for what was asked: of the best grade, the one that shares most words with it."""
+    """Return the claim to show: among those of the best grade, the one that shares most words with the question."""
     best = [fact.claim for fact in facts if fact.grade is facts[0].grade]
     if len(best) < 2:  # noqa: PLR2004 - a pair
         return "".join(best)
@@ -320,7 +316,7 @@ def _is_about_subject(fact: Fact, subject: Subject) -> bool:
 
 
 def _is_named(name: str, folded: str, spoken: frozenset[str]) -> bool:
-    """True if all words of a name stand there; a name of stop words only ("The Who") must stand there literally."""
+    """True if a text contains all words of a name; a name of stop words ("The Who") must occur literally."""
     parts = set(stem_text(name))
     plain = fold_text(name).strip()
     return parts <= spoken if parts else bool(plain) and plain in folded

@@ -1,10 +1,7 @@
-"""Budget: the arithmetic of seconds, tokens, money and calls.
+"""Budget: the limits of a run, estimates before it starts, and the gates of a plan's phases.
 
-Knows allowances, meters and prices as values. Does not know the clock, the ledger that reserves, or who is billed.
-
-Gates: whether what was gathered meets the criteria of a plan's phase, and whether another try improved it.
-
-Knows a gate and findings. Does not know how findings are gathered, nor how often: the gate's `max_iterations` does.
+Knows allowances, meters, prices, gates and findings as values. Does not know the clock, the ledger that reserves, who
+is billed, or how findings are gathered.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ _READ_SECONDS = (0.05, 5.0)
 
 
 def compute_reserve_seconds(minutes: float | None) -> float:
-    """Return the time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
+    """Return the time reserved for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
     return 60.0 * (RESERVE_MINUTES if minutes is None else min(RESERVE_MINUTES, RESERVE_SHARE * minutes))
 
 
@@ -64,11 +61,10 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
     calls: int | None = None,
     searches: int | None = None,
 ) -> Allowance:
-    """Make an allowance of a user's numbers; None is no limit.
+    """Make an allowance from a user's numbers; None means no limit.
 
-    Raises:
-        UserError: `bad_limit` for a number that is negative, not finite, or a time of 0 or over a week; a budget of
-            0 calls or dollars is legal and means that nothing may be spent.
+    A budget of 0 calls or dollars is legal and means that nothing may be spent. Raises `UserError` `bad_limit` for a
+    number that is negative or not finite, and for a time of 0 or over a week.
     """
     if minutes is not None and not (math.isfinite(minutes) and 0 < minutes <= MAX_MINUTES):
         raise _limit_error("minutes", minutes, f"a number over 0 and at most {MAX_MINUTES:g}, or unlimited")
@@ -89,10 +85,7 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
 
 
 def round_seconds(phase: Phase, meter: Meter) -> float | None:
-    """Return how long the coming round may take, None without a limit; never negative, never into the reserve.
-
-    Requirement: ROUNDS-28.
-    """
+    """Return how long the next round may take, without touching the reserve; None without a limit (ROUNDS-28)."""
     left = max(0.0, meter.remaining_seconds - meter.allowance.reserve_seconds)
     own = math.inf if phase.minutes is None else 60.0 * phase.minutes
     found = min(left, own)
@@ -100,16 +93,16 @@ def round_seconds(phase: Phase, meter: Meter) -> float | None:
 
 
 def find_spent_limit(meter: Meter) -> str | None:
-    """Name the first limit that leaves nothing for more research, or None."""
+    """Return the name of the first limit that leaves nothing for more research, or None."""
     if meter.remaining_seconds <= meter.allowance.reserve_seconds:
         return "time"
     return meter.exhausted_limit
 
 
 def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
-    """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (TREE-17).
+    """Return the name of the limit that ends a phase: one of the run's, or the phase's own (TREE-17).
 
-    The phase's own budget counts from `opened`, the reading when it began.
+    The phase's own budget counts from `opened`, the reading of the meter when it began.
     """
     tokens = _count_tokens(now) - _count_tokens(opened)
     if gate.budget_seconds is not None and now.elapsed_seconds - opened.elapsed_seconds >= gate.budget_seconds:
@@ -138,14 +131,14 @@ def used_share(meter: Meter) -> float:
 
 
 def select_shed_work(meter: Meter) -> tuple[str, ...]:
-    """Return the work to be shed now, in the declared order; a later item never goes before an earlier one."""
+    """Return the work to skip now, in the declared order: an item is never skipped before an earlier one."""
     share = used_share(meter)
     return tuple(name for name, at in SHED_THRESHOLDS.items() if share >= at)
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs in dollars for a million tokens."""
+    """The price of a model in dollars per million tokens."""
 
     input: float
     output: float
@@ -153,7 +146,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """One end of an estimate. `dollars` is None where no price is known."""
+    """One end of an estimate. `dollars` is None if no price is known."""
 
     rounds: int
     searches: int
@@ -167,7 +160,7 @@ class CostBound:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run may take, before it starts, as a range (BUDGET-7)."""
+    """What a run may take, as a range, before it starts (BUDGET-7)."""
 
     low: CostBound
     high: CostBound
@@ -223,7 +216,7 @@ def _limit_error(name: str, value: float, allowed: str) -> UserError:
 def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
     """Return the criteria that the findings do not meet, in words for a planner; empty if the gate is passed.
 
-    A sub-question marked `#RETRY_EXHAUSTED` holds no gate open: nothing more can be tried for it (TREE-18).
+    A sub-question marked `#RETRY_EXHAUSTED` does not hold a gate open: nothing more can be tried for it (TREE-18).
     """
     criteria = gate.criteria
     asked = [each for each in findings.sub_questions if each.standing is not SubQuestionStatus.EXHAUSTED]
@@ -249,7 +242,7 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
 
 
 def add_default_criterion(gate: Gate) -> tuple[Gate, str]:
-    """Give a gate that asks for nothing the default criterion, with a note; else return it as it is (bad-input P20)."""
+    """Give a gate without criteria the default one, with a note; return any other unchanged (bad-input P20)."""
     criteria = gate.criteria
     asks = (
         criteria.corroboration > 0
@@ -266,7 +259,7 @@ def add_default_criterion(gate: Gate) -> tuple[Gate, str]:
 
 @dataclass(frozen=True, slots=True)
 class GateProgress:
-    """How far findings are towards a gate; each part is better if larger, but for `unmet`."""
+    """Progress towards a gate; each part is better if larger, except `unmet` and `conflicts`."""
 
     unmet: int
     covered: float  # share of sub-questions and themes with evidence
@@ -275,12 +268,12 @@ class GateProgress:
 
     @property
     def key(self) -> tuple[int, float, float, int]:
-        """Order of what matters: criteria, coverage, confidence, conflicts resolved (TREE-26)."""
+        """What to compare, most important first: criteria, coverage, confidence, resolved conflicts (TREE-26)."""
         return (-self.unmet, self.covered, self.confidence, -self.conflicts)
 
 
 def measure_progress(gate: Gate, findings: Findings) -> GateProgress:
-    """Measure findings against a gate."""
+    """Measure the progress of findings towards a gate."""
     evidence = [_find_evidence(each, findings) for each in findings.sub_questions]
     themes = [_is_covered(theme, findings) for theme in gate.criteria.themes]
     parts = [bool(each) for each in evidence] + themes
@@ -294,9 +287,9 @@ def measure_progress(gate: Gate, findings: Findings) -> GateProgress:
 
 
 def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
-    """True if an iteration came nearer to the gate; one that did not is kept out (TREE-26).
+    """True if an iteration came closer to the gate; the findings of any other are discarded (TREE-26).
 
-    One that found something that speaks against the findings is taken as well: a contradiction is never left out.
+    An iteration that found a new open contradiction is kept as well: contradicting evidence is never left out.
     """
     known = {frozenset((each.a, each.b)) for each in before.contradictions}
     disputed = any(frozenset((each.a, each.b)) not in known for each in after.contradictions if not each.resolved)
@@ -304,7 +297,7 @@ def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
 
 
 def describe_delta(gate: Gate, before: Findings, after: Findings) -> str:
-    """Say in one line what an iteration changed, for the delta log (TREE-26)."""
+    """Describe on one line what an iteration changed, for the delta log (TREE-26)."""
     known = {fact.id for fact in before.facts}
     fresh = sum(1 for fact in after.facts if fact.id not in known)
     then, now = measure_progress(gate, before), measure_progress(gate, after)
@@ -320,7 +313,7 @@ def _find_evidence(asked: SubQuestion, findings: Findings) -> list[Fact]:
 
 
 def _is_covered(theme: str, findings: Findings) -> bool:
-    """A theme is covered by a subject of that name, or by a fact that has all of its words."""
+    """True if a theme is the name of a covered subject, or if one fact contains all of its words."""
     wanted = set(stem_text(theme))
     for subject in findings.subjects:
         if subject.coverage is not Coverage.UNCOVERED and wanted == set(stem_text(subject.name)):

@@ -1,10 +1,7 @@
-"""Question: whether a text may be asked at all, and how complex it looks.
+"""Intake: whether a text may be asked, how complex it looks, and the seven canonical research angles.
 
-Knows characters, lengths and rough counts in any script. Does not know meaning, and is only a hint where it guesses.
-
-Angles: the seven canonical research angles (ANGLES-8), as data, and how many a question deserves.
-
-Knows slugs, titles, guidance and the scaling rules. Does not choose among them: the lead agent does, within the rules.
+Knows characters, lengths, rough counts in any script, and the number of sub-agents for each tier. Does not know meaning
+and does not choose angles: the lead agent does, within these rules (ANGLES-8).
 """
 
 from __future__ import annotations
@@ -35,14 +32,14 @@ _COMPLEX_PARTS = 4
 
 
 def check_question(text: str) -> str:
-    """Return the question as it will be asked, or refuse it before anything is paid (bad-input Q01 to Q12).
+    """Return the question as it will be asked, or refuse it before anything is spent (bad-input Q01 to Q12).
 
-    Strips white space at the ends and invisible format characters (zero-width, soft hyphen, tag characters); joiners
-    and direction marks inside stay, and `shown` takes the latter out of titles and logs. Whatever the text says, it
-    stays text: it authorizes nothing, cites nothing and opens no file (bad-input Q14, Q15, Q17, Q18).
+    Removes surrounding white space and invisible format characters (zero-width, soft hyphen, tag characters); joiners
+    and direction marks inside stay. Whatever the text says remains text: it authorizes nothing, cites nothing and opens
+    no file (bad-input Q14, Q15, Q17, Q18).
 
-    Raises:
-        UserError: question_not_utf8, question_control_char, question_too_long, question_empty, question_too_short.
+    Raises `UserError` with the code question_not_utf8, question_control_char, question_too_long, question_empty or
+    question_too_short.
     """
     _refuse_surrogates(text)
     if "\0" in text:
@@ -76,7 +73,7 @@ def count_hidden_characters(text: str) -> int:
 
 
 def count_words(text: str) -> int:
-    """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
+    """Estimate the number of words in any script; two characters of a script without spaces count as about one word."""
     spaced = _WORD.findall(_UNSPACED.sub(" ", text))
     ideographs = len(_IDEOGRAPH.findall(text))
     letters = sum(1 for c in _UNSPACED.findall(text) if c.isalpha()) - ideographs
@@ -95,7 +92,7 @@ def guess_complexity(question: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Format characters that nobody sees, without joiners and direction marks."""
+    """True for invisible format characters other than joiners and direction marks."""
     return unicodedata.category(char) == "Cf" and char not in _JOINERS and char not in _BIDI
 
 
@@ -113,7 +110,7 @@ def _refuse_surrogates(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAngle:
-    """One angle: a slug fit for file names, a title, and what a search from this angle looks for."""
+    """One angle: a slug usable in file names, a title, and what a search from this angle looks for."""
 
     slug: str
     title: str
@@ -172,5 +169,5 @@ _ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4
 
 
 def angle_range(tier: str) -> tuple[int, int]:
-    """Return the least and most sub-agents for a tier (ANGLES-5); an unknown tier allows 1 to 7."""
+    """Return the minimum and maximum number of sub-agents for a tier (ANGLES-5); 1 to 7 for an unknown tier."""
     return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))

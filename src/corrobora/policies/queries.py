@@ -1,23 +1,7 @@
-"""Overlap: how alike two texts are by their terms.
+"""Queries: how the next query is worded, which provider answers it, and when a failed call is sent again.
 
-Knows stems of queries, task descriptions and sentences. Does not know meaning: a shared word is only a shared word.
-
-Rewording: another query for the same want, made from words alone.
-
-Knows terms of queries and how much of one must change. Does not know synonyms or meaning: what it adds are words that
-were learned elsewhere, handed in by the caller, and at the last plain words of question.
-
-Currency: whether the time of an answer matters, and the words of time that a query must then hold.
-
-Knows questions, a period in years, and English words of recency. Does not know the clock: "latest" stands for today.
-
-Retry: how often a target is tried, how long to wait, and what to try differently.
-
-Knows counts and waiting times as values. Does not sleep, does not draw random numbers, does not know providers.
-
-Schedule: which providers answer which query, and which queries run together.
-
-Knows the rotation that a phase asks for. Does not know providers beyond their names, nor how long to wait.
+Knows terms of queries, English words of recency, attempts, provider names and waiting times as values. Does not know
+synonyms (new words are passed in), the clock ("latest" stands for today), random numbers or how to wait.
 """
 
 from __future__ import annotations
@@ -38,13 +22,13 @@ REFORMULATED_SHARE = 0.5  # TRIPLET-32
 
 
 def extract_terms(text: str) -> frozenset[str]:
-    """Return the stems of a text; of a text that has none (only stop words), its folded self."""
+    """Return the stems of a text; for a text of stop words only, its folded self."""
     found = frozenset(stem_text(text))
     return found or frozenset({fold_text(text).strip()} - {""})
 
 
 def compare_terms(one: str, other: str) -> float:
-    """Return shared terms over all terms, in [0, 1]; symmetric, and 1 for equal texts."""
+    """Return the Jaccard similarity of the terms of two texts; 1.0 for equal texts."""
     a, b = extract_terms(one), extract_terms(other)
     return len(a & b) / len(a | b) if a or b else 1.0
 
@@ -55,7 +39,7 @@ def is_near_duplicate(one: str, other: str) -> bool:
 
 
 def changed_share(query: str, past: Iterable[str]) -> float:
-    """Return the least share of a query's terms that are new against any one past query; 1.0 without a past."""
+    """Return the smallest share of a query's terms that is new against any one past query; 1.0 without a past."""
     now = extract_terms(query)
     if not now:
         return 0.0
@@ -68,7 +52,7 @@ def is_reformulated(query: str, past: Iterable[str]) -> bool:
 
 
 def select_fresh_queries(queries: Iterable[str], past: Iterable[str]) -> tuple[str, ...]:
-    """Return the queries that are no near-duplicates of past ones or of one another, in order."""
+    """Return the queries that are no near-duplicates of past ones or of each other, in order."""
     seen = list(past)
     kept: list[str] = []
     for query in queries:
@@ -86,10 +70,10 @@ GENERIC_WORDS = (
 
 
 def reword_query(query: str, past: Iterable[str], learned: Iterable[str] = ()) -> str:
-    """Return a query of which at least half of the terms stand in no past query (TRIPLET-32).
+    """Return a query of which at least half of the terms are new against every past query (TRIPLET-32).
 
-    The longest words of `query` stay, learned words come first among the new ones. The query is returned as it is if it
-    is new enough, or if no word is left that was not asked before.
+    The longest words of `query` stay, and learned words come first among the new ones. The query is returned unchanged
+    if it is new enough or if no unused word is left.
     """
     before = tuple(past)
     if is_reformulated(query, before):
@@ -110,9 +94,9 @@ def reword_query(query: str, past: Iterable[str], learned: Iterable[str] = ()) -
 
 
 def make_fallback_query(question: str, strategy: Strategy, learned: Sequence[str] = ()) -> str:
-    """Return the query of a coming attempt at a sub-question, as its strategy says (TIMED-15).
+    """Return the query for the next attempt at a sub-question according to its strategy (TIMED-15).
 
-    `broaden` asks with the few longest words, `synonyms` with the words that sources use; the others ask as asked.
+    `broaden` uses the few longest words, `synonyms` the words of the sources; other strategies keep the question.
     """
     words = split_content_words(question)
     match strategy:
@@ -128,14 +112,14 @@ def make_fallback_query(question: str, strategy: Strategy, learned: Sequence[str
 
 
 def add_query(queries: Sequence[str], extra: str, past: Sequence[str], *, most: int) -> tuple[str, ...]:
-    """Add a query to those of a round, in place of the last one if there is no room; none that was asked before."""
+    """Add a query to those of a round, replacing the last one if there is no room; skip one that was asked before."""
     if not extra.strip() or any(is_near_duplicate(extra, each) for each in (*queries, *past)):
         return tuple(queries)
     return (*queries[: max(1, most - 1)], extra)
 
 
 def split_content_words(text: str) -> list[str]:
-    """Return the words of a text that say something, as they stand, each once."""
+    """Return the distinct content words of a text, as spelled."""
     kept: dict[str, None] = {}
     for raw in text.split():
         word = raw.strip("?.,;:!()\"'“”‘’[]")
@@ -153,18 +137,14 @@ _CURRENT = re.compile(
 
 
 def asks_about_present(question: str) -> bool:
-    """True if a question asks for what holds at present, and names no year of its own."""
+    """True if a question asks about the present and names no year."""
     return _CURRENT.search(question) is not None and not find_years(question)
 
 
 def choose_time_words(question: str, since: int | None, until: int | None) -> str:
-    """Return the words of time that a query for this question needs, "" if time does not matter (TRIPLET-18).
+    """Return the time words a query for this question needs, "" if time does not matter (TRIPLET-18).
 
-    Example:
-        >>> temporal("Who runs the ferry?", 2019, 2019), temporal("Who runs the ferry?", 2019, None)
-        ('2019', 'since 2019')
-        >>> temporal("Who runs the ferry?", 2019, 2021), temporal("Who runs the ferry today?", None, None)
-        ('2019 to 2021', 'latest')
+    A period gives "2019", "2019 to 2021", "since 2019" or "until 2019"; a question about the present gives "latest".
     """
     if since is not None and until is not None:
         return str(since) if since == until else f"{since} to {until}"
@@ -174,7 +154,7 @@ def choose_time_words(question: str, since: int | None, until: int | None) -> st
 
 
 def has_time_words(query: str) -> bool:
-    """True if a query holds a word of time already."""
+    """True if a query already contains a year or a word of recency."""
     return bool(find_years(query)) or _CURRENT.search(query) is not None
 
 
@@ -190,9 +170,9 @@ FALLBACK_STRATEGIES: tuple[Strategy, ...] = ("as_asked", "broaden", "synonyms", 
 def compute_backoff(attempt: int, retry_after: float | None, remaining: float, *, jitter: float) -> float | None:
     """Return the seconds to wait before a call is sent again, or None to give up.
 
-    `attempt` is the number of times it was sent; `remaining` the seconds left (`inf` without a limit); `jitter` a
-    random number in [0, 1] drawn by the caller. What the provider asked for is honoured up to a minute; what is
-    negative or not a number is ignored (bad-input S15). A wait that would not leave time for the answer is a give-up.
+    `attempt` counts how often it was sent, `remaining` is the time left (`inf` without a limit), and `jitter` is a
+    random number in [0, 1] drawn by the caller. A provider's request is honoured up to a minute; a negative one or one
+    that is not a number is ignored (bad-input S15). A wait that leaves no time for the answer means giving up.
     """
     if attempt >= MAX_SENDS:
         return None
@@ -204,7 +184,7 @@ def compute_backoff(attempt: int, retry_after: float | None, remaining: float, *
 
 
 def attempt_number(sub_question: SubQuestion) -> int:
-    """Return the number of the coming attempt, from 1, as a sub-agent reports it (TIMED-16)."""
+    """Return the number of the next attempt, from 1, as a sub-agent reports it (TIMED-16)."""
     return sub_question.attempts + 1
 
 
@@ -214,7 +194,7 @@ def is_exhausted(sub_question: SubQuestion, attempts: int) -> bool:
 
 
 def choose_strategy(failed_attempts: int) -> Strategy:
-    """Say what the coming attempt does differently after so many failures (TIMED-15)."""
+    """Return what the next attempt does differently after so many failures (TIMED-15)."""
     return FALLBACK_STRATEGIES[min(max(0, failed_attempts), len(FALLBACK_STRATEGIES) - 1)]
 
 
@@ -225,10 +205,9 @@ LIBRARY_PROVIDER = "library"  # the name of what the user brought, beside the we
 def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the providers that answer one query of a phase, in order.
 
-    `all`: each of them. `alternate`: one, in turn by the query's index (ROUNDS-13). `fixed`: the first of the
-    phase's order that the run has. A phase whose providers the run lacks takes what the run has: a missing key must
-    not end the research (ROUNDS-12). A phase that names web providers chooses among these alone:
-    the library that a user brought is asked beside them, or naming it would do nothing.
+    `all` asks each provider, `alternate` one in turn by the query's index (ROUNDS-13), `fixed` the first of the phase's
+    order that the run has. If the run lacks all of a phase's providers, it uses those it has: a missing key must not
+    end the research (ROUNDS-12). The user's library is always asked as well, or passing one would have no effect.
     """
     order = _order_providers(phase, available)
     if not order:
@@ -244,7 +223,7 @@ def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...])
 
 
 def list_other_providers(phase: Phase, used: tuple[str, ...], available: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the providers that a failed query may still be sent to, the phase's own first (TIMED-19)."""
+    """Return the providers a failed query may still be sent to, the phase's own first (TIMED-19)."""
     order = tuple(dict.fromkeys((*_order_providers(phase, available), *available)))
     return tuple(name for name in order if name not in used)
 

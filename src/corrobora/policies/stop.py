@@ -1,16 +1,7 @@
-"""Plateau: how stuck a thread is, and the next way out.
+"""Stop: when a thread ends and why, how stuck it is, and which phase or escape comes next.
 
-Knows the addresses and the new facts of a thread's rounds. Does not know what was found, nor how an escape is worded.
-Rounds that say nothing about saturation (all results drifted, cut, or nothing could be looked at) are skipped.
-
-Advance: which phase and which escape the next round takes.
-
-Knows the phases of a thread's course and how stuck the thread is. Does not know what a phase asks of a query writer.
-
-Stop rules: when a thread ends, and why.
-
-Knows one thread and one reading of the meter; each reason has a name and the first rule that fires is recorded.
-Does not know the clock or any model: a model proposes gaps, it can never extend a run.
+Knows the rounds, course and criteria of one thread and a reading of the meter; rounds without information about
+saturation are skipped. Does not know the clock or any model: a model proposes gaps and can never extend a run.
 """
 
 from __future__ import annotations
@@ -43,7 +34,7 @@ _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
 
 class PlateauLevel(IntEnum):
-    """Levels: what a plateau asks for (TRIPLET-32 to TRIPLET-35)."""
+    """What a plateau calls for (TRIPLET-32 to TRIPLET-35)."""
 
     MOVING = 0
     REFORMULATE = 1
@@ -63,11 +54,10 @@ def select_informative_rounds(thread: ThreadState) -> tuple[Round, ...]:
 
 
 def url_overlap(thread: ThreadState) -> float:
-    """Return the share of this round's addresses that the round before had as well, in [0, 1] (TRIPLET-32).
+    """Return the share of this round's addresses that the previous round also had, in [0, 1] (TRIPLET-32).
 
-    A page is never sent twice, so an address that was read before and stands again among the best hits, as many as a
-    round may read, counts as visited by the round that found it again: the overlap shows that the search returns
-    what is known.
+    No page is fetched twice. An address read before that is again among the best hits (as many as a round may read)
+    therefore counts as visited by this round: the overlap shows that the search returns what is known.
     """
     rounds = select_informative_rounds(thread)
     if not rounds or rounds[-1] is not thread.last or len(rounds) < 2:  # noqa: PLR2004 - a pair of rounds
@@ -86,28 +76,25 @@ def url_overlap(thread: ThreadState) -> float:
 
 
 def classify_saturation(new_facts: int) -> Saturation:
-    """Name the saturation of a round. HIGH means FEW new facts: the source is exhausted, not productive.
-
-    Requirement: TRIPLET-30.
-    """
+    """Return the saturation of a round. HIGH means FEW new facts: the source is exhausted (TRIPLET-30)."""
     if new_facts <= 1:
         return Saturation.HIGH
     return Saturation.MEDIUM if new_facts <= 4 else Saturation.LOW  # noqa: PLR2004 - TRIPLET-30: 2-4 new facts
 
 
 def measure_saturation(thread: ThreadState) -> Saturation:
-    """Return the saturation after the last round that says something; FIRST_ROUND before there is one (TRIPLET-13)."""
+    """Return the saturation after the last informative round; FIRST_ROUND before there is one (TRIPLET-13)."""
     rounds = select_informative_rounds(thread)
     return classify_saturation(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
 
 
 def repeats_addresses(thread: ThreadState) -> bool:
-    """Signal 1: at least 60 % of the addresses are those of the round before."""
+    """Signal 1: at least 60 % of the addresses are those of the previous round."""
     return url_overlap(thread) >= MIN_OVERLAP
 
 
 def is_stale(thread: ThreadState) -> bool:
-    """Signal 2: no new fact for two consecutive rounds that say something."""
+    """Signal 2: no new fact in two consecutive informative rounds."""
     rounds = select_informative_rounds(thread)
     if len(rounds) < STALE_ROUNDS or rounds[-1] is not thread.last:
         return False
@@ -115,9 +102,9 @@ def is_stale(thread: ThreadState) -> bool:
 
 
 def signal_level(thread: ThreadState) -> PlateauLevel:
-    """Say how stuck a thread is by its signals alone, without the cap of rounds.
+    """Return how stuck a thread is by its signals alone, without the cap of rounds.
 
-    Both signals in one round stop; a signal with no escape left stops (TRIPLET-34, TRIPLET-36).
+    Both signals in one round stop the thread, and so does a signal with no escape left (TRIPLET-34, TRIPLET-36).
     """
     again = repeats_addresses(thread)
     nothing_new = thread.last is not None and thread.last.new_facts == 0
@@ -130,19 +117,16 @@ def signal_level(thread: ThreadState) -> PlateauLevel:
 
 
 def plateau_level(thread: ThreadState) -> PlateauLevel:
-    """Say how stuck a thread is, from 0 (moving) to 3 (stop): TRIPLET-32 to TRIPLET-35.
+    """Return how stuck a thread is, from 0 (moving) to 3 (stop): TRIPLET-32 to TRIPLET-35.
 
-    Rounds in which every result drifted are skipped: they say nothing about saturation. A used-up budget of rounds
-    is level 3 as well; the stop rule `plateau` leaves that row to `max_rounds`, so that the reason told is true.
+    A used-up budget of rounds is level 3 as well; the stop rule `plateau` leaves that case to `max_rounds`, so that the
+    recorded reason is right.
     """
     return PlateauLevel.STOP if thread.number >= thread.course.max_rounds else signal_level(thread)
 
 
 def next_escape(thread: ThreadState) -> Escape | None:
-    """Return the first of the six escapes that was not used yet, in their order; None if the ladder is exhausted.
-
-    Requirement: TRIPLET-36.
-    """
+    """Return the first of the six escapes that was not used yet, or None if all were (TRIPLET-36)."""
     return next((escape for escape in Escape if escape not in thread.escapes_used), None)
 
 
@@ -190,7 +174,7 @@ def on_saturation(thread: ThreadState) -> Transition:
 
 
 def stay(thread: ThreadState) -> Transition:
-    """Keep the phase: what is next is driven by gaps alone (TIMED-8)."""
+    """Keep the phase: gaps alone decide what comes next (TIMED-8)."""
     return _decide_turn(thread, advance=False)
 
 
@@ -200,11 +184,11 @@ ADVANCE_RULES: Mapping[str, AdvanceRule] = MappingProxyType(
 
 
 def choose_escape(thread: ThreadState) -> tuple[Escape | None, str]:
-    """Return the escape the next round must take, and why; `(None, "")` if none is called for.
+    """Return the escape the next round must take and why; `(None, "")` if none is needed.
 
-    Three drifted results in a row force a reformulation at once. A search without results is reformulated once; if
-    there is still nothing, the sources are shifted. Else each plateau signal takes the next escape (TRIPLET-36,
-    TRIPLET-39, TRIPLET-45).
+    Three drifted results in a row force a reformulation. A search without results is reformulated once; if there are
+    still none, the sources are shifted. Otherwise each plateau signal takes the next escape (TRIPLET-36, TRIPLET-39,
+    TRIPLET-45).
     """
     if not thread.course.escapes:
         return None, ""
@@ -238,7 +222,7 @@ def _decide_turn(thread: ThreadState, *, advance: bool, forced: bool = False) ->
 
 
 def _count_productive_rounds(thread: ThreadState) -> int:
-    """Count rounds of the current phase that brought results of its kind: not all drifted, not empty."""
+    """Count rounds of the current phase with results of its kind: not all drifted, not empty."""
     rounds = (done for done in thread.rounds if done.number > thread.phase_since)
     return sum(1 for done in rounds if is_informative(done) and _found_something(done))
 
@@ -248,7 +232,7 @@ def _found_something(done: Round) -> bool:
 
 
 def _count_empty_streak(thread: ThreadState) -> int:
-    """Count the last rounds, one after another, whose searches answered with nothing."""
+    """Count the last consecutive rounds whose searches returned nothing."""
     streak = 0
     for done in reversed(thread.rounds):
         if not _is_empty_round(done):
@@ -262,9 +246,9 @@ def _is_empty_round(done: Round) -> bool:
 
 
 def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature for all rules
-    """Stop when the last reflection found no gap, whatever the model wished (TIMED-7).
+    """Stop if the last reflection found no gap, whatever the model wished (TIMED-7).
 
-    Where a sub-question was given up, what is left is not nothing: then all that remains is exhausted (TIMED-10).
+    If a sub-question was given up, something is still missing: the reason is then ALL_EXHAUSTED (TIMED-10).
     """
     proposal = _find_proposal(thread)
     if proposal is None or proposal.gaps:
@@ -274,7 +258,7 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
 
 def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
-    """Stop when only the writing time is left (TIMED-9), or when the last round was cut by it."""
+    """Stop when only the writing time is left (TIMED-9), or when it cut the last round."""
     cut = thread.last is not None and thread.last.cut
     return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < meter.allowance.reserve_seconds else None
 
@@ -291,9 +275,9 @@ def max_rounds(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa:
 
 
 def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when the evaluation finds nothing to refine, once every phase had its least rounds (ANGLES-14).
+    """Stop if the evaluation finds nothing to refine, once every phase had its minimum of rounds (ANGLES-14).
 
-    The wide search and at least one narrow one are a property of the loop, not of the model's mood.
+    The wide search and at least one narrow one are guaranteed by the loop, not left to the model.
     """
     proposal = _find_proposal(thread)
     least = sum(phase.min_rounds for phase in thread.course.phases)
@@ -306,7 +290,7 @@ def converged(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: 
 
 
 def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when all sub-questions are answered and all subjects covered, without a round of their own (TREE-18)."""
+    """Stop when all sub-questions are answered and all subjects covered, with or without their own round (TREE-18)."""
     asked = bool(thread.sub_questions or thread.subjects)
     answered = all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
     covered = all(each.coverage is Coverage.COVERED for each in thread.subjects)
@@ -345,7 +329,7 @@ STOP_RULES: Mapping[str, StopRule] = MappingProxyType(
 def find_first_stop(
     rules: Sequence[tuple[str, StopRule]], thread: ThreadState, meter: Meter
 ) -> tuple[StopReason | None, str]:
-    """Return the reason and the name of the first rule that fires, or `(None, "")`. Order is meaning."""
+    """Return the reason and the name of the first rule that fires, or `(None, "")`. The order matters."""
     for name, rule in rules:
         reason = rule(thread, meter)
         if reason is not None:
@@ -359,7 +343,7 @@ def _find_proposal(thread: ThreadState) -> Proposal | None:
 
 
 def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
-    """A gap is given up with its sub-question; one that names none, only with all of them."""
+    """True if a gap's sub-question was given up; a gap that names none needs all of them given up."""
     standings = {each.id: each.standing for each in thread.sub_questions}
     if gap.target in standings:
         return standings[gap.target] is SubQuestionStatus.EXHAUSTED
@@ -368,10 +352,10 @@ def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
 
 
 def meets_criteria(thread: ThreadState) -> bool:
-    """Return the first term of the formula.
+    """True if a thread has met its criteria, the first term of TRIPLET-40.
 
-    All sub-questions ANSWERED with PLAUSIBLE or better, every subject with a round of its own, no open contradiction
-    above MEDIUM. A thread that was asked nothing has nothing to meet, so it never converges on its criteria.
+    Every sub-question is ANSWERED with PLAUSIBLE or better, every subject had a round of its own, and no contradiction
+    above MEDIUM is open. A thread without sub-questions and subjects has no criteria and never meets them.
     """
     if not thread.sub_questions and not thread.subjects:
         return False

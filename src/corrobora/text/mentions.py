@@ -1,12 +1,7 @@
-"""Mentions: the names, identifiers, numbers, dates and quoted strings of a text.
+"""Mentions: the names, identifiers and quoted strings of a text, and titles used as names.
 
-Knows spelling only: capitals, digits, quotation marks, months. Does not know who or what is meant, nor any list of
-names; the same text always gives the same mentions, in linear time.
-
-Names: titles as names, and where a text mentions them.
-
-Knows how a title becomes an alias and how a longest mention with a capital initial is found, in linear time.
-Does not know which sources exist: the aliases that may be mentioned are given.
+Knows capitals, digits and quotation marks, and how a title becomes an alias. Does not know any list of names, what a
+name refers to, or which sources exist: the aliases to look for are given. Takes linear time.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem
 
 
 class MentionKind(StrEnum):
-    """What a mention looks like."""
+    """The form of a mention."""
 
     NAME = "name"  # "Ermengarde of Tours", "The Verge"
     ACRONYM = "acronym"  # "SMS"
@@ -31,7 +26,7 @@ class MentionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention as it stands in the text."""
+    """One mention with its position in the text."""
 
     text: str
     kind: MentionKind
@@ -112,7 +107,7 @@ def _is_inside_sentence(text: str, start: int) -> bool:
 
 
 def _count_joined(text: str, tokens: list[tuple[str, int, int]], at: int) -> int:
-    """Return how many tokens from `at` belong to the mention before them: 0, 1, or a connector and what follows."""
+    """Return how many tokens at `at` continue the mention before them: 0, 1, or a connector and the next word."""
     word, start, _ = tokens[at]
     gap = text[tokens[at - 1][2] : start]
     if tokens[at - 1][0].endswith(("'s", "’s")) and fold_text(word) not in STOP_WORDS and word[0].isupper():
@@ -135,7 +130,7 @@ def _count_joined(text: str, tokens: list[tuple[str, int, int]], at: int) -> int
 
 
 def _capital_follows(text: str, tokens: list[tuple[str, int, int]], at: int) -> bool:
-    """True inside a title in capitals ("Walking On The Water"): capitalised words follow up to one that carries it."""
+    """True inside a capitalised title ("Walking On The Water"): capitals continue to a meaningful word."""
     for ahead in range(at + 1, min(at + 4, len(tokens))):
         if text[tokens[ahead - 1][2] : tokens[ahead][1]] != " " or not tokens[ahead][0][0].isupper():
             return False
@@ -161,14 +156,15 @@ def _make_mention(text: str, tokens: list[tuple[str, int, int]]) -> Mention:
 
 
 def find_names(text: str) -> tuple[str, ...]:
-    """Return the distinct names, acronyms and identifiers of `text` in order of first use, quoted strings excluded."""
+    """Return the distinct names, acronyms and identifiers of `text` in order of first use, without quoted strings."""
     return tuple(dict.fromkeys(m.text for m in find_mentions(text) if m.kind is not MentionKind.QUOTED))
 
 
 def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
-    """True if a text, given as stems and as `squash`ed characters, mentions `name`, spacing and order ignored.
+    """True if a text mentions `name`, regardless of spacing and word order.
 
-    Of an identifier the numbered part is enough: "NIST SP 800-63B" is named by "SP800-63B".
+    The text is given as stems and as characters (`strip_to_alphanumeric`). The numbered part of an identifier is
+    enough: "SP800-63B" mentions "NIST SP 800-63B".
     """
     wanted = stem_text(name)
     small = strip_to_alphanumeric(name)
@@ -188,7 +184,7 @@ def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
 
 
 def strip_to_alphanumeric(text: str) -> str:
-    """Return the letters and digits of `text` alone, folded: "SP 800-63B" and "sp800-63b" are one."""
+    """Return only the letters and digits of `text`, folded: "SP 800-63B" and "sp800-63b" become equal."""
     return "".join(c for c in fold_text(text) if c.isalnum())
 
 
@@ -205,7 +201,7 @@ _ASCII_CAPITAL = re.compile(  # the same in a text without other letters, in two
 
 
 class AliasMention(NamedTuple):
-    """An alias found in a text, with the characters where it stands."""
+    """An alias found in a text, with its position."""
 
     alias: str
     start: int
@@ -213,13 +209,10 @@ class AliasMention(NamedTuple):
 
 
 def make_alias(title: str) -> str:
-    """Turn a title into the alias by which texts mention it; empty if it is no usable name.
+    """Return the alias by which texts may mention a title, or "" if the title is not a usable name.
 
-    What stands in parentheses is dropped ("Theodred II (Bishop of Elmham)"); longer than eight words is a sentence.
-
-    Example:
-        >>> alias_of("Theodred II (Bishop of Elmham)")
-        'theodred ii'
+    Text in parentheses is dropped: "Theodred II (Bishop of Elmham)" becomes "theodred ii". More than eight words are a
+    sentence, not a name.
     """
     found = split_words(title.split(" (", 1)[0])
     alias = " ".join(found)
@@ -229,12 +222,12 @@ def make_alias(title: str) -> str:
 
 
 def alias_prefix(alias: str) -> str:
-    """Return the first two words of an alias: what an index of aliases is asked by."""
+    """Return the first two words of an alias: the key under which an index stores it."""
     return " ".join(alias.split(" ", 2)[:2])
 
 
 def list_alias_prefixes(text: str) -> set[str]:
-    """Return the heads of all aliases that `text` could mention: each capital word alone and with the next word."""
+    """Return the prefixes of every alias `text` could mention: each capitalised word, alone and with the next."""
     found: set[str] = set()
     folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
     for first, second in pattern.findall(text):
@@ -246,7 +239,7 @@ def list_alias_prefixes(text: str) -> set[str]:
 
 
 def group_by_prefix(aliases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Group aliases by head, the longest first."""
+    """Group aliases by prefix, the longest first."""
     grouped: dict[str, list[tuple[str, ...]]] = {}
     for alias in aliases:
         grouped.setdefault(alias_prefix(alias), []).append(tuple(alias.split(" ")))
@@ -254,7 +247,7 @@ def group_by_prefix(aliases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], 
 
 
 def find_alias_mentions(text: str, known: Mapping[str, tuple[tuple[str, ...], ...]]) -> tuple[AliasMention, ...]:
-    """Find the aliases of `known` (see `by_head`) in `text`: longest match, capital initial, no overlap."""
+    """Find the aliases in `known` (see `group_by_prefix`): longest match, capital initial, no overlap."""
     found: list[AliasMention] = []
     past = 0
     folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
@@ -277,7 +270,7 @@ def find_alias_mentions(text: str, known: Mapping[str, tuple[tuple[str, ...], ..
 
 
 def _match_end(text: str, start: int, parts: tuple[str, ...]) -> int:
-    """Return where the words `parts` end if they stand at `start`, else 0."""
+    """Return where the words `parts` end if they begin at `start`, else 0."""
     position = start
     for number, part in enumerate(parts):
         match = WORD.search(text, position, position + 64)

@@ -21,7 +21,7 @@ from corrobora.text.tokens import fold_text, stem_word
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with the stem of the noun after it ("8 characters" is 8 of "charact"); "%" and currencies are units."""
+    """A number and its unit: the stem of the noun after it ("charact" in "8 characters"), "%" or a currency sign."""
 
     value: float
     unit: str
@@ -67,18 +67,18 @@ _WORD_NUMBER = re.compile(
 
 
 def is_calendar_name(name: str) -> bool:
-    """True for "November 6" and "March": dates are written in many ways, so they name nothing."""
+    """True for "November 6" and "March": dates have many spellings, so they name nothing."""
     word, _, rest = name.partition(" ")
     return bool(MONTHS.get(fold_text(word))) and (not rest or rest.replace(" ", "").isdigit())
 
 
 def find_years(text: str) -> tuple[int, ...]:
-    """Return the distinct years 1000 to 2099 of `text`, rising."""
+    """Return the distinct years from 1000 to 2099 in `text`, ascending."""
     return tuple(sorted({int(match.group(1)) for match in _YEAR.finditer(text)}))
 
 
 def find_dates(text: str) -> tuple[str, ...]:
-    """Return the distinct full dates of `text` as ISO dates, in order; impossible ones are left out."""
+    """Return the distinct full dates of `text` as ISO dates, in order; impossible dates are left out."""
     found: list[str] = []
     for match in _DATE.finditer(text):
         year, month, day, day2, month2, year2, month3, day3, year3 = match.groups()
@@ -91,7 +91,7 @@ def find_dates(text: str) -> tuple[str, ...]:
 
 
 def find_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the numbers of `text` with their units, in order; bare numbers, years and identifiers have no unit ""."""
+    """Return the numbers of `text` that have a unit or a scale word, in order."""
     found: list[tuple[int, Quantity]] = []
     for match in _NUMBER.finditer(text):
         currency, digits, percent, scale, noun = match.groups()
@@ -119,7 +119,7 @@ _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9
 
 
 def find_date_prefixes(text: str) -> tuple[str, ...]:
-    """Return the days and months that `text` names, as ISO prefixes ("2023-10-07", "2023-10"), sorted."""
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10")."""
     found: list[str] = []
     for year, month, day in _ISO_DATE.findall(text):
         found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
@@ -151,7 +151,7 @@ _BELOW_ITS_NAME, _OF_IT, _OF_NONE, _OF_ANOTHER = 12.0, 2.0, 0.7, 0.3
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """The numbers that are named, and whether everything between the first and the last is meant."""
+    """The version numbers a question names; with `between`, everything after the first up to the last."""
 
     numbers: tuple[str, ...] = ()
     between: bool = False
@@ -160,13 +160,7 @@ class Releases:
         return bool(self.numbers)
 
     def is_named_in(self, text: str) -> bool:
-        """True if a text names one of the releases, or one between them.
-
-        Example:
-            >>> asked = asked_releases("What changed in 2.3?")
-            >>> asked.told_by("## v2.3 (May)"), asked.told_by("2.31")
-            (True, False)
-        """
+        """True if a text names one of the releases or one in their range; "2.31" does not name 2.3."""
         held = find_releases(text)
         if any(number in self.numbers for number in held):
             return True
@@ -178,12 +172,7 @@ class Releases:
 
 @lru_cache(maxsize=10_000)
 def find_releases(text: str) -> tuple[str, ...]:
-    """Return the version numbers of a text in order, each once, without their "v".
-
-    Example:
-        >>> releases_of("v2.3.0 weighs 1.5 kg less than 2.2.1"), releases_of("Section 4.2")
-        (('2.3.0', '2.2.1'), ())
-    """
+    """Return the distinct version numbers of a text in order, without "v"; measures and section numbers are none."""
     found: dict[str, None] = {}
     for match in _VERSION_NUMBER.finditer(text):
         after = text[match.end() : match.end() + 20]
@@ -196,13 +185,13 @@ def find_releases(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1_000)
 def find_asked_releases(question: str) -> Releases:
-    """Return the releases that a question is about: "between 1.2 and 1.4" means what came after 1.2, up to 1.4."""
+    """Return the releases a question asks about: "between 1.2 and 1.4" means after 1.2, up to 1.4."""
     numbers = find_releases(question)
     return Releases(numbers, len(numbers) == 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
 
 
 def remove_releases(text: str) -> str:
-    """Return a text without its version numbers: their digits stand in any sentence."""
+    """Remove version numbers from a text: their digits would match unrelated sentences."""
     named = find_releases(text)
     return (
         _VERSION_NUMBER.sub(lambda match: " " if match.group(1).lower() in named else match.group(), text)
@@ -212,14 +201,10 @@ def remove_releases(text: str) -> str:
 
 
 def score_release_match(asked: Releases, placed: Sequence[str], *, every: bool = False) -> float:
-    """Return the factor of a statement for a question about releases; 1.0 where none is asked for.
+    """Return the weight of a statement for a question about releases; 1.0 if it asks about none.
 
-    The first text that names any release decides: the statement, then what stands above it. Where `every` change of a
-    release is asked for, what stands under its name tells more than a mention elsewhere.
-
-    Example:
-        >>> of_release(asked_releases("Is 2.3 fast?"), ("Faster.", "v2.3")), of_release(Releases(), ("Faster.",))
-        (2.0, 1.0)
+    `placed` holds the statement and then the texts above it; the first one that names a release decides. With `every`,
+    the question asks for all changes of a release, and text under a heading that names it counts most.
     """
     if not asked:
         return 1.0

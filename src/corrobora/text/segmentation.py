@@ -1,12 +1,7 @@
-"""Sentences: from a text to the character spans of its sentences.
+"""Segmentation: the sentences of a text, and the passages it is cut into for search and citation.
 
-Knows punctuation, abbreviations, initials, list markers, table rows and blank lines, in linear time on any input.
-Does not know meaning: a sentence is what a reader would quote, never a rewritten one.
-
-Passages: where a text is cut for search and citation.
-
-Knows sentences, headings and a size in bytes of UTF-8 (about 256 tokens in any script), in linear time.
-Does not know titles, storage or ranking.
+Knows punctuation, abbreviations, list markers, table rows, blank lines, headings and a size in UTF-8 bytes, in linear
+time on any input. Does not know meaning, titles, storage or ranking: a sentence is a literal span, never rewritten.
 """
 
 from __future__ import annotations
@@ -60,14 +55,10 @@ _CONTINUING_WORDS = frozenset(
 
 
 def split_sentences(text: str) -> tuple[Span, ...]:
-    """Split `text` into sentences; return their spans, trimmed of white space, in order and without overlap.
+    """Split `text` into sentences; return their spans in order, trimmed and without overlap.
 
     Only white space lies between two spans. A full stop ends a sentence unless it belongs to an abbreviation, an
-    initial, a list number or a decimal; a blank line, a list item and a table row always do.
-
-    Example:
-        >>> [("Dr. No left. Why?"[s.start:s.end]) for s in sentences("Dr. No left. Why?")]
-        ['Dr. No left.', 'Why?']
+    initial, a list number or a decimal; a blank line, a list item or a table row always ends one.
     """
     found: list[Span] = []
     begin = 0
@@ -103,7 +94,7 @@ def _add_span(found: list[Span], text: str, begin: int, border: int) -> None:
 
 
 def _skip_closers(text: str, at: int) -> int:
-    """Step over closing quotes and brackets; more than four are not a sentence's end."""
+    """Skip closing quotation marks and brackets, at most four."""
     limit = min(len(text), at + 4)
     while at < limit and text[at] in _CLOSERS:
         at += 1
@@ -111,7 +102,7 @@ def _skip_closers(text: str, at: int) -> int:
 
 
 def _line_ends(text: str, line: int, start: int, end: int) -> bool:
-    """True if the line break at `start` is a border: the line began at `line`, the next one begins at `end`."""
+    """True if the line break at `start` ends a sentence; the line began at `line`, the next begins at `end`."""
     if end >= len(text) or text.count("\n", start, end) > 1:
         return True
     last = start - 1
@@ -130,13 +121,13 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
 
 
 def _is_row(text: str, at: int) -> bool:
-    """True if the line at `at` looks like a table row; looks at its first 200 characters only."""
+    """True if the line at `at` looks like a table row, judged by its first 200 characters."""
     stop = text.find("\n", at, at + 200)
     return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
 
 
 def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
-    """True if the lines around a break look like rows of a file of values, as many on each (first 200 characters)."""
+    """True if the lines around a break look like rows of values with the same number of separators."""
     above = text[max(line, start - 200) : start]
     for mark in ",;\t":
         if above.count(mark) > 1 and f"{mark} " not in above:
@@ -189,7 +180,7 @@ def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
 
 
 def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
-    """True if the number at `at` is an ordinal as German writes it: a point, then a month or after an article."""
+    """True if the number at `at` is a German ordinal: a full stop, then a month or after an article."""
     before = text[max(begin, at - 12) : at].rsplit(None, 1)
     after = text[follow : follow + 16].split(None, 1)
     if after and after[0].lower().strip(".,;)") in _MONTH_NAMES:
@@ -198,7 +189,7 @@ def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
 
 
 def _opens_sentence(text: str, at: int) -> bool:
-    """True if the word at `at` is capitalised and one that often opens a sentence."""
+    """True if the word at `at` is capitalised and often opens a sentence."""
     stop = at
     limit = min(len(text), at + 12)
     while stop < limit and text[stop].isalpha():
@@ -213,7 +204,7 @@ _MIN_REST_BYTES = 250  # a rest smaller than this joins the passage before it
 
 
 class PassageSpan(NamedTuple):
-    """One passage: characters `start` to `end` of the text, and the headings above it."""
+    """One passage: characters `start` to `end` of the text, and the path of headings above it."""
 
     start: int
     end: int
@@ -223,11 +214,11 @@ class PassageSpan(NamedTuple):
 def segment_passages(
     text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTES
 ) -> tuple[PassageSpan, ...]:
-    """Cut `text` at sentence borders into passages of about `size` bytes; never an empty one.
+    """Cut `text` at sentence boundaries into non-empty passages of about `size` bytes.
 
-    Passages are in order, do not overlap, begin and end with a visible character, and leave out white space only.
-    A passage begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at
-    white space, or anywhere if it has none.
+    Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
+    begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at white space, or
+    anywhere if it has none.
     """
     plain = text.isascii()
     if plain and not headings and len(text) <= size:
@@ -267,7 +258,7 @@ def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> No
 
 
 def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, path of headings) for the text before the first heading and after each."""
+    """Yield (start, end, path of headings) for the text before the first heading and after each heading."""
     stack: list[Heading] = []
     begin, path = 0, ""
     for heading in headings:
@@ -282,7 +273,7 @@ def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[
 
 
 def _iterate_units(text: str, begin: int, end: int, size: int) -> Iterator[Span]:
-    """Yield a section that fits whole, else short blocks whole, longer ones by sentences, those too long in pieces."""
+    """Yield a section that fits as a whole, else its short blocks, sentences, or pieces of long sentences."""
     if end - begin <= size and (text.isascii() or len(text[begin:end].encode(errors="replace")) <= size):
         part = text[begin:end]
         if part.strip():
@@ -325,7 +316,7 @@ def _split_long_span(text: str, start: int, stop: int, size: int) -> Iterator[Sp
 
 
 def _fit_bytes(text: str, start: int, stop: int, size: int) -> int:
-    """Return the largest end such that `text[start:end]` has at most `size` bytes (and at least one character)."""
+    """Return the largest end such that `text[start:end]` has at most `size` bytes and at least one character."""
     piece = text[start : min(stop, start + size)]
     while len(piece) > 1 and len(piece.encode(errors="replace")) > size:
         piece = piece[: max(1, len(piece) * size // len(piece.encode(errors="replace")))]
