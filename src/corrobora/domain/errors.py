@@ -7,8 +7,8 @@
     ├── ProviderError        a provider refused, failed or sent a bad answer           (exit 7, 502)
     ├── RoleError            a role's output could not be used                         (exit 7, 502)
     ├── ReadError            a document could not be read: carries a closed outcome    (exit 6, 422)
-    ├── LimitReached         a limit was reached: which, value, limit, scope          (exit 8, 429)
-    ├── NoEvidence           nothing was found that can be reported                 (exit 6, 404)
+    ├── LimitReached         a limit was reached: which, value, limit, scope           (exit 8, 429)
+    ├── NoEvidence           nothing was found that can be reported                    (exit 6, 404)
     └── JournalError         the store is down, damaged or of another version          (exit 1, 503)
 
     Stale (BaseException)    a newer attempt owns the run: stop at once, write nothing

@@ -96,6 +96,11 @@ class Hit:
     passage: PassageId | None = None
     linked_from: str = ""  # the title or alias whose mention led here
 
+    @property
+    def key(self) -> str:
+        """What tells hits apart: the address, and the passage of a library hit."""
+        return f"{self.url}#{self.passage}" if self.passage else self.url
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -171,7 +171,7 @@ class Round:
     def urls(self) -> frozenset[str]:
         """The addresses (or library passages) fetched in this round."""
         return frozenset(
-            f"{r.hit.url}#{r.hit.passage}" if r.hit.passage else r.hit.url
+            r.hit.key
             for r in self.readings
             if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY) and not r.again
         )

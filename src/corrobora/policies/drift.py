@@ -17,6 +17,7 @@ from corrobora.domain.evidence import Fact, KnownConflict, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Focus, Subject
 from corrobora.domain.thread import ThreadState
 from corrobora.text.comparison import find_difference, parse_statement
+from corrobora.text.quantities import MONTH_NAMES
 from corrobora.text.tokens import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
@@ -28,10 +29,8 @@ _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
 )
 _PLACE = re.compile(r"\b(?i:in|at|near|from|across|throughout)\s+((?:[A-Z][\w'’-]+)(?:\s+[A-Z][\w'’-]+){0,2})")
-_CALENDAR = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday spring summer autumn winter".split()
-)
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_CALENDAR = frozenset((*MONTH_NAMES, *_WEEKDAYS, "spring", "summer", "autumn", "winter"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,17 @@ of the plan is refused, and every repair is noted in the plan.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.policies.budget import add_default_criterion
-from corrobora.policies.intake import TIERS, angle_range, check_question, guess_complexity
+from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import select_fresh_queries
 from corrobora.text.tokens import fold_text
-
-__all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "guess_complexity", "repair_plan"]
 
 MAX_ITERATIONS = 7  # the larger cap of TIMED-4 holds for the gates of a plan as well
 PRIORITIES = range(1, 11)
@@ -292,15 +291,8 @@ def _assign_unique_ids(root: Node, notes: list[str]) -> Node:
 def _make_id_unique(asked: SubQuestion, texts: dict[str, str], notes: list[str]) -> SubQuestion:
     if texts.setdefault(asked.id, asked.text) == asked.text:
         return asked
-    number = next(n for n in _count_suffixes() if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
+    number = next(n for n in count(2) if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
     name = f"{asked.id}-{number}"
     texts[name] = asked.text
     notes.append(f"the sub-question {asked.id} stood twice with different texts; one is now {name}")
     return replace(asked, id=name)
-
-
-def _count_suffixes() -> Iterator[int]:
-    number = 2
-    while True:
-        yield number
-        number += 1

@@ -15,6 +15,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Phase
 from corrobora.text.quantities import find_years
+from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
 
 DUPLICATE_SHARE = 0.8  # shared terms over all terms
@@ -30,7 +31,7 @@ def extract_terms(text: str) -> frozenset[str]:
 def compare_terms(one: str, other: str) -> float:
     """Return the Jaccard similarity of the terms of two texts; 1.0 for equal texts."""
     a, b = extract_terms(one), extract_terms(other)
-    return len(a & b) / len(a | b) if a or b else 1.0
+    return jaccard_similarity(a, b) if a or b else 1.0
 
 
 def is_near_duplicate(one: str, other: str) -> bool:

@@ -24,11 +24,10 @@ from corrobora.text.questions import (
     is_meaningful_name,
     weigh_terms,
 )
-from corrobora.text.ranking import split_clauses
+from corrobora.text.ranking import RRF_K, jaccard_similarity, split_clauses
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
 from corrobora.text.vocabulary import find_expansions
 
-FUSION_K = 10
 PART_QUERY_WEIGHT = 0.7
 COPY_SHARE = 0.8  # share of common terms from which two texts are taken for copies
 GIVEN_PROVIDER = "given"  # the provider of a result that nobody searched for: somebody named it
@@ -43,24 +42,20 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     was read as a neighbour.
     """
     read = thread.read_passages
-    tried = {_make_hit_key(reading.hit) for done in thread.rounds for reading in done.readings}
+    tried = {reading.hit.key for done in thread.rounds for reading in done.readings}
     chosen: dict[str, Hit] = {}
     for hit in (
         *list_given_hits(thread),
         *(each for each in hits if each.provider == GIVEN_PROVIDER),
         *fuse_hits(hits),
     ):
-        name = _make_hit_key(hit)
+        name = hit.key
         if name in tried or name in chosen or (hit.passage is not None and hit.passage in read):
             continue
         chosen[name] = hit
         if len(chosen) >= thread.course.reads_per_round:
             break
     return tuple(chosen.values())
-
-
-def _make_hit_key(hit: Hit) -> str:
-    return f"{hit.url}#{hit.passage}" if hit.passage else hit.url
 
 
 def list_given_hits(thread: ThreadState) -> tuple[Hit, ...]:
@@ -88,7 +83,7 @@ def fuse_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         rank = lanes[hit.query, hit.provider] = lanes.get((hit.query, hit.provider), 0) + 1
         name = (hit.url, hit.passage)
         weight = 1.0 if hit.query == hits[0].query else PART_QUERY_WEIGHT
-        scores[name] = scores.get(name, 0.0) + weight / (FUSION_K + rank)
+        scores[name] = scores.get(name, 0.0) + weight / (RRF_K + rank)
         first.setdefault(name, hit)
     order = {name: place for place, name in enumerate(first)}
     return tuple(first[name] for name in sorted(first, key=lambda name: (-round(scores[name], 9), order[name])))
@@ -106,15 +101,14 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
     numbers: list[int] = []
     for text in texts:
         terms = frozenset(stem_text(text))
-        number = next((n for n, known in enumerate(groups) if _term_share(terms, known) >= COPY_SHARE), len(groups))
+        number = next(
+            (n for n, known in enumerate(groups) if terms == known or jaccard_similarity(terms, known) >= COPY_SHARE),
+            len(groups),
+        )
         if number == len(groups):
             groups.append(terms)
         numbers.append(number)
     return tuple(numbers)
-
-
-def _term_share(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0
 
 
 ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 
-from corrobora.domain.evidence import Grade, Hit, PassageId, ReadOutcome
+from corrobora.domain.evidence import Grade, PassageId, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import (
@@ -134,15 +134,11 @@ def _find_visited(done: Round, reads: int, known: set[str], parts: set[PassageId
     """Return the addresses a round fetched or found again, and their passages."""
     fetched = [reading for reading in done.readings if reading.outcome in _FETCHED and not reading.again]
     skipped = [reading.hit for reading in done.readings if reading.outcome is ReadOutcome.SKIPPED]
-    best = list({_hit_address(hit): hit for hit in fuse_hits(done.hits)}.values())[:reads]
-    again = [hit for hit in (*best, *skipped) if _hit_address(hit) in known or hit.passage in parts]
-    addresses = {_hit_address(reading.hit) for reading in fetched} | {_hit_address(hit) for hit in again}
+    best = list({hit.key: hit for hit in fuse_hits(done.hits)}.values())[:reads]
+    again = [hit for hit in (*best, *skipped) if hit.key in known or hit.passage in parts]
+    addresses = {reading.hit.key for reading in fetched} | {hit.key for hit in again}
     passages = {passage for reading in fetched for passage in reading.passages}
     return addresses, passages | {hit.passage for hit in again if hit.passage is not None}
-
-
-def _hit_address(hit: Hit) -> str:
-    return f"{hit.url}#{hit.passage}" if hit.passage else hit.url
 
 
 def _parse_passage(address: str) -> PassageId | None:
@@ -308,22 +304,10 @@ def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa
     return StopReason.LIMIT if meter.exhausted_limit is not None else None
 
 
-STOP_RULES: Mapping[str, StopRule] = MappingProxyType(
-    {
-        rule.__name__: rule
-        for rule in (
-            no_gaps,
-            reserve_reached,
-            all_exhausted,
-            max_rounds,
-            model_done,
-            converged,
-            criteria_met,
-            plateau,
-            limit_spent,
-        )
-    }
-)
+_RULES = (
+    no_gaps, reserve_reached, all_exhausted, max_rounds, model_done, converged, criteria_met, plateau, limit_spent,
+)  # fmt: skip
+STOP_RULES: Mapping[str, StopRule] = MappingProxyType({rule.__name__: rule for rule in _RULES})
 
 
 def find_first_stop(

@@ -16,7 +16,7 @@ from functools import lru_cache
 from corrobora.domain.report import Support
 from corrobora.text.markup import quote_to_prose, strip_markup
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import Quantity, find_dates, find_quantities
+from corrobora.text.quantities import MONTH_NAMES, Quantity, find_dates, find_quantities
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
@@ -85,13 +85,8 @@ _OBLIGATION = re.compile(
 _NEGATION_WORDS = frozenset(
     "not no never none neither nor without cannot isn aren wasn weren don doesn didn won wouldn hasn haven".split()
 )
-_OBLIGATION_STEMS = frozenset(
-    stem_word(part) for word in _OBLIGATION_RANKS for part in word.split() if stem_word(part)
-) | {"must", "shall", "should", "may"}
-_MONTHS = frozenset(
-    stem_word(m)
-    for m in "january february march april may june july august september october november december".split()
-)
+_OBLIGATION_STEMS = frozenset(map(stem_word, " ".join(_OBLIGATION_RANKS).split())) | {"must", "shall", "should", "may"}
+_MONTHS = frozenset(map(stem_word, MONTH_NAMES))
 _DIGIT = re.compile(r"\d")
 SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements speak of the same thing
 CLOSE_SUBJECT_SHARE = 0.62

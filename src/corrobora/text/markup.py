@@ -21,7 +21,7 @@ _ATTRIBUTES = re.compile(r"\{[#:][^{}]*\}")
 _OPENING = re.compile(r"(?<![^\W_])[*_]{1,3}(?=[^\s*_])")
 _CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
 _LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
-_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
+CITATION_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 _SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
 _RULE = re.compile(r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶")  # a line drawn with signs, and the mark beside a heading
 _SPACE = re.compile(r"\s+")
@@ -44,7 +44,7 @@ def strip_markup(text: str) -> str:
     if "*" in read or "_" in read:
         read = _CLOSING.sub("", _OPENING.sub("", read))
     read = _SCHEME.sub("", read.replace("`", ""))
-    read = _MARKER.sub(r"(\1)", read)
+    read = CITATION_MARKER.sub(r"(\1)", read)
     return _SPACE.sub(" ", _defuse_markup(read)).strip()
 
 

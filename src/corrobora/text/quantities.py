@@ -28,16 +28,9 @@ class Quantity:
     text: str
 
 
+MONTH_NAMES = tuple("january february march april may june july august september october november december".split())
 MONTHS: dict[str, int] = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
+    "sept": 9, **{form: number for number, name in enumerate(MONTH_NAMES, start=1) for form in (name, name[:3])}
 }  # fmt: skip
 _YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
 _DATE = re.compile(

@@ -31,23 +31,17 @@ _DIFFER = re.compile(
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
 # Verbs that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMING_WORDS = frozenset(
-    "change changed changes changing differ differs different difference differences compare compared "
-    "comparison contrast analyze analyse assess evaluate examine explore investigate identify outline determine "
-    "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
-    "discussed list "
-    "say says said state states stated tell mention mentioned mentions report reported reports suggest "
-    "suggests suggested "
-    "imply implies implied indicate indicates claim claims article articles according account guidance "
-    "information "
-    "happen happened cover covered considering main key important use used make made give given take taken "
-    "find found "
-    "know known name named kind kinds type types sort way ways example examples reason reasons role effect "
-    "effects affect "
-    "affects impact impacts work works mean means meaning relate related relation role detail details both "
-    "recent recently condition conditions circumstance circumstances true false older younger later earlier "
-    "same consistent consistency inconsistent inconsistency remain remained published portrayal document documents "
-    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs "
-    "happens please".split()
+    "change changed changes changing differ differs different difference differences compare compared comparison "
+    "contrast analyze analyse assess evaluate examine explore investigate identify outline determine evolve evolved "
+    "evolution vary varies develop developed describe described explain explained discuss discussed list say says said "
+    "state states stated tell mention mentioned mentions report reported reports suggest suggests suggested imply "
+    "implies implied indicate indicates claim claims article articles according account guidance information happen "
+    "happened cover covered considering main key important use used make made give given take taken find found know "
+    "known name named kind kinds type types sort way ways example examples reason reasons role effect effects affect "
+    "affects impact impacts work works mean means meaning relate related relation role detail details both recent "
+    "recently condition conditions circumstance circumstances true false older younger later earlier same consistent "
+    "consistency inconsistent inconsistency remain remained published portrayal document documents text texts history "
+    "overview summary aspect aspects need needs needed do done doing occur occurs happens please".split()
 )  # fmt: skip
 _RELATION_WORDS = 4
 _SIDE_STEMS = 6

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text, stem_word
 
+Aliases = Mapping[str, tuple[frozenset[str], ...]]  # a stem of the question, and the stems of its other names
 _ALIAS = re.compile(
     r"(?i)[\s,(—–:-]{1,3}(?:(?:is|are|was|were)\s+)?(?:(?:more|most|also|often|commonly|sometimes|usually|generally|"
     r"colloquially|frequently|formerly|otherwise|better|widely|previously)\s+){0,2}"
@@ -25,16 +26,13 @@ _BREAK = re.compile(r"[.;:,()—–]|\s-\s")
 _ARTICLE = re.compile(r"(?i)^(?:an?|the|its|their|simply|as)\s+")
 _EDGE_WORDS = STOP_WORDS | frozenset(
     "use uses used using called known see also include includes including make makes made give given take "
-    "taken many much "
-    "new other likely common commonly often usually generally based following provide provides require "
+    "taken many much new other likely common commonly often usually generally based following provide provides require "
     "requires".split()
 )
 _GENERAL_HEADING = frozenset(
     stem_word(word)
     for word in "introduction overview conclusion conclusions summary general purpose background definition "
-    "definitions "
-    "note "
-    "notes scope abstract preface appendix annex section chapter part contents discussion results "
+    "definitions note notes scope abstract preface appendix annex section chapter part contents discussion results "
     "requirements".split()
 )
 _BROADER_NAME = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
@@ -144,7 +142,17 @@ def parse_equivalence(term: str) -> Equivalence | None:
     return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
 
 
-def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
+def list_equivalent_terms(topic: frozenset[str], pairs: Sequence[Equivalence]) -> list[str]:
+    """Return the other names of what the stems of `topic` name, as terms with the known name in brackets."""
+    return [
+        format_equivalence(Equivalence(there, here))
+        for pair in pairs
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one))
+        if (mine := frozenset(stem_text(here))) and mine <= topic and not frozenset(stem_text(there)) <= topic
+    ]
+
+
+def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> Aliases:
     """Map each stem of `wanted` that is a whole name to the stems of its other names."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for pair in pairs:
@@ -155,7 +163,7 @@ def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[st
     return {term: tuple(others) for term, others in found.items()}
 
 
-def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
+def map_compounds(text: str) -> Aliases:
     """Map each word to the compound it forms with the next: "back up" also matches "backup"."""
     said = split_words(text)
     found: dict[str, tuple[frozenset[str], ...]] = {}
@@ -165,7 +173,7 @@ def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
     return found
 
 
-def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
+def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> Aliases:
     """Map each one-word name to its broader terms in the texts: "the PSTN (SMS or voice)" applies to SMS."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for text in texts:
@@ -177,7 +185,7 @@ def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, 
     return {term: tuple(others) for term, others in sorted(found.items())}
 
 
-def add_aliased_stems(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
+def add_aliased_stems(own: tuple[str, ...], other_names: Aliases) -> tuple[str, ...]:
     """Insert wanted stems that a sentence expresses by another name (at least two thirds of its stems).
 
     Each is placed after the name that expresses it, so that distances to other words are kept.

@@ -1,16 +1,7 @@
-"""Clarify without a model: the parts, the named things and the years of a question, or a refusal with reasons.
+"""Clarify without a model: split a question into the questions it contains, or refuse it with reasons.
 
-Knows the structure of a question. Does not know its field: it refuses by size and shape only, and says so.
-
-Decomposition: the questions that one question holds.
-
-Knows English clauses, conjunctions and lists of topics. Does not know what the topics are: a part is a piece of the
-question, made readable alone.
-
-Superlatives: which row of a table has the most or the least of what a question asks for.
-
-Knows English superlatives, the nouns of their adjectives, and numbers in cells. Does not know tables: it is given rows
-that are told by the heads of their columns.
+Knows clauses, conjunctions, lists, names and years of a question. Does not know its field: it refuses by size and shape
+only, and says so.
 """
 
 from __future__ import annotations
@@ -44,10 +35,7 @@ _COMPLEX_WORDS, _MODERATE_WORDS = 45, 18
 
 
 def clarify_question(given: Asking) -> Scoping:
-    """Split, narrow or refuse a question (TREE-2). What the brief already holds is kept as it is.
-
-    `complexity_hint` is a heuristic of words and conjunctions: only a hint (ANGLES-4).
-    """
+    """Split, narrow or refuse a question (TREE-2). What the brief already contains is kept."""
     brief = given.brief
     question = _merge_dialogue(brief.question.strip(), given.dialogue)
     hint = estimate_complexity(question)
@@ -73,9 +61,9 @@ def clarify_question(given: Asking) -> Scoping:
 
 
 def _merge_dialogue(question: str, dialogue: Sequence[str]) -> str:
-    """Fold what the user said into the question: a question of their own replaces it, anything else makes it precise.
+    """Merge the user's turns into the question: a new question replaces it, anything else refines it.
 
-    So no plea makes a boundless question feasible: it stays part of what is judged (TREE-3).
+    So no plea makes a boundless question feasible: it remains part of what is judged (TREE-3).
     """
     turns = [turn.removeprefix("user: ").strip() for turn in dialogue if turn.startswith("user: ")]
     since = max((at for at, said in enumerate(turns, 1) if said == question), default=0)
@@ -85,7 +73,7 @@ def _merge_dialogue(question: str, dialogue: Sequence[str]) -> str:
 
 
 def estimate_complexity(question: str) -> str:
-    """Say simple, moderate or complex from the number of words, parts and conjunctions (ANGLES-4)."""
+    """Return simple, moderate or complex from the number of words, parts and conjunctions (ANGLES-4)."""
     count, several = len(question.split()), len(split_question(question, limit=20))
     if several >= _COMPLEX_PARTS or count > _COMPLEX_WORDS:
         return "complex"
@@ -132,7 +120,7 @@ def _refuse_question(given: Asking, question: str, hint: str) -> Scoping | None:
 
 
 def _group_parts(question: str, texts: list[str], limit: int) -> tuple[str, ...]:
-    """Group what was asked into narrower questions of at most `limit` parts each."""
+    """Group the parts into narrower questions of at most `limit` parts each."""
     pieces = [question[s.start : s.end] for s in split_sentences(question)]
     groups: list[str] = []
     for piece in pieces if len(pieces) > 1 else texts:
@@ -145,10 +133,7 @@ def _group_parts(question: str, texts: list[str], limit: int) -> tuple[str, ...]
 
 
 def _topic_phrase(question: str) -> str:
-    """Return the first words of a question, as they stand together, that name what it is about.
-
-    What is said of its extent ("everything about", "the whole of") is not among them, nor what a preposition adds.
-    """
+    """Return the first words of a question that name its topic, without "everything about" and the like."""
     wanted = frozenset(find_topic_stems(question))
     run: list[str] = []
     for raw in _EXTENT.sub(" ", question).split():
@@ -167,7 +152,7 @@ def _topic_phrase(question: str) -> str:
 
 
 def _group_sentences(question: str) -> list[str]:
-    """Group the sentences of a question; one that points back or shares a topic word belongs to the one before it."""
+    """Group the sentences of a question; one that refers back or shares a topic word joins the one before."""
     asked = [question[s.start : s.end] for s in split_sentences(question)]
     if sum(s.endswith("?") for s in asked) < 2 or any(not s.endswith("?") for s in asked):  # noqa: PLR2004 - one query
         return [question]
@@ -201,7 +186,7 @@ def _complete_brief(brief: Brief, question: str, asked: tuple[SubQuestion, ...])
 
 
 def _named_subjects(question: str) -> tuple[str, ...]:
-    """The things compared come first, if they are named; then every other name."""
+    """Return the named sides of a comparison first, then every other name."""
     compared = tuple(side for side in find_compared_sides(question) if find_subjects(side))
     covered = " ".join(compared)
     return tuple(dict.fromkeys((*compared, *(name for name in find_subjects(question) if name not in covered))))
@@ -235,28 +220,10 @@ _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\
 _BARE_QUESTION_WORD = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
 _QUESTION_CLAUSE = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
 _ANAPHOR = re.compile(r"(?i)\b(that|this|it|they|them|those|these|its|their|he|she|his|her)\b")
-_ADJECTIVE = (
-    "able",
-    "ible",
-    "al",
-    "ic",
-    "ive",
-    "ous",
-    "ful",
-    "less",
-    "ed",
-    "ing",
-    "ar",
-    "ary",
-    "ant",
-    "ent",
-    "ern",
-    "ish",
-)
+_ADJECTIVE = tuple("able ible al ic ive ous ful less ed ing ar ary ant ent ern ish".split())
 _BASE_VERBS = frozenset(
-    "change differ compare evolve vary develop work happen affect influence improve help cause matter relate "
-    "mean require "
-    "need grow fall rise increase decrease perform behave apply look come go become interact contribute begin "
+    "change differ compare evolve vary develop work happen affect influence improve help cause matter relate mean "
+    "require need grow fall rise increase decrease perform behave apply look come go become interact contribute begin "
     "start end".split()
 )
 _LIST_BREAK = (
@@ -266,10 +233,10 @@ _MIN_STEMS_OF_CLAUSE = 3
 
 
 def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
-    """Split a question into the questions it holds, each readable alone; at least one, at most `limit`.
+    """Split a question into the questions it contains, each readable alone; at least one, at most `limit`.
 
-    Several sentences, ", and under which conditions", "who and when", contrasted clauses, and lists of topics
-    ("rotation, composition rules and length") each give a part. A part that points back ("that") names what it means.
+    Sentences, clauses ("and under which conditions"), "who and when", contrasts and lists of topics each give a part. A
+    part that refers back ("that") is completed with its topic.
     """
     found: list[str] = []
     asked = _split_by_sentence(question)
@@ -318,7 +285,7 @@ def _split_contrast(sentence: str) -> list[str]:
 
 
 def _complete_fragment(fragment: str, main: str) -> str:
-    """Make "under which conditions?" a question of its own by what the main clause asks."""
+    """Complete a fragment such as "under which conditions?" with what the main clause asks."""
     ending = fragment if fragment.endswith("?") else f"{fragment}?"
     opened = ending[0].upper() + ending[1:]
     if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or re.search(rf"(?i)\b(?:{_AUX})\b", fragment):
@@ -334,7 +301,7 @@ def _complete_fragment(fragment: str, main: str) -> str:
 
 
 def _add_topic(part: str, first: str) -> str:
-    """Let a part that points back name its topic: "Did it change that? (topic of the first part)"."""
+    """Add the topic of the first part to a part that refers back to it."""
     if not first or _ANAPHOR.search(part) is None:
         return part
     topic = _drop_question_words(first)
@@ -353,7 +320,7 @@ def _drop_question_words(question: str) -> str:
 
 
 def _split_topic_list(clause: str) -> list[str]:
-    """Spread a list of topics over several questions; a clause without one comes back as it is."""
+    """Spread a list of topics over several questions; return a clause without one unchanged."""
     if find_alternatives(clause):
         return [clause]
     tokens = [(match.group(), match.start(), match.end()) for match in re.finditer(r"[^\s,;?]+", clause)]
@@ -369,7 +336,7 @@ def _split_topic_list(clause: str) -> list[str]:
 
 
 def _read_list(clause: str, tokens: list[tuple[str, int, int]], conjunction: int) -> list[str] | None:
-    """Read the list around a conjunction with at least one comma before it; None if it is no list of topics."""
+    """Read the list around a conjunction with a comma before it; None if it is not a list of topics."""
     last = _find_run_end(tokens, conjunction + 1, 1)
     if last < conjunction + 1:
         return None
@@ -397,7 +364,7 @@ def _read_list(clause: str, tokens: list[tuple[str, int, int]], conjunction: int
 
 
 def _is_topic_pair(clause: str, tokens: list[tuple[str, int, int]], spans: list[tuple[int, int]]) -> bool:
-    """Split two topics only after a preposition that opens a topic ("on X and Y"), never names or pairs of verbs."""
+    """True for two topics after a preposition ("on X and Y"), never for names or pairs of verbs."""
     if len(spans) != 2 or spans[0][0] == 0:  # noqa: PLR2004 - a pair
         return False
     if fold_text(tokens[spans[0][0] - 1][0]) not in ("on", "about", "regarding", "concerning"):
@@ -408,8 +375,6 @@ def _is_topic_pair(clause: str, tokens: list[tuple[str, int, int]], spans: list[
 def _find_run_end(tokens: list[tuple[str, int, int]], at: int, step: int) -> int:
     while 0 <= at < len(tokens) and fold_text(tokens[at][0]) not in _LIST_BREAK:
         at += step
-    if step > 0 and at < len(tokens) and fold_text(tokens[at][0]) in _BASE_VERBS:
-        at += 0
     return at - step
 
 
@@ -424,7 +389,7 @@ def _find_topic_start(clause: str, tokens: list[tuple[str, int, int]], at: int) 
 
 
 def _repeat_modifier(items: list[str]) -> list[str]:
-    """Give the first topic's noun to a bare last one: "password rotation, composition rules and length"."""
+    """Repeat the first topic's modifier for a bare last one: "password rotation ... and length"."""
     first = items[0].split()
     if len(first) < 2 or len(items[-1].split()) > 1:  # noqa: PLR2004 - modifier and head
         return items

@@ -1,23 +1,16 @@
-"""Select: which facts speak to a text best, without saying the same thing twice.
+"""Selection: which facts fit a text best without repetition, and which candidate sources to shortlist.
 
-Knows facts and a question. Keeps two editions of one statement apart: that both say it, or differ, is the finding.
-
-Scout without a model: candidates ranked by authority, recency, coverage and diversity, copies folded.
-
-Knows titles, snippets, dates and publishers of candidates. Reads nothing itself.
-
-Insights: what a source says beside what was asked of it: limits it states, what it contradicts, where it points.
-
-Knows the quotes taken from one source, and the four conditions of TREE-30. Does not choose quotes.
+Knows facts, questions, and the titles, snippets, dates and publishers of candidates. Reads nothing itself, and keeps
+two editions of one statement apart: that both say it, or differ, is a finding.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.answers import classify_question, score_answer_fit
+from corrobora.analysts.extractive.answers import FITS_KIND, classify_question, score_answer_fit
 from corrobora.analysts.extractive.lines import ASIDE, QUESTION, is_aside, is_question, split_joined_names
 from corrobora.analysts.extractive.quotes import preference_factor, subject_factor
 from corrobora.analysts.extractive.relevance import (
@@ -51,6 +44,7 @@ from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, sele
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import (
+    Aliases,
     Equivalence,
     add_aliased_stems,
     find_equivalences,
@@ -67,7 +61,6 @@ _CONFIDENCE_SHARE = 0.3
 _UNANCHORED = 0.5  # a statement that names nothing the question is about
 _DIFFERS = 1.6
 _EXPLAINS = 0.8  # what a sentence gains that says what the thing is that shall be explained
-_OF_THE_KIND = 0.8
 _HEADING_CHARS = 120
 _OF_THE_TABLE = 0.5  # share of the topic that a row holds under its heads
 _OF_ANOTHER_SOURCE = 0.4
@@ -89,14 +82,14 @@ class RankedFact:
 
 
 def fact_text(fact: Fact) -> str:
-    """Return the fact as a reader reads it: its quote in running text, of a table the rows that are meant."""
+    """Return the text of a fact as a reader sees it; of a table only the selected rows."""
     return quote_to_prose(fact.quote, fact.claim)
 
 
 def rank_facts(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = frozenset()) -> tuple[RankedFact, ...]:
     """Rank facts for `text`, best first; ties go to the lower id, so that the order of the input does not matter.
 
-    Facts whose ids are in `compared` stand in a difference between sources: where change is asked for, they answer it.
+    Facts in `compared` take part in a difference between sources: if a change is asked for, they answer it.
     """
     text = split_joined_names(text)
     distinct = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
@@ -126,8 +119,8 @@ def rank_facts(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = f
             best[fact.id][1],
             _topic_coverage(read.topic, fact, names)
             + (_YEAR_SHARE if score_year_match(text, fact_text(fact)) > 1 else 0.0),
-            score_answer_fit(best[fact.id][1], kind) >= _OF_THE_KIND
-            or score_answer_fit(fact_text(fact), kind) >= _OF_THE_KIND,
+            score_answer_fit(best[fact.id][1], kind) >= FITS_KIND
+            or score_answer_fit(fact_text(fact), kind) >= FITS_KIND,
         )
         for fact in distinct
         if fact.id in best
@@ -136,7 +129,7 @@ def rank_facts(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = f
 
 
 def _promote_superlatives(text: str, found: Sequence[RankedFact]) -> list[RankedFact]:
-    """Where the most or the least is asked for, put the row that has it before all others."""
+    """If the highest or lowest value is asked for, put the row that has it first."""
     wanted = find_extreme(text)
     rows = [piece for one in found for piece in fact_text(one.fact).split(". ")] if wanted is not None else []
     if wanted is None or not (best := {rows[at] for at in find_foremost_rows(rows, wanted)}):
@@ -150,34 +143,33 @@ def _promote_superlatives(text: str, found: Sequence[RankedFact]) -> list[Ranked
     ]
 
 
-def _topic_coverage(topic: frozenset[str], fact: Fact, names: Mapping[str, tuple[frozenset[str], ...]]) -> float:
-    return len(topic & (frozenset(add_aliased_stems(stem_text(fact_text(fact)), names)) | _fact_stems(fact))) / max(
-        1, len(topic)
-    )
+def _topic_coverage(topic: frozenset[str], fact: Fact, names: Aliases) -> float:
+    held = frozenset(add_aliased_stems(stem_text(fact_text(fact)), names)) | _fact_stems(fact)
+    return len(topic & held) / max(1, len(topic))
 
 
 def _source_factor(question: str, fact: Fact, *, sourced: bool) -> float:
-    """Prefer the sources that a question names by an identifier, where any of them does carry it."""
+    """Prefer sources that a question names by an identifier, if any of them does."""
     if not sourced:
         return 1.0
     return 1.0 if names_source(question, f"{fact.url} {fact.title}") else _OF_ANOTHER_SOURCE
 
 
 def _release_context(fact: Fact) -> tuple[str, ...]:
-    """Return a fact and what names the release it is about; a quote may begin with the heading above it."""
+    """Return a fact and the texts that name its release; a quote may begin with a heading."""
     first = fact.quote.split("\n", 1)[0]
     above = first if first != fact.quote and len(first) < _HEADING_CHARS else ""
     return (fact_text(fact), above, fact.heading.rsplit(" > ", 1)[-1], f"{fact.title} {fact.version}")
 
 
 def _common_title(facts: Sequence[Fact]) -> frozenset[str]:
-    """Return what all sources are about by their titles."""
+    """Return the stems that all titles share."""
     titles = [frozenset(stem_text(fact.title)) for fact in facts]
     return titles[0].intersection(*titles[1:]) if titles else frozenset()
 
 
 def _score_sentences(text: str, sayings: Sequence[FactSentence], titled: frozenset[str]) -> list[float]:
-    """Say what each sentence is worth for `text`: its words, their closeness, its kind, and how it stands alone."""
+    """Score each sentence for `text`: words, closeness, kind, and whether it can stand alone."""
     read, wanted, kind, thing = (
         weigh_terms(text),
         read_expectation(text),
@@ -201,7 +193,7 @@ def _score_sentences(text: str, sayings: Sequence[FactSentence], titled: frozens
 
 
 def _best_sentences(sayings: Sequence[FactSentence], worths: Sequence[float]) -> dict[FactId, tuple[float, str]]:
-    """Return the best sentence of each fact with its worth; one that others must be read before is worth less."""
+    """Return the best sentence of each fact with its score; later sentences count less."""
     best: dict[FactId, tuple[float, str]] = {}
     place: Counter[FactId] = Counter()
     for saying, each in zip(sayings, worths, strict=True):
@@ -214,16 +206,14 @@ def _best_sentences(sayings: Sequence[FactSentence], worths: Sequence[float]) ->
 
 @dataclass(frozen=True, slots=True)
 class FactSentence:
-    """One sentence of a fact, read under the headings of its passage."""
+    """One sentence of a fact with the headings of its passage."""
 
     fact: Fact
     text: str
     unit: SentenceTerms
 
 
-def _other_names(
-    question: str, facts: Sequence[Fact], read: WeightedTerms, about: Sequence[frozenset[str]]
-) -> Mapping[str, tuple[frozenset[str], ...]]:
+def _other_names(question: str, facts: Sequence[Fact], read: WeightedTerms, about: Sequence[frozenset[str]]) -> Aliases:
     single = frozenset(term for own in about if len(own) == 1 for term in own)
     pairs = [
         *fact_equivalences(facts),
@@ -232,7 +222,7 @@ def _other_names(
     return {**map_aliases(frozenset(read.weights), pairs), **map_broader_names([fact_text(f) for f in facts], single)}
 
 
-def _split_facts(facts: Sequence[Fact], names: Mapping[str, tuple[frozenset[str], ...]]) -> list[FactSentence]:
+def _split_facts(facts: Sequence[Fact], names: Aliases) -> list[FactSentence]:
     """Take the facts apart into their sentences."""
     found: list[FactSentence] = []
     for at, fact in enumerate(facts):
@@ -241,9 +231,7 @@ def _split_facts(facts: Sequence[Fact], names: Mapping[str, tuple[frozenset[str]
     return found
 
 
-def _make_sentence(
-    fact: Fact, text: str, names: Mapping[str, tuple[frozenset[str], ...]], paragraph: int
-) -> FactSentence:
+def _make_sentence(fact: Fact, text: str, names: Aliases, paragraph: int) -> FactSentence:
     above = frozenset(stem_text(f"{fact.title} {fact.heading} {fact.version}"))
     return FactSentence(
         fact, text, SentenceTerms(add_aliased_stems(stem_text(split_joined_names(text)), names), above, paragraph)
@@ -260,7 +248,7 @@ def fact_equivalences(facts: Sequence[Fact]) -> list[Equivalence]:
 
 
 def select_diverse(items: Sequence[RankedFact], limit: int) -> tuple[RankedFact, ...]:
-    """Choose at most `limit` by maximal marginal relevance, repetitions of one edition left out."""
+    """Select at most `limit` facts by maximal marginal relevance, without repetitions in one edition."""
     kept: list[RankedFact] = []
     for one in select_diverse_items(
         items, lambda r: r.worth, _fact_similarity, limit=min(len(items), 3 * limit), trade=0.75
@@ -273,7 +261,7 @@ def select_diverse(items: Sequence[RankedFact], limit: int) -> tuple[RankedFact,
 
 
 def _is_repetition(one: RankedFact, other: RankedFact) -> bool:
-    """True if two statements are nearly one, or one says little that the other does not."""
+    """True if two statements are nearly equal, or one adds little to the other."""
     inside = (
         min(len(one.stems), len(other.stems)) >= _LEAST_STEMS and overlap_coefficient(one.stems, other.stems) >= _INSIDE
     )
@@ -298,7 +286,7 @@ _MOST_AGE = 12.0
 
 @dataclass(frozen=True, slots=True)
 class RatedCandidate:
-    """A candidate with its scores and what it speaks of."""
+    """A candidate with its scores and its themes."""
 
     candidate: Candidate
     authority: float
@@ -364,7 +352,7 @@ def _stem_share(wanted: frozenset[str], own: frozenset[str]) -> float:
 
 
 def _rate_authority(candidate: Candidate) -> float:
-    """Official and institutional addresses rank high, forums and blogs low; a named publisher helps."""
+    """Rate an address: official ones high, forums and blogs low; a named publisher helps."""
     address = f"{candidate.reference} {candidate.publisher}".casefold()
     if any(part in address for part in _OFFICIAL):
         return 0.9
@@ -379,7 +367,7 @@ def _stated_year(candidate: Candidate) -> int:
 
 
 def _rate_recency(candidate: Candidate, newest: int) -> float:
-    """Newer is better, measured from the newest candidate (no clock); an unknown date lies in the middle."""
+    """Rate the age relative to the newest candidate; an unknown date is in the middle."""
     stated = _stated_year(candidate)
     return max(0.0, 1 - (newest - stated) / _MOST_AGE) if stated else 0.5
 
@@ -403,7 +391,7 @@ def _shortlist_entry(one: RatedCandidate, before: Sequence[RatedCandidate]) -> S
 
 
 def _describe_balance(chosen: Sequence[RatedCandidate], given: Sweep) -> str:
-    """Say how the choice spreads over themes, and which theme has no source."""
+    """Describe how the selection covers the themes, and which theme has no source."""
     counts = [(theme, sum(theme in one.themes for one in chosen)) for theme in given.themes]
     listed = "; ".join(f"{theme}: {count}" for theme, count in counts)
     missing = [theme for theme, count in counts if not count]
