@@ -118,7 +118,7 @@ def fact_id(source: SourceId, quote: str) -> FactId:
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
-LOOK_ALIKES = {  # quotation marks and dashes of any shape, and what one types for them
+LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
@@ -202,7 +202,7 @@ class Fact:
     end: int
     confidence: float = 0.5  # 0..1, what the extractor reports (TREE-29)
     grade: Grade = Grade.UNVERIFIED
-    answers: tuple[str, ...] = ()  # ids of the sub-questions it speaks to
+    answers: tuple[str, ...] = ()  # ids of the sub-questions it answers
     subjects: tuple[str, ...] = ()
     title: str = ""
     url: str = ""
@@ -211,8 +211,8 @@ class Fact:
     published: str = ""
     heading: str = ""
     primary: bool = False
-    score: float = 0.0  # relevance to what was asked, in the scale of whoever ranked it
-    kind: str = "document"  # document (given by the user) | web: what its source is, for grading
+    score: float = 0.0  # relevance to the question, on the scale of the ranker
+    kind: str = "document"  # document (given by the user) | web: what its source is; used for grading
 
     @classmethod
     def from_quote(  # noqa: PLR0913 - named parts of one value
@@ -363,9 +363,9 @@ class Reading:
     follow_ups: tuple[FollowUp, ...] = ()
     gaps: tuple[str, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
-    dropped_quotes: int = 0  # quotes that did not stand in the snapshot: never facts
-    terms: tuple[str, ...] = field(default=())  # words the source uses for what was asked: fuel for the next query
-    again: bool = False  # a second look at what was read before, with words learned since: nothing was requested
-    attempts: int = 1  # how often the address was tried (TIMED-17)
-    drift_checked: bool = False  # it was compared with what is asked before facts were taken from it (TRIPLET-10)
+    dropped_quotes: int = 0  # quotes not found in the snapshot: never facts
+    terms: tuple[str, ...] = field(default=())  # the source's words for what was asked, for the next query
+    again: bool = False  # read again with words learned since; nothing was requested
+    attempts: int = 1  # requests of the address (TIMED-17)
+    drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known

@@ -47,10 +47,10 @@ class Limits:
     robots_max_bytes: int = 512_000
     robots_cache_seconds: float = 86_400.0
     host_pause_seconds: float = 1.0  # between the starts of two requests to one host
-    host_max_pause_seconds: float = 30.0  # a host that wants more is left alone
+    host_max_pause_seconds: float = 30.0  # a host that asks for a longer pause is not visited
     fetches_at_once: int = 8
     pages_per_host: int = 20  # in one run
-    page_passages: int = 8  # of one page that are read
+    page_passages: int = 8  # read of one page
 
 
 LIMITS = Limits()

@@ -71,7 +71,7 @@ class Brief:
     question: str
     sub_questions: tuple[SubQuestion, ...] = ()
     subjects: tuple[Subject, ...] = ()
-    disambiguation: tuple[str, ...] = ()  # terms that tell the meant thing from its namesakes
+    disambiguation: tuple[str, ...] = ()  # terms that distinguish the subject from its namesakes
     known_facts: tuple[str, ...] = ()
     focus: Focus = Focus()
     suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (TREE-10)

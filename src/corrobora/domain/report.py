@@ -20,10 +20,10 @@ class Outcome(StrEnum):
 
     COMPLETE = "complete"
     PARTIAL = "partial"
-    NO_EVIDENCE = "no_evidence"  # looked, and found nothing sufficient
+    NO_EVIDENCE = "no_evidence"  # searched, but found nothing sufficient
     INACCESSIBLE = "evidence_inaccessible"  # found, but could not be read
     LIMIT_REACHED = "limit_reached"
-    PROVIDER_DOWN = "provider_down"  # could not look
+    PROVIDER_DOWN = "provider_down"  # nothing could be searched
     AWAITING = "awaiting_authorization"
     CANCELLED = "cancelled"
 
@@ -41,7 +41,7 @@ class Findings:
     subjects: tuple[Subject, ...] = ()
     gaps: tuple[Gap, ...] = ()
     rounds: tuple[Round, ...] = ()
-    max_rounds: int = 0  # the thread's own cap of rounds; 0: it was no thread
+    max_rounds: int = 0  # the thread's own cap of rounds; 0 if it was not a thread
     stop: StopReason | None = None
     failed: str = ""
     angle: str = ""
@@ -49,7 +49,7 @@ class Findings:
     linked: tuple[LinkedSource, ...] = ()
     delta: tuple[str, ...] = ()  # what changed in each iteration of a gate, and why (TREE-26)
     children: tuple[Findings, ...] = ()
-    # parts of iterations that improved nothing: counted, not written from (TREE-26)
+    # findings of discarded iterations: counted, but not used for writing (TREE-26)
     left_out: tuple[Findings, ...] = ()
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
@@ -119,7 +119,7 @@ class SentenceCheck:
     sentence: str
     facts: tuple[str, ...]
     support: Support
-    overlap: float  # share of its content words in the best window: a floor, not a verdict
+    overlap: float  # share of its content words in its quotes: a lower bound, not a verdict
     reasons: tuple[str, ...] = ()
 
 

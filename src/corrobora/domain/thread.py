@@ -55,7 +55,7 @@ class Phase:
     """One phase of a course: how many queries, where, with which hints, for how long."""
 
     name: str
-    goal: str = ""  # what this phase looks for, in words a writer of queries can use
+    goal: str = ""  # what this phase looks for, in words usable in queries
     min_queries: int = 1
     max_queries: int = 3
     providers: tuple[str, ...] = ()  # in order; () = any that the run has
@@ -76,7 +76,7 @@ class Course:
     attempts: int = 3
     reads_per_round: int = 5
     hits_per_query: int = 10
-    whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
+    whole_documents: bool = False  # a stored document is one result, once in this thread, read at its best passage
     queries_in_turn: bool = False
     pause_seconds: float = 0.0  # between queries run in turn (ROUNDS-11: 0.3)
     drift: bool = False
@@ -164,7 +164,7 @@ class Round:
     decision: Decision | None = None
     seconds: float = 0.0
     attempts: tuple[Attempt, ...] = ()
-    providers: tuple[str, ...] = ()  # that were asked, in order
+    providers: tuple[str, ...] = ()  # providers asked, in order
     prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round
 
     @property
@@ -338,7 +338,7 @@ class ThreadState:
         known = {fact.id for fact in self.facts}
         fresh = [fact for fact in standings.facts if fact.id not in known]
         seen = {fact.id for reading in done.readings if not reading.again for fact in reading.facts}
-        confirming = seen & known  # a second look at what was read before confirms nothing
+        confirming = seen & known  # reading the same source again confirms nothing
         counted = replace(
             done,
             new_facts=len(fresh),

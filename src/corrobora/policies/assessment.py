@@ -123,7 +123,7 @@ class _QuoteFeatures:
         return _read_features(fact.quote)
 
 
-@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread anew
+@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread again
 def _read_features(quote: str) -> _QuoteFeatures:
     stance = frozenset(split_words(quote)) & _STANCE_WORDS
     if "n't" in quote or "n’t" in quote:

@@ -33,13 +33,13 @@ RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
 MAX_MINUTES = 7 * 24 * 60.0
 
-# The declared order in which work is shed near a limit, with the used share of the tightest limit at which it goes.
-# The report itself is not in this table: it is never shed (BUDGET-4).
+# The order in which work is skipped near a limit, each with the used share of the tightest limit from which it is.
+# The report itself is not in this table: it is never skipped (BUDGET-4).
 SHED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"fewer_verifiers": 0.80, "fewer_leaves": 0.90, "shorter_report": 0.95}
 )
 
-# What one call of a role takes, as (low, high) tokens: the texts of the roles are bounded by the same numbers.
+# The cost of one call, as (low, high); the inputs and outputs of roles are bounded by the same numbers.
 _INPUT_TOKENS = (800, 6_000)
 _OUTPUT_TOKENS = (150, 1_200)
 _CALL_SECONDS = (1.0, 20.0)

@@ -23,7 +23,7 @@ from corrobora.text.tokens import fold_text, stem_text
 Axis = Literal["place", "time", "subject", "domain"]
 MAX_DRIFT_STREAK = 3  # TRIPLET-39
 MAX_YEARS_OFF = 5  # TRIPLET-38
-_SCANNED_CHARS = 60_000  # characters: enough to see what a document is about, bounded for huge ones
+_SCANNED_CHARS = 60_000  # enough to see what a document is about
 
 _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
@@ -151,7 +151,7 @@ _DENYING = re.compile(
     r"not (?:related|connected|identical)\b|(?:an )?unrelated\b|an(?:other)? different\b)|"
     r"which is (?:another|unrelated)\b)"
 )
-_DENIAL_REACH = 60  # characters in which a denial stands before a name
+_DENIAL_REACH = 60  # characters around a name in which a denial is looked for
 
 
 class CandidateStatus(StrEnum):

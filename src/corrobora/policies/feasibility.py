@@ -19,9 +19,9 @@ from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import select_fresh_queries
 from corrobora.text.tokens import fold_text
 
-MAX_ITERATIONS = 7  # the larger cap of TIMED-4 holds for the gates of a plan as well
+MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
 PRIORITIES = range(1, 11)
-_MAX_WALK_DEPTH = 64  # a plan nested deeper than this is not even walked
+_MAX_WALK_DEPTH = 64  # a plan nested deeper is not walked further
 
 
 def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
@@ -82,7 +82,7 @@ def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
 
 def _check_leaves(found: Sequence[Node], limits: _PlanLimits) -> None:
     most = limits.max_leaves
-    if limits.dynamic or _uses_angles(found):  # seven angles are clamped later; only a flood is refused
+    if limits.dynamic or _uses_angles(found):  # angles are limited to seven later; only an excessive number is refused
         most = max(most, LIMITS.plan_max_leaves)
     if len(found) > most:
         raise Infeasible(

@@ -159,7 +159,7 @@ def has_time_words(query: str) -> bool:
     return bool(find_years(query)) or _CURRENT.search(query) is not None
 
 
-MAX_SENDS = 3  # transport: a call is sent at most so often; these are not attempts of a sub-question
+MAX_SENDS = 3  # of one call, by the transport; not to be confused with attempts at a sub-question
 BASE_SECONDS = 0.5
 
 RETRY_EXHAUSTED = "#RETRY_EXHAUSTED"
@@ -200,7 +200,7 @@ def choose_strategy(failed_attempts: int) -> Strategy:
 
 
 Rotation = Literal["all", "alternate", "fixed"]
-LIBRARY_PROVIDER = "library"  # the name of what the user brought, beside the web
+LIBRARY_PROVIDER = "library"  # the provider name of the user's own documents
 
 
 def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:

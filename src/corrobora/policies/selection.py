@@ -29,8 +29,8 @@ from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
 from corrobora.text.vocabulary import find_expansions
 
 PART_QUERY_WEIGHT = 0.7
-COPY_SHARE = 0.8  # share of common terms from which two texts are taken for copies
-GIVEN_PROVIDER = "given"  # the provider of a result that nobody searched for: somebody named it
+COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
+GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 
@@ -111,13 +111,13 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-ANCHOR_SHARE = 0.35  # of the anchors' weight must stand in the evidence: quotes say less than the pages they are from
-TOPIC_SHARE = 0.25  # of the topic words beside the names must stand there too
-_RICH, _SPOKEN = 5, 2  # words of a topic that is more than a name, and how many of them must be spoken of
-TOPIC_ALONE = 0.4  # of the topic words, where it names nothing
-# Words of the topic that one statement holds together. Three rarely meet by chance: over chats, news and encyclopedia,
-# two would refuse fewer questions that have an answer, and answer more that have none. A question of one clause with
-# eight or more asks for one statement, which must hold three.
+ANCHOR_SHARE = 0.35  # of the named things must be in the evidence: quotes contain less than their pages
+TOPIC_SHARE = 0.25  # of the topic words other than names must be there too
+_RICH, _SPOKEN = 5, 2  # topic words of a question that is more than a name, and how many of them must occur
+TOPIC_ALONE = 0.4  # of the topic words, if the question names nothing
+# Topic words that one statement must contain. Three rarely occur together by chance: on chats, news and encyclopedias,
+# two would refuse fewer answerable questions but answer more unanswerable ones. A question of one clause with eight or
+# more topic words asks for a single statement, which must contain three of them.
 _TOGETHER, _TOGETHER_SHARE, _ONE_STATEMENT = 3, 0.3, 8
 
 
@@ -176,7 +176,7 @@ def check_sufficiency(question: str, sub_questions: Sequence[str], texts: Sequen
     spoken = sum(1 for term in topic if term in held) / len(topic) if topic else 1.0
     if not wanted:
         return SufficiencyVerdict(spoken >= TOPIC_ALONE, find_spellings(question, frozenset(topic) - held), spoken)
-    said_by = frozenset(find_attributions(question))  # an outlet need not stand in what it printed
+    said_by = frozenset(find_attributions(question))  # an outlet is rarely named in its own texts
     about = [name for name in wanted if name not in said_by]
     share = 1.0 - sum(name in about for name in missing) / len(about) if about else 1.0
     unsaid = find_spellings(question, frozenset(topic) - held) if spoken < TOPIC_SHARE else ()

@@ -29,7 +29,7 @@ from corrobora.policies.drift import must_reformulate
 from corrobora.policies.selection import fuse_hits
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
-STALE_ROUNDS = 2  # so many rounds without a new fact are a signal of their own
+STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
 _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
 

@@ -88,7 +88,7 @@ _NEGATION_WORDS = frozenset(
 _OBLIGATION_STEMS = frozenset(map(stem_word, " ".join(_OBLIGATION_RANKS).split())) | {"must", "shall", "should", "may"}
 _MONTHS = frozenset(map(stem_word, MONTH_NAMES))
 _DIGIT = re.compile(r"\d")
-SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements speak of the same thing
+SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements have the same subject
 CLOSE_SUBJECT_SHARE = 0.62
 IDENTICAL_SUBJECT_SHARE = 0.75
 _MIN_TOPIC = 2
@@ -221,7 +221,7 @@ def _wording_difference(a: Statement, b: Statement) -> Difference | None:
     if not (1 <= len(before) <= 4 and 1 <= len(after) <= 4) or same < 8:  # noqa: PLR2004 - a term, in a whole sentence
         return None
     if stem_word(fold_text(before[-1].strip(".,;:"))) == "" or stem_word(fold_text(after[-1].strip(".,;:"))) == "":
-        return None  # it ends in a function word: a turn of phrase, not a term
+        return None  # it ends in a function word: an idiom, not a term
     first, second = (" ".join(said).strip('.,;:"“”‘’()') for said in (before, after))
     if {stem_word(w) for w in split_words(first)} == {stem_word(w) for w in split_words(second)} or _DIGIT.search(
         first + second
@@ -265,7 +265,7 @@ def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
         return SupportCheck(Support.SUPPORTED, 1.0)
     everything = "\n".join(
         (*quotes, *(quote_to_prose(quote) for quote in quotes if "\n" in quote))
-    )  # values parted by commas
+    )  # adds table values separated by commas
     overlap = token_overlap(sentence, everything)
     reasons: list[str] = []
     foreign = find_numbers(sentence) - find_numbers(everything)
@@ -275,7 +275,7 @@ def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
     if names:
         reasons.append(f"names not in the quotes: {', '.join(names)}")
     said = [quote[span.start : span.end] for quote in quotes for span in split_sentences(quote)] or list(quotes)
-    best = max(said, key=lambda each: token_overlap(sentence, each))  # of a long quote, the sentence that speaks of it
+    best = max(said, key=lambda each: token_overlap(sentence, each))  # the relevant sentence of a long quote
     inverted = is_negated(sentence) != is_negated(best) and overlap >= FULL_OVERLAP and not _has_mixed_polarity(best)
     if inverted:
         reasons.append("negation differs from the quote")

@@ -23,9 +23,11 @@ _CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
 _LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
 CITATION_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 _SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
-_RULE = re.compile(r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶")  # a line drawn with signs, and the mark beside a heading
+_RULE = re.compile(
+    r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶"
+)  # a ruler made of signs, and the permalink mark after a heading
 _SPACE = re.compile(r"\s+")
-_PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
+_PASSES = 3  # nested marks; anything deeper is defused, not parsed
 
 
 def strip_markup(text: str) -> str:
@@ -55,7 +57,7 @@ def _defuse_markup(text: str) -> str:
     return text.replace("](", "] (").replace("![", "! [").replace("](", "] (")
 
 
-_MIN_CELLS = 3  # cells of a row that is parted by commas or semicolons: fewer are words of a sentence
+_MIN_CELLS = 3  # of a row separated by commas or semicolons; fewer are ordinary prose
 _MAX_ROW_CHARS = 1_000
 
 
@@ -96,7 +98,7 @@ def read_row(head: Sequence[str], row: Sequence[str]) -> str:
     """
     if len(head) == len(row):
         return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, row, strict=True) if cell)
-    if len(head) == len(row) - 1:  # the column of the names has no head
+    if len(head) == len(row) - 1:  # the first column has no heading
         return f"{row[0]}: " + "; ".join(f"{name} {cell}" for name, cell in zip(head, row[1:], strict=True) if cell)
     return "; ".join(cell for cell in row if cell)
 
@@ -113,7 +115,7 @@ class _Part(Enum):
     HEADING = auto()
 
 
-@lru_cache(maxsize=4_000)  # a fact is read by every role
+@lru_cache(maxsize=4_000)  # every role reads every fact
 def quote_to_prose(quote: str, chosen: str = "") -> str:
     """Return a quote as sentences on one line.
 
@@ -192,7 +194,7 @@ def _classify_part(quote: str, spans: Sequence[Span], at: int) -> tuple[_Part, s
     ):
         return _Part.HEADING, text
     if mark is not None and _opens_line(quote, span.start):
-        kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" is part of what clauses say
+        kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" belongs to the text of a clause
         return _Part.ITEM, f"{kept}{strip_markup(raw[mark.end() :])}"
     return _Part.TEXT, text
 

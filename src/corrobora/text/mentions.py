@@ -39,7 +39,7 @@ _QUOTED = re.compile(
     r"[\"“]([^\"“”\n]{2,120})[\"”]|(?<![^\W_])['‘]([^'‘’\n]{2,80}(?:['’]s [^'‘’\n]{2,80})?)['’](?![^\W_])"
 )
 _CONNECTORS = frozenset("of the de la le du des van von der den del di da dos das al bin ibn for and".split())
-_NOT_JOINED = frozenset(("and", "for", "the"))  # may follow another connector, but never join two names by itself
+_NOT_JOINED = frozenset(("and", "for", "the"))  # may follow another connector, but never joins two names alone
 _SENTENCE_OPENERS = frozenset(
     "how what when where who whom whose which why is are was were do does did has have had can could should would will "
     "shall may might must if in on at by for from to of and or but after before between considering given based "
@@ -169,7 +169,7 @@ def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
     wanted = stem_text(name)
     small = strip_to_alphanumeric(name)
     if wanted and all(part in text_stems for part in wanted) and (not _SHORT_NUMBER.search(name) or small in squashed):
-        return True  # a short number stands in any text: it must follow its name
+        return True  # any text contains short numbers: it must follow its name
     if len(small) > 3 and small in squashed:  # noqa: PLR2004 - shorter strings stand in any text
         return True
     numbered = [part for part in name.split() if any(c.isdigit() for c in part)]
@@ -190,12 +190,12 @@ def strip_to_alphanumeric(text: str) -> str:
 
 MAX_ALIAS_WORDS = 8
 _MIN_CHARS = 3
-_CAPITAL = re.compile(  # the capital before the look behind it: what begins with a set of characters is found faster
+_CAPITAL = re.compile(  # the capital precedes its lookbehind: a pattern that begins with a character set is faster
     r"([A-Z0-9\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u052f](?<![^\W_].)[^\W_]*)"
     r"(?=(?:['’]s)?[\W_]{1,3}([^\W_]+)|)"
 )
 
-_ASCII_CAPITAL = re.compile(  # the same in a text without other letters, in two thirds of the time
+_ASCII_CAPITAL = re.compile(  # the same for ASCII texts, in two thirds of the time
     r"([A-Z0-9](?<![a-zA-Z0-9].)[a-zA-Z0-9]*)(?=(?:'s)?[^a-zA-Z0-9]{1,3}([a-zA-Z0-9]+)|)", re.ASCII
 )
 

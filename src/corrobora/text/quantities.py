@@ -91,7 +91,7 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
         unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
         value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
         if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
-            named = noun and stem_word(fold_text(noun))  # "12 million in" names no unit
+            named = noun and stem_word(fold_text(noun))  # "12 million in" has no unit
             told = text[
                 match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
             ]

@@ -29,7 +29,7 @@ _DIFFER = re.compile(
     r"(?:differ|compare|vary)\b"
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
-# Verbs that say what happened to a topic rather than what the topic is: they frame a question.
+# Words that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMING_WORDS = frozenset(
     "change changed changes changing differ differs different difference differences compare compared comparison "
     "contrast analyze analyse assess evaluate examine explore investigate identify outline determine evolve evolved "
@@ -60,11 +60,13 @@ _SAID_BY = re.compile(
 _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
 _BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
-_DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
+_DOES_IT = re.compile(
+    r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
+)  # asks for instructions, not for a difference
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
 _NOVELTY = frozenset(map(stem_word, "new version release fixed added removed introduced bring brought".split()))
-_TOPIC_ENOUGH = 2  # topic words from which names weigh less
+_TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
 
@@ -110,7 +112,7 @@ def find_attributions(question: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1_000)  # asked once for every sentence that is read
+@lru_cache(maxsize=1_000)  # called for every sentence
 def find_anchors(question: str) -> tuple[str, ...]:
     """Return the named subjects of a question, without attributions and compared sides."""
     either = find_alternatives(question)

@@ -20,7 +20,7 @@ class Span(NamedTuple):
     end: int
 
 
-# Never the last word of a sentence, or followed by what belongs to it: names, numbers, examples.
+# Never end a sentence: a name, number or example follows.
 _BINDING_ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
@@ -30,7 +30,7 @@ _MONTH_NAMES = frozenset(
     "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
 )
 _BEFORE_ORDINALS = frozenset("am vom zum zur im ab beim seit der dem den des".split())  # "der 3. Band", "am 1. Juni"
-# May end a sentence: only a capital word that often opens one says so.
+# May end a sentence, but only if a capitalised word that often opens one follows.
 _ENDING_ABBREVIATIONS = frozenset(
     "inc ltd co corp llc plc gmbh jr etc a.m p.m am pm u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun "
@@ -46,7 +46,7 @@ _CLOSERS = "\"'”’)]»›*_"
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
-# Never the last word of a line that ends a sentence or a heading: what they belong to stands on the next line.
+# Never end a sentence or a heading at the end of a line: the phrase continues on the next line.
 _CONTINUING_WORDS = frozenset(
     "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
     "is are was were be been will shall must may can the der die das den dem des und oder von mit le la les un une des "
@@ -199,8 +199,8 @@ def _opens_sentence(text: str, at: int) -> bool:
 
 
 PASSAGE_BYTES = 1_100  # about 256 tokens of English
-_MIN_PASSAGE_BYTES = 350  # below this a passage goes on past the next heading
-_MIN_REST_BYTES = 250  # a rest smaller than this joins the passage before it
+_MIN_PASSAGE_BYTES = 350  # a shorter passage continues past the next heading
+_MIN_REST_BYTES = 250  # a smaller remainder joins the previous passage
 
 
 class PassageSpan(NamedTuple):
@@ -228,7 +228,7 @@ def segment_passages(
     open_: list[Span] = []
     used = 0
     path = ""
-    bare = True  # the open passage holds nothing but heading lines
+    bare = True  # the open passage contains only headings
     starts = {heading.start for heading in headings}
     for begin, end, label in _iterate_sections(text, headings):
         if used >= _MIN_PASSAGE_BYTES or not open_:

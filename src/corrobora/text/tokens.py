@@ -35,7 +35,7 @@ _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_stemmer = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
+_stemmer = Stemmer.Stemmer("porter", 0)  # without a cache of its own: `stem_word` has one
 
 
 def tokenizer_fingerprint() -> str:
@@ -129,7 +129,7 @@ FUNCTION_WORDS = {language: frozenset(fold_text(text).split()) for language, tex
 _ALL_FUNCTION_WORDS = STOP_WORDS | {
     word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1
 }  # no initials
-_MIN_FUNCTION_WORDS = 2  # function words of a language that no English has, before a text is taken for it
+_MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
 
 
 @lru_cache(maxsize=2_000)
