@@ -377,7 +377,7 @@ def _source_terms(
     matched: dict[str, float] = {}
     for line in lines:
         above = f"{strip_markup(given.passages[line.passage].heading)} > {line.above}"
-        for name in {make_heading_phrase(part) for part in above.split(" > ")}:
+        for name in dict.fromkeys(make_heading_phrase(part) for part in above.split(" > ")):  # a set has no fixed order
             if 0 < len(stem_text(name)) <= _HEADING_STEMS and not frozenset(stem_text(name)) <= read.topic:
                 matched[name] = matched.get(name, 0.0) + len(read.topic & frozenset(line.unit.stems))
     headings = sorted((name for name, mass in matched.items() if mass > 0), key=lambda name: (-matched[name], name))
