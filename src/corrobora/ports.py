@@ -1,7 +1,7 @@
-"""The ports: what the method needs from the outside, as Protocols.
+"""The ports: what the method needs from outside, as Protocols.
 
-Knows signatures and promises. Does not know any adapter. Implement one of these to plug in a search engine, a reader,
-a library, a model; `corrobora.testing` ships scripted ones and the conformance suites.
+Knows signatures and what they promise. Does not know any adapter. Implement a port to plug in a search engine, reader,
+library or model; `corrobora.testing` ships scripted implementations and conformance suites.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Role(Generic[I, O]):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[O]):
-    """What an analyst answered: the value, what it cost, who really answered."""
+    """An analyst's answer: the value, its cost, and who answered."""
 
     value: O
     usage: Usage = Usage()
@@ -56,12 +56,12 @@ class Answer(Generic[O]):
 
 @runtime_checkable
 class Analyst(Protocol):
-    """Plays roles. Raises `ProviderError` (retryable or not) or `RoleError`; never returns a guess for a failure."""
+    """Plays roles. Raises `ProviderError` or `RoleError`; never returns a guess instead of an error."""
 
     name: str
 
     def identity(self, role: Role[I, O]) -> str:
-        """Name model and prompt version for `role`: part of the journal key, so that answers never mix."""
+        """Name the model and prompt version for `role`: part of the journal key, so that answers never mix."""
         ...
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
@@ -71,7 +71,7 @@ class Analyst(Protocol):
 
 @runtime_checkable
 class SearchProvider(Protocol):
-    """Turns a query into hits. An empty list means the provider answered "nothing"; a failure is a `ProviderError`."""
+    """Turns a query into hits. An empty list means "nothing found"; a failure raises `ProviderError`."""
 
     name: str
 
@@ -89,30 +89,47 @@ class Reader(Protocol):
         ...
 
     async def read(self, hit: Hit) -> Document:
-        """Read, store the snapshot, return it with the passages around the hit."""
+        """Read the hit, store the snapshot, and return it with the passages around the hit."""
         ...
 
 
 @runtime_checkable
 class Crawler(Protocol):
-    """A reader that can take a whole site: every page is stored like one that was read."""
+    """A reader that can crawl a whole site; every page is stored like a page that was read."""
 
     async def crawl(self, url: str, *, limit: int) -> Sequence[Hit]:
         """Store at most `limit` pages reached from `url` on its own site; return them as hits on stored sources.
 
-        Raises `ReadError` for an address that may not be asked for, `ProviderError` if nobody could crawl.
+        Raises `ReadError` for an address that may not be requested, `ProviderError` if no crawler succeeded.
         """
         ...
 
 
-class Library(Protocol):
+class FactStore(Protocol):
+    """The knowledge base: facts with citation and confidence, kept across runs (TREE-31)."""
+
+    async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
+        """Keep facts for other runs; near-duplicates of one origin are merged. Returns how many were new."""
+        ...
+
+    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
+        """Return stored facts relevant to `text`, best first."""
+        ...
+
+    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
+        """Keep insights, each once per source, with the higher confidence. Returns how many were new."""
+        ...
+
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        """Return stored insights that share words with `text`, best first."""
+        ...
+
+
+class Library(FactStore, Protocol):
     """Stored sources, passages and facts, and the search over them."""
 
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
-        """Search the spaces this library was opened with: BM25, title links, boosts, vectors if there are any.
-
-        Requirement: ANGLES-13.
-        """
+        """Search the spaces of this library by BM25, title links, boosts and, if any, vectors (ANGLES-13)."""
         ...
 
     async def document(self, source: SourceId) -> tuple[Source, str]:
@@ -120,7 +137,7 @@ class Library(Protocol):
         ...
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
-        """Return the passages that exist, in the order asked for."""
+        """Return the passages that exist, in the order of `ids`."""
         ...
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
@@ -134,43 +151,7 @@ class Library(Protocol):
     async def store(
         self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
     ) -> tuple[Source, Sequence[Passage]]:
-        """Store a document once (content-addressed) and return it with its number and its passages."""
-        ...
-
-    async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
-        """Keep facts for re-use across runs; near-duplicates are merged. Returns how many were new (TREE-31)."""
-        ...
-
-    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first (TREE-31)."""
-        ...
-
-    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
-        """Keep what sources told beside what was asked; the same of one source once. Returns how many were new."""
-        ...
-
-    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return stored insights that share words with `text`, best first (TREE-31)."""
-        ...
-
-
-class FactStore(Protocol):
-    """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (TREE-31)."""
-
-    async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
-        """Keep facts; near-duplicates of one origin are merged. Returns how many were new."""
-        ...
-
-    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first."""
-        ...
-
-    async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
-        """Keep insights, the same of one source once; the surer one stays. Returns how many were new."""
-        ...
-
-    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return stored insights that share words with `text`, best first."""
+        """Store a document once (content-addressed); return it with its number and its passages."""
         ...
 
 
@@ -195,7 +176,7 @@ class Entry:
 
 
 class Journal(Protocol):
-    """The durable memory of one attempt at one run: what was asked, answered and told."""
+    """The durable memory of one attempt at one run: calls, answers and events."""
 
     run: str
     epoch: int
@@ -209,7 +190,7 @@ class Journal(Protocol):
         ...
 
     def begin(self, key: str) -> None:
-        """Note that a paid call is about to be sent; unanswered ones are shown as "uncertain" after a crash."""
+        """Note that a paid call is about to be sent; unanswered calls are listed as uncertain after a crash."""
         ...
 
     async def put(self, entry: Entry) -> Entry:
@@ -217,27 +198,27 @@ class Journal(Protocol):
         ...
 
     def emit(self, event: Event) -> None:
-        """Append an event; one with a key that was told before is dropped. Written soon, in order, without gaps."""
+        """Append an event unless its key was emitted before. Events are written soon, in order, without gaps."""
         ...
 
     async def flush(self) -> None:
-        """Wait until all that was told or begun is committed. Raises `Stale`."""
+        """Wait until all events and begun calls are committed. Raises `Stale`."""
         ...
 
     def uncertain_keys(self) -> Sequence[str]:
-        """Keys that an earlier attempt began and nobody answered."""
+        """Return the keys that an earlier attempt began and nobody answered."""
         ...
 
 
 class Clock(Protocol):
-    """Time, injected."""
+    """An injected clock."""
 
     def now(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         ...
 
     def utc_time(self) -> str:
-        """ISO 8601 time in UTC, for people; never used for a decision."""
+        """Return the ISO 8601 time in UTC, for people; never used for a decision."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -246,10 +227,10 @@ class Clock(Protocol):
 
 
 class Limiter(Protocol):
-    """A rate limit that every worker shares: one per provider, held outside the process."""
+    """A rate limit shared by all workers: one for each provider, held outside the process."""
 
     async def acquire(self) -> None:
-        """Wait until one more call may begin."""
+        """Wait until another call may begin."""
         ...
 
 
@@ -266,7 +247,7 @@ class Human(Protocol):
 
 
 class Delivery(Protocol):
-    """Hands a finished report on. Raises `ProviderError`; a second call with the same `delivery` is a repetition."""
+    """Delivers a finished report. Raises `ProviderError`; a second call with the same `delivery` is a repetition."""
 
     name: str
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
-from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.attempts import StoredHuman
 from corrobora.config import load_profile
 from corrobora.domain.evidence import Document, Hit, Query

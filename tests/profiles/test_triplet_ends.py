@@ -13,7 +13,7 @@ from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
 from tests.profiles.scripted import Engine, Growing, Lab
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
-from corrobora.config import load_profile
+from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Contradiction, Grade, Query, ReadOutcome, Severity
 from corrobora.domain.plan import SubQuestionStatus
@@ -21,8 +21,8 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import Escape, Intent, Proposal, StopReason, ThreadState
 from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.pursue import check_invariants
-from corrobora.policies.coverage import has_converged
 from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
+from corrobora.policies.stop import meets_criteria
 from corrobora.testing import run_virtually
 
 # Phase 3: plateau and escapes
@@ -175,20 +175,16 @@ def test_convergence_answered_subjects_searched_and_no_open_severe_contradiction
 
 def test_convergence_the_formula_term_by_term():
     state = state_after(made({**PAGES, "https://fog.gov/horn": PAGES["https://fog.example/horn"]}, budget=9))
-    assert has_converged(state)
+    assert meets_criteria(state)
     unanswered = replace(state.sub_questions[0], standing=SubQuestionStatus.ANSWERED, grade=Grade.UNVERIFIED)
-    assert not has_converged(replace(state, sub_questions=(unanswered, *state.sub_questions[1:])))
+    assert not meets_criteria(replace(state, sub_questions=(unanswered, *state.sub_questions[1:])))
     unsearched = replace(state.subjects[0], rounds=0)
-    assert not has_converged(replace(state, subjects=(unsearched, *state.subjects[1:])))
+    assert not meets_criteria(replace(state, subjects=(unsearched, *state.subjects[1:])))
     a, b = state.facts[0].id, state.facts[1].id
     severe = Contradiction("height", a, b, severity=Severity.HIGH)
-    assert not has_converged(replace(state, contradictions=(severe,)))
-    assert has_converged(replace(state, contradictions=(replace(severe, severity=Severity.MEDIUM),)))
-    assert has_converged(replace(state, contradictions=(replace(severe, resolved=True),)))
-    assert has_converged(
-        replace(state, contradictions=(severe,), course=replace(state.course, max_rounds=state.number))
-    )
-    assert has_converged(replace(state, contradictions=(severe,), plateau_level=3))
+    assert not meets_criteria(replace(state, contradictions=(severe,)))
+    assert meets_criteria(replace(state, contradictions=(replace(severe, severity=Severity.MEDIUM),)))
+    assert meets_criteria(replace(state, contradictions=(replace(severe, resolved=True),)))
 
 
 def state_after(run: Lab) -> ThreadState:

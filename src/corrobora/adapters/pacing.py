@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.retry import MAX_SENDS
+from corrobora.policies.queries import MAX_SENDS
 from corrobora.ports import Clock
 
 

@@ -22,7 +22,7 @@ from corrobora.adapters.search.tavily import Tavily
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
 from corrobora.adapters.web.urls import BadUrl, normalize_url
-from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.estimates import open_estimator
 from corrobora.app.models import ModelPool
 from corrobora.config import Settings

@@ -1,7 +1,7 @@
-"""Parsed documents: what a file or page gives once its markup is gone.
+"""Parsed documents: the text of a file or page without its markup.
 
-Knows readable text, its title, its headings with their places, and what the document says of itself.
-Does not know formats, nor where it will be stored.
+Knows the text, its title, its headings with their positions, and the document's own metadata. Does not know formats or
+where the document will be stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from corrobora.domain.evidence import Source
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading that stands in the text at `start`; `level` 1 is the highest."""
+    """A heading that begins in the text at `start`; `level` 1 is the highest."""
 
     start: int
     level: int
@@ -22,7 +22,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """Readable text of one document. Quotes are literal in `text`; `note` says what was left out, if anything."""
+    """The readable text of one document. Quotes are literal in `text`; `note` says what was left out, if anything."""
 
     title: str
     text: str
@@ -36,7 +36,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class IngestItem:
-    """One document to be stored. `path` and `digest` name the file it was read from, if any."""
+    """One document to store. `path` and `digest` name the file it was read from, if any."""
 
     source: Source
     text: str

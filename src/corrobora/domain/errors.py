@@ -1,14 +1,14 @@
-"""The one tree of errors, each with a stable code, an exit code and an HTTP status.
+"""The tree of errors, each with a stable code, an exit code and an HTTP status.
 
     CorroboraError
     ├── UserError            bad input: what, where, which limit, the next step        (exit 2, 422)
     │   └── Infeasible       a plan or question over a limit of feasibility            (exit 2, 422)
-    ├── NeedsHuman           a person must decide before the run may go on             (exit 3, 409)
-    ├── ProviderError        a provider refused, failed or answered nonsense           (exit 7, 502)
+    ├── NeedsHuman           a person must decide before the run continues             (exit 3, 409)
+    ├── ProviderError        a provider refused, failed or sent a bad answer           (exit 7, 502)
     ├── RoleError            a role's output could not be used                         (exit 7, 502)
     ├── ReadError            a document could not be read: carries a closed outcome    (exit 6, 422)
-    ├── LimitReached         a limit fired: which, value, limit, scope                 (exit 8, 429)
-    ├── NoEvidence           nothing was found that may be reported                    (exit 6, 404)
+    ├── LimitReached         a limit was reached: which, value, limit, scope           (exit 8, 429)
+    ├── NoEvidence           nothing was found that can be reported                    (exit 6, 404)
     └── JournalError         the store is down, damaged or of another version          (exit 1, 503)
 
     Stale (BaseException)    a newer attempt owns the run: stop at once, write nothing
@@ -24,10 +24,10 @@ from corrobora.domain.limits import Usage
 
 
 class CorroboraError(Exception):
-    """Base of every error that the package raises on purpose.
+    """Base of every error the package raises deliberately.
 
     `code` is stable and may be matched by programs; the message says what, where, which limit and the next step.
-    `usage` is what was paid before it failed, if anything: a failed call is metered like a good one.
+    `usage` is what was spent before the failure: a failed call is metered like any other.
     """
 
     exit_code: ClassVar[int] = 1
@@ -42,14 +42,14 @@ class CorroboraError(Exception):
 
 
 class UserError(CorroboraError):
-    """Input that cannot be used; nothing was paid and nothing was lost."""
+    """Invalid input; nothing was spent and nothing was lost."""
 
     exit_code = 2
     http_status = 422
 
 
 class Infeasible(UserError):
-    """A question or plan that breaks the limits of feasibility (TREE-13)."""
+    """A question or plan beyond the limits of feasibility (TREE-13)."""
 
 
 class NeedsHuman(CorroboraError):
@@ -60,10 +60,10 @@ class NeedsHuman(CorroboraError):
 
 
 class ProviderError(CorroboraError):
-    """A search, page or model provider refused, failed or answered nonsense.
+    """A search, page or model provider refused, failed or sent an unusable answer.
 
     Args:
-        retryable: a later try may succeed (429, 5xx, cut connection); False for keys, quota and shape.
+        retryable: a later attempt may succeed (429, 5xx, lost connection); not for keys, quota and shape.
         retry_after_seconds: what the provider asked for, if it did.
         status: the HTTP status, if there was an answer.
     """
@@ -117,12 +117,12 @@ class ProviderError(CorroboraError):
 
     @classmethod
     def bad_content(cls, provider: str, why: str) -> ProviderError:
-        """The provider answered in a shape that is not its own: never taken for "no results"."""
+        """The provider's answer has an unknown shape: never treated as "no results"."""
         return cls("provider_bad_content", f"{provider} answered in an unknown shape: {why}.", provider=provider)
 
 
 class RoleError(CorroboraError):
-    """A role's output could not be parsed or broke its contract, also after one repair."""
+    """A role's output could not be parsed or violated its contract, even after one repair."""
 
     exit_code = 7
     http_status = 502
@@ -140,7 +140,7 @@ class ReadError(CorroboraError):
 
 
 class LimitReached(CorroboraError):
-    """A limit of the ledger fired: seconds, tokens, money or calls."""
+    """A limit was reached: seconds, tokens, money or calls."""
 
     exit_code = 8
     http_status = 429
@@ -151,18 +151,18 @@ class LimitReached(CorroboraError):
 
 
 class NoEvidence(CorroboraError):
-    """Nothing was found, or nothing could be looked at: no report body is written."""
+    """Nothing was found, or nothing could be read: no report body is written."""
 
     exit_code = 6
     http_status = 404
 
 
 class JournalError(CorroboraError):
-    """The store cannot be used: down, damaged, full, or of another version."""
+    """The store is unavailable, damaged, full, or of another version."""
 
     exit_code = 1
     http_status = 503
 
 
 class Stale(BaseException):
-    """A newer attempt owns this run. A BaseException, so that no role or adapter can swallow it."""
+    """A newer attempt owns this run. A BaseException, so that no role or adapter can catch it by accident."""

@@ -1,7 +1,7 @@
-"""Evidence: sources, passages, quotes, facts, and how facts stand to each other.
+"""Evidence: sources, passages, quotes, facts, and relations between facts.
 
-Knows that a fact cannot exist without a quote that stands literally in the snapshot of its source.
-Does not know where snapshots are stored, nor how facts were found.
+Knows that every fact has a quote that stands literally in the snapshot of its source. Does not know where snapshots are
+stored or how facts were found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Grade(StrEnum):
 
 
 class ReadOutcome(StrEnum):
-    """The closed set in which every requested document ends, exactly once (TRUTH-5)."""
+    """The closed set of outcomes: every requested document has exactly one (TRUTH-5)."""
 
     READ = "read"
     EMPTY = "empty"
@@ -46,7 +46,7 @@ class ReadOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stored source. `origin` is the hash of its text: copies of one origin are one witness."""
+    """A stored source. `origin` is the hash of its text: copies of one origin are a single independent source."""
 
     id: SourceId
     title: str
@@ -74,7 +74,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search. `text` is natural language; `site` restricts or hints a place, as the phase asks (TRIPLET-17)."""
+    """One search in natural language. `site` restricts or suggests a place, as the phase says (TRIPLET-17)."""
 
     text: str
     site: str = ""
@@ -83,7 +83,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. A library hit names its source and passage; a web hit has a URL to be read."""
+    """One search result. A library hit names its source and passage; a web hit has an address to read."""
 
     url: str
     title: str
@@ -95,6 +95,11 @@ class Hit:
     source: SourceId | None = None
     passage: PassageId | None = None
     linked_from: str = ""  # the title or alias whose mention led here
+
+    @property
+    def key(self) -> str:
+        """What tells hits apart: the address, and the passage of a library hit."""
+        return f"{self.url}#{self.passage}" if self.passage else self.url
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +113,12 @@ class Document:
 
 
 def fact_id(source: SourceId, quote: str) -> FactId:
-    """Name a fact after its source and its quote (white space folded), so that equal quotes are one fact."""
+    """Derive a fact's id from its source and its quote with white space folded, so that equal quotes are one fact."""
     folded = " ".join(quote.split())
     return FactId("F" + hashlib.sha256(f"{source}\0{folded}".encode()).hexdigest()[:12])
 
 
-LOOK_ALIKES = {  # quotation marks and dashes of any shape, and what one types for them
+LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
@@ -123,11 +128,11 @@ _INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word j
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Find `quote` in `text`; return character offsets in `text`, or None.
+    """Find `quote` in `text`; return its character offsets, or None.
 
-    Runs of white space are one. A quote that does not stand there letter by letter may still differ by the shape of
-    quotation marks and dashes and by characters that nobody sees (bad-input M20), and by nothing else: no case, no NFKC
-    (10² must not become 102). A blank quote stands nowhere.
+    Runs of white space are equal. Otherwise a quote may differ from the text only in the shape of quotation marks and
+    dashes and in invisible characters (bad-input M20): not in case, and without NFKC (10² must not become 102). A blank
+    quote is never found.
     """
     found = _find_literal(quote, text)
     if found is not None or (quote.isascii() and text.isascii()):
@@ -140,7 +145,7 @@ def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _plain_form(text: str) -> tuple[str, list[int] | None]:
-    """The text as one would type it; and, if unseen characters were left out, where each that is left stood."""
+    """Return the text with plain punctuation and, if characters were dropped, the old index of each one."""
     plain = text.translate(_PLAIN_FORMS)
     if not any(letter in plain for letter in _INVISIBLE):
         return plain, None
@@ -166,7 +171,7 @@ def _find_literal(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _match_words(words: list[str], text: str, at: int) -> int | None:
-    """Match the words one after another from `at`, separated by white space only; return the end or None."""
+    """Match the words in sequence from `at`, separated by white space only; return the end or None."""
     position = at
     for number, word in enumerate(words):
         if number:
@@ -183,9 +188,9 @@ def _match_words(words: list[str], text: str, at: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement with the literal quote that carries it.
+    """A statement with the literal quote that supports it.
 
-    Build it with `Fact.quoted`, which refuses a quote that does not stand in the snapshot's text (TRUTH-1).
+    Made by `Fact.from_quote`, which refuses a quote that is not in the text of the snapshot (TRUTH-1).
     """
 
     id: FactId
@@ -197,7 +202,7 @@ class Fact:
     end: int
     confidence: float = 0.5  # 0..1, what the extractor reports (TREE-29)
     grade: Grade = Grade.UNVERIFIED
-    answers: tuple[str, ...] = ()  # ids of the sub-questions it speaks to
+    answers: tuple[str, ...] = ()  # ids of the sub-questions it answers
     subjects: tuple[str, ...] = ()
     title: str = ""
     url: str = ""
@@ -206,8 +211,8 @@ class Fact:
     published: str = ""
     heading: str = ""
     primary: bool = False
-    score: float = 0.0  # relevance to what was asked, in the scale of whoever ranked it
-    kind: str = "document"  # document (given by the user) | web: what its source is, for grading
+    score: float = 0.0  # relevance to the question, on the scale of the ranker
+    kind: str = "document"  # document (given by the user) | web: what its source is; used for grading
 
     @classmethod
     def from_quote(  # noqa: PLR0913 - named parts of one value
@@ -261,7 +266,7 @@ class Fact:
 
 
 class Relation(StrEnum):
-    """How two facts stand to each other (TRUTH-4)."""
+    """The relation between two facts (TRUTH-4)."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -270,7 +275,7 @@ class Relation(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a contradiction matters; only more than MEDIUM blocks convergence (TRIPLET-40)."""
+    """How serious a contradiction is; only HIGH blocks convergence (TRIPLET-40)."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -279,7 +284,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two facts that differ about one claim, both kept and printed. `scope` says where each holds, if known."""
+    """Two facts that differ about one claim; both are kept and printed. `scope` says where each holds, if known."""
 
     claim: str
     a: FactId
@@ -292,13 +297,13 @@ class Contradiction:
 
     @property
     def blocking(self) -> bool:
-        """An open contradiction above MEDIUM blocks convergence (TRIPLET-40)."""
+        """True for an open contradiction above MEDIUM (TRIPLET-40)."""
         return not self.resolved and self.severity is Severity.HIGH
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedSource:
-    """A source mentioned inside a source, worth a look (TREE-30)."""
+    """A source mentioned in another source and worth reading (TREE-30)."""
 
     reference: str
     context: str
@@ -315,7 +320,7 @@ class FollowUp:
 
 
 class InsightKind(StrEnum):
-    """What a source may tell beside what was asked (TREE-30)."""
+    """What a source may offer beyond the question (TREE-30)."""
 
     FOLLOW_UP = "follow_up"  # a question that it raises
     GAP = "gap"  # a limitation or future work that it names
@@ -324,7 +329,7 @@ class InsightKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """An optional insight with its citation, as the knowledge base keeps it over runs (TREE-32)."""
+    """An optional insight with its citation, as the knowledge base keeps it across runs (TREE-32)."""
 
     kind: InsightKind
     text: str  # the question, the gap or the reference
@@ -336,7 +341,7 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class KnownConflict:
-    """A fact that differs from what the brief takes as known: kept open, neither side is dropped (TRIPLET-50)."""
+    """A fact that differs from a known fact of the brief: it stays open, and both sides are kept (TRIPLET-50)."""
 
     known: str  # the known fact, as the brief states it
     fact: FactId
@@ -345,7 +350,7 @@ class KnownConflict:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading one document for one intent gave, with its one outcome."""
+    """The result of reading one document for one intent, with its single outcome."""
 
     hit: Hit
     outcome: ReadOutcome
@@ -358,9 +363,9 @@ class Reading:
     follow_ups: tuple[FollowUp, ...] = ()
     gaps: tuple[str, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
-    dropped_quotes: int = 0  # quotes that did not stand in the snapshot: never facts
-    terms: tuple[str, ...] = field(default=())  # words the source uses for what was asked: fuel for the next query
-    again: bool = False  # a second look at what was read before, with words learned since: nothing was requested
-    attempts: int = 1  # how often the address was tried (TIMED-17)
-    drift_checked: bool = False  # it was compared with what is asked before facts were taken from it (TRIPLET-10)
+    dropped_quotes: int = 0  # quotes not found in the snapshot: never facts
+    terms: tuple[str, ...] = field(default=())  # the source's words for what was asked, for the next query
+    again: bool = False  # read again with words learned since; nothing was requested
+    attempts: int = 1  # requests of the address (TIMED-17)
+    drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known

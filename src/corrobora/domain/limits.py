@@ -1,7 +1,7 @@
 """Limits and the reading of the meter: seconds, tokens, money, calls.
 
-Knows the defaults (docs/reference/limits.md) and what a meter shows at one instant.
-Does not know the clock: a `Meter` is read elsewhere and handed to policies as a value.
+Knows the defaults (docs/reference/limits.md) and what a meter shows at one moment. Does not know the clock: a `Meter`
+is read elsewhere and passed to policies as a value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Every fixed limit of the product, in one table. Sizes in characters or bytes, times in seconds."""
+    """Every fixed limit of the product in one table. Sizes are in characters or bytes, times in seconds."""
 
     question_max_chars: int = 20_000
     question_min_chars: int = 3
@@ -47,10 +47,10 @@ class Limits:
     robots_max_bytes: int = 512_000
     robots_cache_seconds: float = 86_400.0
     host_pause_seconds: float = 1.0  # between the starts of two requests to one host
-    host_max_pause_seconds: float = 30.0  # a host that wants more is left alone
+    host_max_pause_seconds: float = 30.0  # a host that asks for a longer pause is not visited
     fetches_at_once: int = 8
     pages_per_host: int = 20  # in one run
-    page_passages: int = 8  # of one page that are read
+    page_passages: int = 8  # read of one page
 
 
 LIMITS = Limits()
@@ -58,7 +58,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call cost. Money in US dollars; `priced` is False where no price is known."""
+    """What one call cost, in US dollars; `priced` is False if no price is known."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -92,7 +92,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """One reading: what was used when a decision was taken. Journaled with the decision."""
+    """One reading: what had been used when a decision was taken. Recorded in the journal with the decision."""
 
     allowance: Allowance
     elapsed_seconds: float = 0.0
@@ -108,7 +108,7 @@ class Meter:
 
     @property
     def exhausted_limit(self) -> str | None:
-        """Name of the first exhausted limit other than time, or None."""
+        """The name of the first exhausted limit other than time, or None."""
         pairs = (
             ("tokens", self.usage.input_tokens + self.usage.output_tokens, self.allowance.tokens),
             ("dollars", self.usage.dollars, self.allowance.dollars),

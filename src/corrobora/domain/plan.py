@@ -1,10 +1,7 @@
-"""The brief: what is asked, in parts, and what lies outside it.
+"""The brief and the plan: what is asked, and the tree of executors and threads that researches it.
 
-Knows sub-questions, subjects and scope. Does not know how they will be researched.
-
-The plan: a tree whose inner nodes are executors and whose leaves are threads.
-
-Knows the shape of a plan and how deep it is. Does not judge feasibility: `policies.feasibility` does.
+Knows sub-questions, subjects, scope, and the shape and depth of a plan. Does not know how anything is researched and
+does not judge feasibility: `policies.feasibility` does.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ class SubQuestionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubQuestion:
-    """One part of the question. Only PLAUSIBLE or better answers it."""
+    """One part of the question. Only evidence of grade PLAUSIBLE or better answers it."""
 
     id: str  # "sq-1"; unique in the run
     text: str
@@ -51,7 +48,7 @@ class Coverage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A person, place, thing or theme that must be covered. `rounds` counts rounds dedicated to it."""
+    """A person, place, thing or theme to cover. `rounds` counts the rounds dedicated to it."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -62,7 +59,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What is inside the research: places, years, domains. Empty parts do not restrict (TRIPLET-38)."""
+    """The scope of the research: places, years, domains. Empty parts do not restrict it (TRIPLET-38)."""
 
     places: tuple[str, ...] = ()
     since: int | None = None
@@ -77,7 +74,7 @@ class Brief:
     question: str
     sub_questions: tuple[SubQuestion, ...] = ()
     subjects: tuple[Subject, ...] = ()
-    disambiguation: tuple[str, ...] = ()  # terms that tell the meant thing from its namesakes
+    disambiguation: tuple[str, ...] = ()  # terms that distinguish the subject from its namesakes
     known_facts: tuple[str, ...] = ()
     focus: Focus = Focus()
     suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (TREE-10)
@@ -85,9 +82,9 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What a planner prescribes to the extractors of a leaf, forwarded as it is (TREE-15).
+    """What a planner prescribes to the extractors of a leaf, passed on unchanged (TREE-15).
 
-    `verbatim` is the text of the spec exactly as the planner wrote it; the other fields are its reading.
+    `verbatim` is the text as the planner wrote it; the other fields are parsed from it.
     """
 
     questions: tuple[str, ...]
@@ -101,7 +98,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """When a phase of an inner node is satisfied (TREE-18)."""
+    """The criteria that a phase of an inner node must meet (TREE-18)."""
 
     corroboration: int = 1  # independent sources for each answered sub-question
     themes: tuple[str, ...] = ()  # each must be covered
@@ -122,7 +119,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node of the plan. Its path in the tree is the start of every journal key below it."""
+    """One node of the plan. Its path in the tree begins every journal key below it."""
 
     path: str  # "root", "root/1", "root/1/2": from the plan, never from the order of execution
     title: str
@@ -142,7 +139,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """A leaf is pursued as one thread."""
+        """True for a leaf, which is researched as one thread."""
         return not self.children
 
 
@@ -158,7 +155,7 @@ class Plan:
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
-    """Yield the node and all below it, parents first."""
+    """Yield the node and its descendants, parents first."""
     yield node
     for child in node.children:
         yield from walk_nodes(child)
@@ -170,7 +167,7 @@ def collect_leaves(node: Node) -> tuple[Node, ...]:
 
 
 def executor_depth(plan: Plan) -> int:
-    """Count executor levels on the longest branch: inner nodes are executors (TREE-13)."""
+    """Count the executor levels of the longest branch: inner nodes are executors (TREE-13)."""
 
     def count_levels(node: Node) -> int:
         return 0 if node.is_leaf else 1 + max(count_levels(child) for child in node.children)

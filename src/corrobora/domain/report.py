@@ -1,6 +1,6 @@
 """Findings, drafts, verdicts and the report.
 
-Knows what a report may say about itself: outcomes, citations, checks, methodology. Does not render and does not check.
+Knows what a report says about itself: outcomes, citations, checks, methodology. Does not render and does not check.
 """
 
 from __future__ import annotations
@@ -16,24 +16,21 @@ from corrobora.domain.thread import Gap, Round, StopReason
 
 
 class Outcome(StrEnum):
-    """How a run ended, honestly (TRUTH-5)."""
+    """How a run ended (TRUTH-5)."""
 
     COMPLETE = "complete"
     PARTIAL = "partial"
-    NO_EVIDENCE = "no_evidence"  # looked, and found nothing sufficient
+    NO_EVIDENCE = "no_evidence"  # searched, but found nothing sufficient
     INACCESSIBLE = "evidence_inaccessible"  # found, but could not be read
     LIMIT_REACHED = "limit_reached"
-    PROVIDER_DOWN = "provider_down"  # could not look
+    PROVIDER_DOWN = "provider_down"  # nothing could be searched
     AWAITING = "awaiting_authorization"
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a node hands to its parent. A failed leaf is a sentinel with `failed` set, never an exception.
-
-    Requirement: ANGLES-23.
-    """
+    """What a node passes to its parent. A failed leaf has `failed` set and never raises (ANGLES-23)."""
 
     path: str
     title: str
@@ -44,7 +41,7 @@ class Findings:
     subjects: tuple[Subject, ...] = ()
     gaps: tuple[Gap, ...] = ()
     rounds: tuple[Round, ...] = ()
-    max_rounds: int = 0  # the thread's own cap of rounds; 0: it was no thread
+    max_rounds: int = 0  # the thread's own cap of rounds; 0 if it was not a thread
     stop: StopReason | None = None
     failed: str = ""
     angle: str = ""
@@ -52,7 +49,7 @@ class Findings:
     linked: tuple[LinkedSource, ...] = ()
     delta: tuple[str, ...] = ()  # what changed in each iteration of a gate, and why (TREE-26)
     children: tuple[Findings, ...] = ()
-    # parts of iterations that improved nothing: counted, not written from (TREE-26)
+    # findings of discarded iterations: counted, but not used for writing (TREE-26)
     left_out: tuple[Findings, ...] = ()
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
@@ -61,7 +58,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A report in Markdown with `[S3:C2]` markers; no URLs, no source titles: code inserts them."""
+    """A report in Markdown with `[S3:C2]` markers and without addresses and source titles: code inserts them."""
 
     title: str
     body: str
@@ -69,7 +66,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """What is wrong with a draft, section by section, whatever the sections are called (ANGLES-29)."""
+    """The problems of a draft, section by section, whatever the sections are called (ANGLES-29)."""
 
     problems: tuple[str, ...] = ()
     summary: str = ""
@@ -77,7 +74,7 @@ class Critique:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judge's five scores in [0, 1] (ANGLES-30). `passed` is computed by code at the profile's threshold."""
+    """The judge's five scores in [0, 1] (ANGLES-30). Code compares them with the profile's threshold."""
 
     factual_accuracy: float
     citation_accuracy: float
@@ -88,7 +85,7 @@ class Verdict:
 
     @property
     def overall(self) -> float:
-        """Mean of the five criteria."""
+        """The mean of the five criteria."""
         scores = (
             self.factual_accuracy,
             self.citation_accuracy,
@@ -100,16 +97,13 @@ class Verdict:
 
     @property
     def suspicious(self) -> str:
-        """Why the scores say little, "" if nothing is odd: full marks for everything without a reason.
-
-        Requirement: bad-input M10.
-        """
+        """Why the scores are implausible: full marks throughout without a reason; else "" (bad-input M10)."""
         odd = self.overall == 1.0 and not self.rationale.strip()
         return "the judge gave full marks for everything and no reason" if odd else ""
 
 
 class Support(StrEnum):
-    """What code says of one sentence against its cited quotes."""
+    """How far its cited quotes support a sentence, as computed by code."""
 
     SUPPORTED = "supported"
     PARTLY = "partly"
@@ -120,18 +114,18 @@ class Support(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """One checked sentence: its citations, its status, and why."""
+    """One checked sentence: its citations, its status, and the reasons."""
 
     sentence: str
     facts: tuple[str, ...]
     support: Support
-    overlap: float  # share of its content words in the best window: a floor, not a verdict
+    overlap: float  # share of its content words in its quotes: a lower bound, not a verdict
     reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One numbered reference of a rendered report, with what is needed to check it again."""
+    """One numbered reference of a rendered report, with everything needed to check it again."""
 
     number: int
     source: str
@@ -147,7 +141,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Methodology:
-    """What was done, from the journal, written by code (TRUTH-6)."""
+    """What was done, compiled by code from the journal (TRUTH-6)."""
 
     profile: str
     analyst: str  # "extractive (no language model)", or the models that answered, with counts
@@ -176,7 +170,7 @@ class Methodology:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The delivered report. `markdown` is "" where nothing may be reported."""
+    """The delivered report. `markdown` is "" if there is nothing to report."""
 
     question: str
     title: str
@@ -193,14 +187,14 @@ class Report:
 
     @property
     def supported_share(self) -> float:
-        """Share of cited sentences whose citations support them; 0.0 if none is cited."""
+        """The share of cited sentences that their citations support; 0.0 if no sentence is cited."""
         cited = [check for check in self.checks if check.support is not Support.UNCITED]
         good = [check for check in cited if check.support in (Support.SUPPORTED, Support.PARTLY)]
         return len(good) / len(cited) if cited else 0.0
 
 
 def iter_threads(found: Findings) -> Iterator[Findings]:
-    """Yield the findings of all threads below, in the order of the plan; those of iterations left out come last."""
+    """Yield the findings of all threads below, in the order of the plan; discarded iterations come last."""
     if not found.children:
         yield found
     for child in (*found.children, *found.left_out):

@@ -1,10 +1,7 @@
-"""A run: what was asked of the engine, and where it stands.
+"""A run: its request, its status, and the events of its log.
 
-Knows the request as it is stored, so that any worker can take it up. Does not know the store.
-
-Events: the one log that every listener folds.
-
-Knows the vocabulary. Does not know who listens or where the log lies.
+Knows the request as it is stored, so that any worker can resume the run, and the vocabulary of events. Does not know
+the store or who listens.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ def validate_id(text: str) -> RunId:
 
 
 class RunStatus(StrEnum):
-    """Where a run stands. Final: done, failed, cancelled."""
+    """The status of a run. Final: done, failed, cancelled."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -47,12 +44,12 @@ class RunStatus(StrEnum):
 
     @property
     def final(self) -> bool:
-        """True if the run will not go on by itself."""
+        """True if the run will not continue by itself."""
         return self in (RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED)
 
     @property
     def waits(self) -> bool:
-        """True if the run goes on only after a person decided."""
+        """True if the run continues only after a person has decided."""
         return self in (RunStatus.AWAITING, RunStatus.PAUSED)
 
 
@@ -70,7 +67,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a user asked for; stored with the run. Holds names and numbers, never a secret."""
+    """What a user asked for, as stored with the run. Contains names and numbers, never a secret."""
 
     question: str
     profile: str = "timed"
@@ -91,7 +88,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run as the store shows it."""
+    """One run as the store lists it."""
 
     id: RunId
     status: RunStatus
@@ -105,7 +102,7 @@ class RunRow:
 
 
 class EventType(StrEnum):
-    """Types of events; those of ROUNDS-22 are `thought`, `search`, `read`, `complete`."""
+    """The types of events; those of ROUNDS-22 are `thought`, `search`, `read`, `complete`."""
 
     RUN_STARTED = "run.started"  # carries the resolved profile: always the first event
     RUN_FINISHED = "run.finished"
@@ -139,7 +136,7 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. `key` is unique in its run, so that a resumed run does not tell a thing twice."""
+    """One event. `key` is unique in its run, so that a resumed run does not emit it twice."""
 
     type: EventType
     key: str

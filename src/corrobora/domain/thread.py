@@ -1,7 +1,7 @@
 """The thread: one line of research, folded from its rounds.
 
 Knows rounds, phases, escapes, decisions and how a round changes a thread. Does not know clocks, models or policies:
-what fires, what is next and what a fact is worth are decided by policies and handed in as values.
+what fires, what is next and what a fact is worth is decided by policies and passed in as values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StopReason(StrEnum):
 
 
 class Escape(StrEnum):
-    """S4's six ways out of a plateau, in their order."""
+    """The six escapes from a plateau, in order (TRIPLET-36)."""
 
     REFORMULATE = "query_reformulation"
     SHIFT_SOURCES = "source_type_shift"
@@ -73,14 +73,14 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What a profile prescribes to a thread: its phases and its numbers. Data, not code."""
+    """What a profile prescribes for a thread: its phases and its numbers. Data, not code."""
 
     phases: tuple[Phase, ...]
     max_rounds: int = 3
     attempts: int = 3
     reads_per_round: int = 5
     hits_per_query: int = 10
-    whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
+    whole_documents: bool = False  # a stored document is one result, once in this thread, read at its best passage
     queries_in_turn: bool = False
     pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
     drift: bool = False
@@ -99,9 +99,10 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a model may propose after a round. It proposes gaps; it never decides to continue.
+    """What a model may propose after a round: gaps, never the decision to continue.
 
-    `should_continue`, `next_topic` and `url` are S2's loop decision as the model wrote it, recorded beside the code's.
+    `should_continue`, `next_topic` and `url` are the loop decision (TIMED-6) as the model wrote it, recorded beside the
+    decision of the code.
     """
 
     summary: str
@@ -119,7 +120,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What one round looks for and why, then the queries (S4, SCOPE)."""
+    """What one round looks for and why, with its queries (TRIPLET-13)."""
 
     goal: str
     queries: tuple[Query, ...]
@@ -131,7 +132,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Code's decision after a round, with the meter it saw (S2 FR-3)."""
+    """The decision of the code after a round, with the meter it saw (TIMED-6)."""
 
     iteration: int
     proposal: Proposal
@@ -143,7 +144,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a sub-question (TIMED-15, TIMED-16): the attempt number, from 1, and what it does differently."""
+    """One attempt at a sub-question in a round: its number and its strategy (TIMED-15, TIMED-16)."""
 
     target: str
     attempt_number: int
@@ -162,19 +163,19 @@ class Round:
     escape: Escape | None = None
     cut: bool = False  # the reserve was reached while it ran
     failures: tuple[str, ...] = ()  # searches that failed, with the reason
-    new_facts: int = 0  # filled by `absorb`
+    new_facts: int = 0  # set by `add_round`
     confirming_facts: int = 0
     decision: Decision | None = None
     seconds: float = 0.0
     attempts: tuple[Attempt, ...] = ()
-    providers: tuple[str, ...] = ()  # that were asked, in order
-    prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round; filled by `absorb`
+    providers: tuple[str, ...] = ()  # providers asked, in order
+    prior: tuple[tuple[str, str], ...] = ()  # name and coverage of each subject before this round
 
     @property
     def urls(self) -> frozenset[str]:
-        """URLs (or library passages) fetched this round."""
+        """The addresses (or library passages) fetched in this round."""
         return frozenset(
-            f"{r.hit.url}#{r.hit.passage}" if r.hit.passage else r.hit.url
+            r.hit.key
             for r in self.readings
             if r.outcome in (ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY) and not r.again
         )
@@ -188,7 +189,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What policies made of a thread after a round: graded facts, sub-questions, subjects, contradictions."""
+    """A thread as assessed after a round: graded facts, sub-questions, subjects, contradictions."""
 
     facts: tuple[Fact, ...]
     sub_questions: tuple[SubQuestion, ...]
@@ -198,7 +199,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What comes next: a phase, an escape, a plateau level; `stop` if the ladder of escapes is exhausted."""
+    """What comes next: a phase, an escape, a plateau level; `stop` if no escape is left."""
 
     phase: int
     escape: Escape | None = None
@@ -209,7 +210,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class ScopeInput:
-    """What a thread does not yet know: the input of the role `scope`. Small, ordered, without a clock."""
+    """The input of the role `scope`: what a thread does not know yet. Small, ordered, without a clock."""
 
     path: str
     question: str
@@ -286,12 +287,12 @@ class ThreadState:
 
     @property
     def open(self) -> bool:
-        """True until a rule has said stop."""
+        """True until a rule has stopped the thread."""
         return self.stop is None
 
     @property
     def number(self) -> int:
-        """How many rounds are done."""
+        """The number of finished rounds."""
         return len(self.rounds)
 
     @property
@@ -301,12 +302,12 @@ class ThreadState:
 
     @property
     def round_path(self) -> str:
-        """Path of the round to come: `root/2/round/3`."""
+        """The path of the next round: `root/2/round/3`."""
         return f"{self.path}/round/{self.number + 1}"
 
     @property
     def last_path(self) -> str:
-        """Path of the last finished round."""
+        """The path of the last finished round."""
         return f"{self.path}/round/{self.number}"
 
     @property
@@ -321,27 +322,27 @@ class ThreadState:
 
     @property
     def read_passages(self) -> frozenset[str]:
-        """Passages that were already read: a page is never sent twice."""
+        """The passages already read: none is sent twice."""
         return frozenset(p for r in self.rounds for reading in r.readings for p in reading.passages)
 
     @property
     def known_conflicts(self) -> tuple[KnownConflict, ...]:
-        """Every fact that differs from what the brief takes as known, in the order found; none is ever dropped."""
+        """Every fact that differs from a known fact of the brief, in the order found."""
         found = (each for done in self.rounds for reading in done.readings for each in reading.against)
         return tuple(dict.fromkeys(found))
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Gaps of the last proposal."""
+        """The gaps of the last proposal."""
         last = self.last
         return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
 
     def add_round(self, done: Round, standings: Assessment) -> ThreadState:
-        """Add a finished round; `standings` is what the policies made of all facts, old and new."""
+        """Add a finished round; `standings` is the policies' assessment of all facts, old and new."""
         known = {fact.id for fact in self.facts}
         fresh = [fact for fact in standings.facts if fact.id not in known]
         seen = {fact.id for reading in done.readings if not reading.again for fact in reading.facts}
-        confirming = seen & known  # a second look at what was read before confirms nothing
+        confirming = seen & known  # reading the same source again confirms nothing
         counted = replace(
             done,
             new_facts=len(fresh),
@@ -366,19 +367,19 @@ class ThreadState:
         return replace(self, rounds=(*self.rounds[:-1], last))
 
     def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
-        """Record code's decision on the last round and the rule that fired; a stop reason closes the thread."""
+        """Record the decision on the last round and the rule that fired; a stop reason closes the thread."""
         last = self.rounds[-1]
         if last.decision is None:
-            raise ValueError("decide() follows propose()")
+            raise ValueError("a decision needs a recorded proposal")
         decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
         return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
 
     def close(self, why: StopReason) -> ThreadState:
-        """Close the thread outside of a round. A closed thread stays as it is."""
+        """Close the thread outside of a round. A closed thread stays unchanged."""
         return replace(self, stop=why) if self.open else self
 
     def apply_transition(self, turn: Transition) -> ThreadState:
-        """Take the next phase or escape. A closed thread stays as it is."""
+        """Take the next phase or escape. A closed thread keeps its phase."""
         if not self.open:
             return replace(self, plateau_level=max(self.plateau_level, turn.plateau_level))
         used = self.escapes_used if turn.escape is None else (*self.escapes_used, turn.escape)

@@ -16,10 +16,10 @@ from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Critique, Draft, Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.session.journal import name_task
-from corrobora.policies.coverage import choose_forced_subject
+from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
-from corrobora.policies.plateau import measure_saturation
 from corrobora.policies.profile import Profile
+from corrobora.policies.stop import measure_saturation
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.reflect import Learned

@@ -21,8 +21,7 @@ from corrobora.engine.pursue import pursue
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
-from corrobora.policies.budget import find_spent_phase_limit
-from corrobora.policies.gates import describe_delta, find_unmet_criteria, has_improved
+from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, refine
 from corrobora.roles.synthesize import synthesize

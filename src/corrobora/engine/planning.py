@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints,
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
 from corrobora.domain.report import Findings
-from corrobora.policies.feasibility import check_question, guess_complexity, repair_plan
-from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
+from corrobora.policies.feasibility import repair_plan
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity
 from corrobora.policies.profile import Profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning

@@ -22,15 +22,16 @@ from corrobora.engine.session.people import steer_between_rounds
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.steps.read import read_hits, reread_sources
 from corrobora.engine.steps.search import list_attempts, scope_round, search_round
-from corrobora.policies.coverage import (
-    assess_thread,
-    meets_criteria,
-    merge_proposed_contradictions,
-)
-from corrobora.policies.grading import GRADE_RANK
-from corrobora.policies.plateau import measure_saturation, plateau_level, signal_level, url_overlap
+from corrobora.policies.assessment import GRADE_RANK, assess_thread, merge_proposed_contradictions
 from corrobora.policies.selection import select_hits
-from corrobora.policies.stop import find_first_stop
+from corrobora.policies.stop import (
+    find_first_stop,
+    measure_saturation,
+    meets_criteria,
+    plateau_level,
+    signal_level,
+    url_overlap,
+)
 from corrobora.reporting.artifacts import render_micro_report
 from corrobora.reporting.thread_json import (
     build_research_state,

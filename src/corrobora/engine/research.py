@@ -36,10 +36,9 @@ from corrobora.engine.session.journal import decode
 from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
+from corrobora.policies.assessment import grade_facts, merge_facts
 from corrobora.policies.budget import select_shed_work
-from corrobora.policies.coverage import merge_facts
 from corrobora.policies.feasibility import repair_plan
-from corrobora.policies.grading import grade_facts
 from corrobora.policies.intake import ANGLE_SLUGS
 from corrobora.policies.profile import dump_profile
 from corrobora.reporting.thread_json import get_synthesis_badge

@@ -1,4 +1,5 @@
-"""Policies: pure, synchronous functions of frozen values.
+"""Policies: every decision of a run as a pure function of frozen values.
 
-Know the rules of the method. Do not know clocks, sockets, databases or models.
+Knows threads, plans, facts, limits and readings of the meter. Does not know the clock, the network, any model or how a
+decision is carried out.
 """

@@ -1,31 +1,45 @@
-"""Budget: the arithmetic of seconds, tokens, money and calls.
+"""Budget: the limits of a run, estimates before it starts, and the gates of a plan's phases.
 
-Knows allowances, meters and prices as values. Does not know the clock, the ledger that reserves, or who is billed.
+Knows allowances, meters, prices, gates and findings as values. Does not know the clock, the ledger that reserves, who
+is billed, or how findings are gathered.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from corrobora.domain.declaration import MAX_MINUTES
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
+from corrobora.domain.evidence import Fact
+from corrobora.domain.limits import Allowance, Meter
+from corrobora.domain.plan import (
+    Coverage,
+    Criteria,
+    Gate,
+    Plan,
+    SubQuestion,
+    SubQuestionStatus,
+    collect_leaves,
+    walk_nodes,
+)
+from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, Phase
+from corrobora.policies.assessment import combine_confidence, identify_witness
+from corrobora.text.tokens import stem_text
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
 
-# The declared order in which work is shed near a limit, with the used share of the tightest limit at which it goes.
-# The report itself is not in this table: it is never shed (BUDGET-4).
+# The order in which work is skipped near a limit, each with the used share of the tightest limit from which it is.
+# The report itself is not in this table: it is never skipped (BUDGET-4).
 SHED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"fewer_verifiers": 0.80, "fewer_leaves": 0.90, "shorter_report": 0.95}
 )
 
-# What one call of a role takes, as (low, high) tokens: the texts of the roles are bounded by the same numbers.
+# The cost of one call, as (low, high); the inputs and outputs of roles are bounded by the same numbers.
 _INPUT_TOKENS = (800, 6_000)
 _OUTPUT_TOKENS = (150, 1_200)
 _CALL_SECONDS = (1.0, 20.0)
@@ -34,7 +48,7 @@ _READ_SECONDS = (0.05, 5.0)
 
 
 def compute_reserve_seconds(minutes: float | None) -> float:
-    """Return the time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
+    """Return the time reserved for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
     return 60.0 * (RESERVE_MINUTES if minutes is None else min(RESERVE_MINUTES, RESERVE_SHARE * minutes))
 
 
@@ -47,11 +61,10 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
     calls: int | None = None,
     searches: int | None = None,
 ) -> Allowance:
-    """Make an allowance of a user's numbers; None is no limit.
+    """Make an allowance from a user's numbers; None means no limit.
 
-    Raises:
-        UserError: `bad_limit` for a number that is negative, not finite, or a time of 0 or over a week; a budget of
-            0 calls or dollars is legal and means that nothing may be spent.
+    A budget of 0 calls or dollars is legal and means that nothing may be spent. Raises `UserError` `bad_limit` for a
+    number that is negative or not finite, and for a time of 0 or over a week.
     """
     if minutes is not None and not (math.isfinite(minutes) and 0 < minutes <= MAX_MINUTES):
         raise _limit_error("minutes", minutes, f"a number over 0 and at most {MAX_MINUTES:g}, or unlimited")
@@ -72,33 +85,24 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
 
 
 def round_seconds(phase: Phase, meter: Meter) -> float | None:
-    """Return how long the coming round may take, None without a limit; never negative, never into the reserve.
-
-    Requirement: ROUNDS-28.
-    """
+    """Return how long the next round may take, without touching the reserve; None without a limit (ROUNDS-28)."""
     left = max(0.0, meter.remaining_seconds - meter.allowance.reserve_seconds)
     own = math.inf if phase.minutes is None else 60.0 * phase.minutes
     found = min(left, own)
     return None if math.isinf(found) else found
 
 
-def round_deadline(phase: Phase, meter: Meter) -> float | None:
-    """Return the elapsed time of the run at which the coming round is cut, None without a limit."""
-    seconds = round_seconds(phase, meter)
-    return None if seconds is None else meter.elapsed_seconds + seconds
-
-
 def find_spent_limit(meter: Meter) -> str | None:
-    """Name the first limit that leaves nothing for more research, or None."""
+    """Return the name of the first limit that leaves nothing for more research, or None."""
     if meter.remaining_seconds <= meter.allowance.reserve_seconds:
         return "time"
     return meter.exhausted_limit
 
 
 def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
-    """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (TREE-17).
+    """Return the name of the limit that ends a phase: one of the run's, or the phase's own (TREE-17).
 
-    The phase's own budget counts from `opened`, the reading when it began.
+    The phase's own budget counts from `opened`, the reading of the meter when it began.
     """
     tokens = _count_tokens(now) - _count_tokens(opened)
     if gate.budget_seconds is not None and now.elapsed_seconds - opened.elapsed_seconds >= gate.budget_seconds:
@@ -127,25 +131,14 @@ def used_share(meter: Meter) -> float:
 
 
 def select_shed_work(meter: Meter) -> tuple[str, ...]:
-    """Return the work to be shed now, in the declared order; a later item never goes before an earlier one."""
+    """Return the work to skip now, in the declared order: an item is never skipped before an earlier one."""
     share = used_share(meter)
     return tuple(name for name, at in SHED_THRESHOLDS.items() if share >= at)
 
 
-def is_affordable(usage: Usage, meter: Meter) -> bool:
-    """True if a call of at most this usage fits what is left: its maximum is reserved before it is sent (BUDGET-1)."""
-    limits = meter.allowance
-    tokens = meter.usage.input_tokens + meter.usage.output_tokens + usage.input_tokens + usage.output_tokens
-    return (
-        (limits.tokens is None or tokens <= limits.tokens)
-        and (limits.dollars is None or (usage.priced and meter.usage.dollars + usage.dollars <= limits.dollars))
-        and (limits.calls is None or meter.usage.calls + usage.calls <= limits.calls)
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs in dollars for a million tokens."""
+    """The price of a model in dollars per million tokens."""
 
     input: float
     output: float
@@ -153,7 +146,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class CostBound:
-    """One end of an estimate. `dollars` is None where no price is known."""
+    """One end of an estimate. `dollars` is None if no price is known."""
 
     rounds: int
     searches: int
@@ -232,3 +225,111 @@ def _estimate_bound(plan: Plan, numbers: EstimateInputs, price: Price | None, *,
 
 def _limit_error(name: str, value: float, allowed: str) -> UserError:
     return UserError("bad_limit", f"{name} is {value:g}; allowed: {allowed}.", next_step=f"Give another {name}.")
+
+
+def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
+    """Return the criteria that the findings do not meet, in words for a planner; empty if the gate is passed.
+
+    A sub-question marked `#RETRY_EXHAUSTED` does not hold a gate open: nothing more can be tried for it (TREE-18).
+    """
+    criteria = gate.criteria
+    asked = [each for each in findings.sub_questions if each.standing is not SubQuestionStatus.EXHAUSTED]
+    said: list[str] = []
+    for each in asked:
+        evidence = _find_evidence(each, findings)
+        found = len({identify_witness(fact) for fact in evidence})
+        if found < criteria.corroboration:
+            said.append(f"{each.id} has {found} of {criteria.corroboration} independent sources: {each.text}")
+        elif combine_confidence(evidence) < criteria.minimum_confidence:
+            said.append(
+                f"{each.id} is answered with confidence {combine_confidence(evidence):.2f}, "
+                f"needed is {criteria.minimum_confidence:.2f}: {each.text}"
+            )
+    if not findings.sub_questions:
+        found = len({identify_witness(fact) for fact in findings.facts})
+        if found < criteria.corroboration:
+            said.append(f"{found} of {criteria.corroboration} independent sources were found")
+    said.extend(f"theme not covered: {theme}" for theme in criteria.themes if not _is_covered(theme, findings))
+    if criteria.contradictions_resolved:
+        said.extend(f"contradiction is open: {c.claim}" for c in findings.contradictions if not c.resolved)
+    return tuple(said)
+
+
+def add_default_criterion(gate: Gate) -> tuple[Gate, str]:
+    """Give a gate without criteria the default one, with a note; return any other unchanged (bad-input P20)."""
+    criteria = gate.criteria
+    asks = (
+        criteria.corroboration > 0
+        or bool(criteria.themes)
+        or criteria.contradictions_resolved
+        or criteria.minimum_confidence > 0
+    )
+    if asks:
+        return gate, ""
+    default = Criteria()
+    note = f"gate {gate.name} had no success criterion: {default.corroboration} source for each sub-question was set"
+    return replace(gate, criteria=default), note
+
+
+@dataclass(frozen=True, slots=True)
+class GateProgress:
+    """Progress towards a gate; each part is better if larger, except `unmet` and `conflicts`."""
+
+    unmet: int
+    covered: float  # share of sub-questions and themes with evidence
+    confidence: float  # mean over the sub-questions
+    conflicts: int
+
+    @property
+    def key(self) -> tuple[int, float, float, int]:
+        """What to compare, most important first: criteria, coverage, confidence, resolved conflicts (TREE-26)."""
+        return (-self.unmet, self.covered, self.confidence, -self.conflicts)
+
+
+def measure_progress(gate: Gate, findings: Findings) -> GateProgress:
+    """Measure the progress of findings towards a gate."""
+    evidence = [_find_evidence(each, findings) for each in findings.sub_questions]
+    themes = [_is_covered(theme, findings) for theme in gate.criteria.themes]
+    parts = [bool(each) for each in evidence] + themes
+    sure = [combine_confidence(each) for each in evidence]
+    return GateProgress(
+        unmet=len(find_unmet_criteria(gate, findings)),
+        covered=sum(parts) / len(parts) if parts else 0.0,
+        confidence=math.fsum(sure) / len(sure) if sure else combine_confidence(findings.facts),
+        conflicts=sum(1 for each in findings.contradictions if not each.resolved),
+    )
+
+
+def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
+    """True if an iteration came closer to the gate; the findings of any other are discarded (TREE-26).
+
+    An iteration that found a new open contradiction is kept as well: contradicting evidence is never left out.
+    """
+    known = {frozenset((each.a, each.b)) for each in before.contradictions}
+    disputed = any(frozenset((each.a, each.b)) not in known for each in after.contradictions if not each.resolved)
+    return disputed or measure_progress(gate, after).key > measure_progress(gate, before).key
+
+
+def describe_delta(gate: Gate, before: Findings, after: Findings) -> str:
+    """Describe on one line what an iteration changed, for the delta log (TREE-26)."""
+    known = {fact.id for fact in before.facts}
+    fresh = sum(1 for fact in after.facts if fact.id not in known)
+    then, now = measure_progress(gate, before), measure_progress(gate, after)
+    return (
+        f"{fresh} new facts; criteria not met {then.unmet} -> {now.unmet}; coverage {then.covered:.2f} -> "
+        f"{now.covered:.2f}; confidence {then.confidence:.2f} -> {now.confidence:.2f}; "
+        f"open contradictions {then.conflicts} -> {now.conflicts}"
+    )
+
+
+def _find_evidence(asked: SubQuestion, findings: Findings) -> list[Fact]:
+    return [fact for fact in findings.facts if asked.id in fact.answers or fact.id in asked.evidence]
+
+
+def _is_covered(theme: str, findings: Findings) -> bool:
+    """True if a theme is the name of a covered subject, or if one fact contains all of its words."""
+    wanted = set(stem_text(theme))
+    for subject in findings.subjects:
+        if subject.coverage is not Coverage.UNCOVERED and wanted == set(stem_text(subject.name)):
+            return True
+    return any(wanted <= set(stem_text(f"{fact.heading} {fact.quote}")) for fact in findings.facts)

@@ -1,17 +1,8 @@
-"""Drift: whether a document lies outside what is asked, before facts are taken from it.
+"""Drift: whether a document lies outside the question, and which of several things with one name is meant.
 
-Knows the four axes of TRIPLET-38 (place, time, subject, domain) and checks only those that the brief restricts.
-Does not know any gazetteer or topic: a document is refused on evidence in its own words, never on a guess.
-
-Disambiguation: which of the things that share a name is meant, as far as what was found supports or eliminates them.
-
-Knows the terms of the brief, facts, conflicts with known facts, and what was skipped for drift. Does not know names,
-and removes nothing: an eliminated candidate is told, and its facts stay.
-
-Known: where what was found differs from what the brief takes as known.
-
-Knows the words of known facts and of quotes. Does not know which of the two is right: both are kept, and the conflict
-stays open.
+Knows the four axes of TRIPLET-38 (place, time, subject, domain), disambiguation terms and known facts of the brief.
+Does not know any gazetteer, topic or name: a document is refused, and a candidate eliminated, only on evidence in the
+words that were read. Conflicts with known facts stay open.
 """
 
 from __future__ import annotations
@@ -26,21 +17,20 @@ from corrobora.domain.evidence import Fact, KnownConflict, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Focus, Subject
 from corrobora.domain.thread import ThreadState
 from corrobora.text.comparison import find_difference, parse_statement
+from corrobora.text.quantities import MONTH_NAMES
 from corrobora.text.tokens import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
 MAX_DRIFT_STREAK = 3  # TRIPLET-39
 MAX_YEARS_OFF = 5  # TRIPLET-38
-_SCANNED_CHARS = 60_000  # characters: enough to see what a document is about, bounded for huge ones
+_SCANNED_CHARS = 60_000  # enough to see what a document is about
 
 _YEAR = re.compile(
     r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
 )
 _PLACE = re.compile(r"\b(?i:in|at|near|from|across|throughout)\s+((?:[A-Z][\w'’-]+)(?:\s+[A-Z][\w'’-]+){0,2})")
-_CALENDAR = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday spring summer autumn winter".split()
-)
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_CALENDAR = frozenset((*MONTH_NAMES, *_WEEKDAYS, "spring", "summer", "autumn", "winter"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +44,9 @@ class Drift:
 def detect_drift(
     document_title: str, text: str, brief: Brief, subjects: Sequence[Subject], terms: Iterable[str]
 ) -> Drift | None:
-    """Return why the document lies outside the research, or None if it may be read for facts (TRIPLET-10).
+    """Return why a document lies outside the research, or None if facts may be taken from it (TRIPLET-10).
 
-    `terms` are the words of the current intent and the vocabulary learned so far: a document that speaks them is on
+    `terms` are the words of the current intent and the vocabulary learned so far: a document that uses them is on
     subject even if it calls the subject by another name.
     """
     seen = f"{document_title}\n{text[:_SCANNED_CHARS]}"
@@ -72,7 +62,7 @@ def detect_drift(
 
 
 def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
-    """Count how many of the last fetched results drifted, one after another; results never fetched do not count."""
+    """Count how many of the last fetched results drifted in a row; results that were not fetched do not count."""
     streak = 0
     for outcome in outcomes:
         if outcome is ReadOutcome.DRIFTED:
@@ -83,7 +73,7 @@ def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
 
 
 def must_reformulate(thread: ThreadState) -> bool:
-    """True if the last three results or more drifted in a row: do not wait for the plateau (TRIPLET-39)."""
+    """True if the last three or more results drifted in a row: do not wait for the plateau (TRIPLET-39)."""
     last = thread.last
     if last is None or count_drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
         return False
@@ -92,10 +82,7 @@ def must_reformulate(thread: ThreadState) -> bool:
 
 
 def is_named_in_text(name: str, folded: str, spoken: frozenset[str]) -> bool:
-    """True if a text names it: literally, or by at least half of the name's own words.
-
-    `folded` is the folded text, `spoken` its stems.
-    """
+    """True if a text, given folded and as stems, contains a name literally or at least half of its words."""
     if fold_text(name).strip() and fold_text(name).strip() in folded:
         return True
     parts = set(stem_text(name))
@@ -116,7 +103,7 @@ def _check_subject(
 
 
 def _uses_term(term: str, spoken: frozenset[str]) -> bool:
-    """True if a text uses a term: at least half of its real words; numbers and short signs identify nothing."""
+    """True if a text uses at least half of a term's words; numbers and short signs identify nothing."""
     parts = {stem for stem in stem_text(term) if len(stem) > 2 and not stem.isdigit()}  # noqa: PLR2004 - "sq", "v2"
     return bool(parts) and 2 * len(parts & spoken) >= len(parts)
 
@@ -164,11 +151,11 @@ _DENYING = re.compile(
     r"not (?:related|connected|identical)\b|(?:an )?unrelated\b|an(?:other)? different\b)|"
     r"which is (?:another|unrelated)\b)"
 )
-_DENIAL_REACH = 60  # characters in which a denial stands before a name
+_DENIAL_REACH = 60  # characters around a name in which a denial is looked for
 
 
 class CandidateStatus(StrEnum):
-    """Where a candidate stands (TRIPLET-24)."""
+    """The status of a candidate (TRIPLET-24)."""
 
     SUPPORTED = "SUPPORTED"
     ELIMINATED = "ELIMINATED"
@@ -185,18 +172,18 @@ class Candidate:
 
 
 def assess_candidates(thread: ThreadState) -> tuple[Candidate, ...]:
-    """Return where each disambiguation term of the brief stands after what was read.
+    """Assess each disambiguation term of the brief against what was read.
 
-    A source speaks for a candidate if a fact of it names it. It speaks against it if a fact denies that it is meant, or
-    differs from a known fact of the brief that is not the candidate's own; so does a result that names it in its title
-    and was skipped because it lies outside of what is asked. What is only spoken against is eliminated; where sources
-    disagree, nothing is concluded.
+    A source supports a candidate if one of its facts names it. It counts against the candidate if a fact denies that it
+    is meant or differs from a known fact that is not the candidate's own, and so does a drifted result with the
+    candidate in its title. A candidate with evidence only against it is eliminated; if sources disagree, nothing is
+    concluded.
     """
     return tuple(_assess_candidate(name, thread) for name in thread.brief.disambiguation)
 
 
 def select_remaining_terms(thread: ThreadState) -> tuple[str, ...]:
-    """The terms that still tell the meant thing apart: all but the eliminated ones; all, if none were left."""
+    """Return the disambiguation terms that were not eliminated; all of them if none remain."""
     if not (thread.rounds and thread.brief.disambiguation):
         return thread.brief.disambiguation
     kept = tuple(each.name for each in assess_candidates(thread) if each.status is not CandidateStatus.ELIMINATED)
@@ -229,7 +216,7 @@ def _assess_candidate(name: str, thread: ThreadState) -> Candidate:
 
 
 def _find_denial(name: str, fact: Fact) -> str:
-    """The words in which a fact denies that a name is meant, "" if it does not."""
+    """Return the words in which a fact denies that a name is meant, or ""."""
     quote, wanted = fold_text(fact.quote), fold_text(name)
     at = quote.find(wanted)
     while at >= 0:
@@ -250,7 +237,7 @@ def find_known_conflicts(
 ) -> tuple[KnownConflict, ...]:
     """Return the facts that cannot hold together with a known fact (TRIPLET-50).
 
-    `reported` is what the reader of the source said it contradicts; it is kept where the words alone show nothing.
+    `reported` lists contradictions reported by the reader of the source; they are used if the words alone show none.
     """
     if not known:
         return ()

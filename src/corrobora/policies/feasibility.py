@@ -1,28 +1,27 @@
-"""Feasibility: whether a plan may run, and the repairs that code makes to one.
+"""Feasibility: whether a plan may run, and the repairs that code makes to it.
 
-Knows limits of depth, leaves, angles and numbers. Does not plan: what it cannot repair without changing what the plan
-means, it refuses; every repair is noted in the plan.
+Knows limits of depth, leaves, angles and numbers. Does not plan: what cannot be repaired without changing the meaning
+of the plan is refused, and every repair is noted in the plan.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
-from corrobora.policies.gates import add_default_criterion
-from corrobora.policies.intake import TIERS, angle_range, check_question, guess_complexity
+from corrobora.policies.budget import add_default_criterion
+from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import select_fresh_queries
 from corrobora.text.tokens import fold_text
 
-__all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "guess_complexity", "repair_plan"]
-
-MAX_ITERATIONS = 7  # the larger cap of TIMED-4 holds for the gates of a plan as well
+MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
 PRIORITIES = range(1, 11)
-_MAX_WALK_DEPTH = 64  # a plan nested deeper than this is not even walked
+_MAX_WALK_DEPTH = 64  # a plan nested deeper is not walked further
 
 
 def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
@@ -37,13 +36,12 @@ def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
 ) -> Plan:
     """Return the plan as it may run, with a note for each repair (TREE-13; bad-input P01 to P20).
 
-    Repairs: identical tasks run once, sub-agents by angle are clamped to seven unless angles are dynamic, numbers
-    are clamped to their caps, an empty gate gets the default criterion. A feasible plan is returned unchanged, and
-    repairing twice changes nothing more.
+    Duplicate tasks run once, sub-agents by angle are limited to seven unless angles are dynamic, numbers are clamped to
+    their caps, and an empty gate gets the default criterion. A feasible plan is returned unchanged, and repairing twice
+    changes nothing more.
 
-    Raises:
-        Infeasible: infeasible_depth, too_many_leaves, empty_plan, empty_task, duplicate_node, unknown_angle,
-            bad_number, bad_priority.
+    Raises `Infeasible` with the code infeasible_depth, too_many_leaves, empty_plan, empty_task, duplicate_node,
+    unknown_angle, bad_number or bad_priority.
     """
     limits = _PlanLimits(max_depth, max_leaves, dynamic_angles, tuple(allowed_angles), max_rounds)
     _check_shape(plan, limits)
@@ -84,7 +82,7 @@ def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
 
 def _check_leaves(found: Sequence[Node], limits: _PlanLimits) -> None:
     most = limits.max_leaves
-    if limits.dynamic or _uses_angles(found):  # seven angles are clamped later; only a flood is refused
+    if limits.dynamic or _uses_angles(found):  # angles are limited to seven later; only an excessive number is refused
         most = max(most, LIMITS.plan_max_leaves)
     if len(found) > most:
         raise Infeasible(
@@ -133,7 +131,7 @@ def _is_deeper_than(root: Node, limit: int) -> bool:
 
 
 def _make_task_key(leaf: Node) -> tuple[object, ...]:
-    """What makes two tasks the same: what is asked, not what it is called."""
+    """Return what makes two tasks the same: what is asked, not the title."""
     questions = tuple(_normalize_text(each.text) for each in leaf.sub_questions)
     specs = tuple(_normalize_text(each.verbatim or " ".join(each.questions)) for each in leaf.specs)
     return (
@@ -150,7 +148,7 @@ def _normalize_text(text: str) -> str:
 
 
 def _drop_duplicate_tasks(node: Node, seen: set[tuple[object, ...]], notes: list[str]) -> Node | None:
-    """Drop each leaf whose task stands in the plan already, and inner nodes left without children (bad-input P17)."""
+    """Drop each leaf that repeats an earlier task, and inner nodes left without children (bad-input P17)."""
     if node.is_leaf:
         task = (node.discovery, *_make_task_key(node))
         if task in seen:
@@ -163,14 +161,14 @@ def _drop_duplicate_tasks(node: Node, seen: set[tuple[object, ...]], notes: list
 
 
 def _max_sub_agents(tier: str, limits: _PlanLimits) -> int:
-    """How many sub-agents a plan of this tier may have (ANGLES-5)."""
+    """Return how many sub-agents a plan of this tier may have (ANGLES-5)."""
     if limits.dynamic:
         return LIMITS.plan_max_leaves
     return min(LIMITS.sub_agents_max, limits.max_leaves, angle_range(tier)[1])
 
 
 def _fit_tier(tier: str, root: Node, limits: _PlanLimits, notes: list[str]) -> str:
-    """The tier that fits the number of sub-agents, where the plan named a larger one than it filled."""
+    """Return the tier that fits the number of sub-agents if the plan named a larger one than it filled."""
     count = len(collect_leaves(root))
     if limits.dynamic or not _uses_angles(collect_leaves(root)) or tier not in TIERS or count >= angle_range(tier)[0]:
         return tier
@@ -180,7 +178,7 @@ def _fit_tier(tier: str, root: Node, limits: _PlanLimits, notes: list[str]) -> s
 
 
 def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
-    """Take from a sub-agent by angle the queries that an earlier one has: no search is made twice (ANGLES-7)."""
+    """Remove queries of a sub-agent that an earlier one has: no search is made twice (ANGLES-7)."""
     asked: list[str] = []
 
     def drop_repeats(node: Node) -> Node:
@@ -203,10 +201,7 @@ def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
 
 
 def _clamp_sub_agents(root: Node, most: int, notes: list[str]) -> Node:
-    """Keep as many sub-agents as the tier allows, seven at most, each angle once.
-
-    Requirement: ANGLES-5, ANGLES-8; bad-input P16.
-    """
+    """Keep as many sub-agents as the tier allows, each angle once (ANGLES-5, ANGLES-8; bad-input P16)."""
     if not _uses_angles(collect_leaves(root)):
         return root
     seen: set[str] = set()
@@ -230,10 +225,7 @@ def _keep_leaves(node: Node, kept: set[str]) -> Node | None:
 
 
 def _clamp_numbers(node: Node, limits: _PlanLimits, seconds: float | None, notes: list[str]) -> Node:
-    """Clamp the numbers of a node and of all below it; a child's budget never exceeds its parent's.
-
-    Requirement: bad-input P08, P09.
-    """
+    """Clamp the numbers of a node and its descendants; a child's budget never exceeds its parent's (P08, P09)."""
     gates = tuple(_clamp_gate(gate, node.path, seconds, notes) for gate in node.gates)
     rounds = node.max_rounds
     if rounds is not None:
@@ -266,7 +258,7 @@ def _clamp_gate(gate: Gate, path: str, seconds: float | None, notes: list[str]) 
 
 
 def _clamp_integer(value: int, cap: int, what: str, notes: list[str]) -> int:
-    """Clamp to 1..cap with a note; what is no whole number at all is refused."""
+    """Clamp to 1..cap with a note; refuse what is not a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance] - JSON
         raise _number_error(what, value, f"a whole number from 1 to {cap}")
     found = max(1, min(cap, value))
@@ -280,13 +272,13 @@ def _number_error(what: str, value: object, allowed: str) -> Infeasible:
 
 
 def _assign_paths(node: Node, path: str) -> Node:
-    """Name the nodes after their place in the tree: no name that a model wrote becomes a path (bad-input P07)."""
+    """Name nodes by their place in the tree: no name written by a model becomes a path (bad-input P07)."""
     children = tuple(_assign_paths(child, f"{path}/{number}") for number, child in enumerate(node.children, 1))
     return node if node.path == path and children == node.children else replace(node, path=path, children=children)
 
 
 def _assign_unique_ids(root: Node, notes: list[str]) -> Node:
-    """Give sub-questions that share an id but not a text ids of their own: an id is unique in a run."""
+    """Give sub-questions that share an id but not a text unique ids within the run."""
     texts: dict[str, str] = {}
 
     def assign_ids(node: Node) -> Node:
@@ -299,15 +291,8 @@ def _assign_unique_ids(root: Node, notes: list[str]) -> Node:
 def _make_id_unique(asked: SubQuestion, texts: dict[str, str], notes: list[str]) -> SubQuestion:
     if texts.setdefault(asked.id, asked.text) == asked.text:
         return asked
-    number = next(n for n in _count_suffixes() if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
+    number = next(n for n in count(2) if texts.get(f"{asked.id}-{n}", asked.text) == asked.text)
     name = f"{asked.id}-{number}"
     texts[name] = asked.text
     notes.append(f"the sub-question {asked.id} stood twice with different texts; one is now {name}")
     return replace(asked, id=name)
-
-
-def _count_suffixes() -> Iterator[int]:
-    number = 2
-    while True:
-        yield number
-        number += 1

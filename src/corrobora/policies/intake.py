@@ -1,10 +1,7 @@
-"""Question: whether a text may be asked at all, and how complex it looks.
+"""Intake: whether a text may be asked, how complex it looks, and the seven canonical research angles.
 
-Knows characters, lengths and rough counts in any script. Does not know meaning, and is only a hint where it guesses.
-
-Angles: the seven canonical research angles (ANGLES-8), as data, and how many a question deserves.
-
-Knows slugs, titles, guidance and the scaling rules. Does not choose among them: the lead agent does, within the rules.
+Knows characters, lengths, rough counts in any script, and the number of sub-agents for each tier. Does not know meaning
+and does not choose angles: the lead agent does, within these rules (ANGLES-8).
 """
 
 from __future__ import annotations
@@ -12,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
@@ -36,14 +32,14 @@ _COMPLEX_PARTS = 4
 
 
 def check_question(text: str) -> str:
-    """Return the question as it will be asked, or refuse it before anything is paid (bad-input Q01 to Q12).
+    """Return the question as it will be asked, or refuse it before anything is spent (bad-input Q01 to Q12).
 
-    Strips white space at the ends and invisible format characters (zero-width, soft hyphen, tag characters); joiners
-    and direction marks inside stay, and `shown` takes the latter out of titles and logs. Whatever the text says, it
-    stays text: it authorizes nothing, cites nothing and opens no file (bad-input Q14, Q15, Q17, Q18).
+    Removes surrounding white space and invisible format characters (zero-width, soft hyphen, tag characters); joiners
+    and direction marks inside stay. Whatever the text says remains text: it authorizes nothing, cites nothing and opens
+    no file (bad-input Q14, Q15, Q17, Q18).
 
-    Raises:
-        UserError: question_not_utf8, question_control_char, question_too_long, question_empty, question_too_short.
+    Raises `UserError` with the code question_not_utf8, question_control_char, question_too_long, question_empty or
+    question_too_short.
     """
     _refuse_surrogates(text)
     if "\0" in text:
@@ -76,33 +72,8 @@ def count_hidden_characters(text: str) -> int:
     return sum(1 for c in text if _is_invisible(c))
 
 
-def clean_for_display(text: str) -> str:
-    """Return a text fit for titles, logs and terminals: no control characters, no direction marks.
-
-    Requirement: bad-input Q10, Q11.
-    """
-    visible = (c for c in text if c not in _BIDI and not _is_invisible(c))
-    return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
-
-
-def split_questions(text: str) -> tuple[str, ...]:
-    """Return the separate questions of a text: its lines, or its sentences that end with a question mark."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    asked = [part.strip() for line in lines for part in re.findall("[^?？؟]*[?？؟]+", line) if part.strip("?？؟ ")]
-    return tuple(asked) or tuple(lines)
-
-
-def explain_too_many_parts(text: str, limit: int) -> str:
-    """Return why a text asks too much for one run, with a way to split it; "" if it does not (bad-input Q20)."""
-    asked = [part for part in split_questions(text) if _QUESTION_SIGNS.search(part)]
-    if len(asked) <= limit:
-        return ""
-    runs = -(-len(asked) // limit)
-    return f"more than {limit} sub-queries ({len(asked)}): ask them in {runs} runs of at most {limit} questions each"
-
-
 def count_words(text: str) -> int:
-    """Estimate the number of words in any script; two characters of a script without spaces are about one word."""
+    """Estimate the number of words in any script; two characters of a script without spaces count as about one word."""
     spaced = _WORD.findall(_UNSPACED.sub(" ", text))
     ideographs = len(_IDEOGRAPH.findall(text))
     letters = sum(1 for c in _UNSPACED.findall(text) if c.isalpha()) - ideographs
@@ -121,7 +92,7 @@ def guess_complexity(question: str) -> str:
 
 
 def _is_invisible(char: str) -> bool:
-    """Format characters that nobody sees, without joiners and direction marks."""
+    """True for invisible format characters other than joiners and direction marks."""
     return unicodedata.category(char) == "Cf" and char not in _JOINERS and char not in _BIDI
 
 
@@ -137,12 +108,9 @@ def _refuse_surrogates(text: str) -> None:
     )
 
 
-Tier = Literal["simple", "moderate", "complex"]
-
-
 @dataclass(frozen=True, slots=True)
 class CanonicalAngle:
-    """One angle: a slug fit for file names, a title, and what a search from this angle looks for."""
+    """One angle: a slug usable in file names, a title, and what a search from this angle looks for."""
 
     slug: str
     title: str
@@ -201,11 +169,5 @@ _ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4
 
 
 def angle_range(tier: str) -> tuple[int, int]:
-    """Return the least and most sub-agents for a tier (ANGLES-5); an unknown tier allows 1 to 7."""
+    """Return the minimum and maximum number of sub-agents for a tier (ANGLES-5); 1 to 7 for an unknown tier."""
     return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
-
-
-def clamp_sub_agents(count: int, tier: str, *, dynamic: bool = False) -> int:
-    """Fit a number of sub-agents to its tier; with `dynamic` only the lower end of the range binds."""
-    least, most = angle_range(tier)
-    return max(least, count) if dynamic else max(least, min(most, count))

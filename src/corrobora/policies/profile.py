@@ -18,8 +18,7 @@ from corrobora.domain.limits import LIMITS, Allowance
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
-from corrobora.policies.plateau import ADVANCE_RULES
-from corrobora.policies.stop import STOP_RULES
+from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES
 
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
 

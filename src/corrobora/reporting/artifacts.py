@@ -14,9 +14,8 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, KnownC
 from corrobora.domain.plan import Coverage
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap, Round, Saturation, StopReason, ThreadState
-from corrobora.policies.coverage import name_completion_reason
 from corrobora.policies.drift import assess_candidates
-from corrobora.policies.plateau import classify_saturation
+from corrobora.policies.stop import classify_saturation
 from corrobora.reporting.markdown import format_cell, format_table
 from corrobora.reporting.words import describe_code
 
@@ -331,4 +330,17 @@ def _list_sources(found: Findings) -> list[tuple[object, ...]]:
 
 
 def _rate_source(facts: int) -> str:
-    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of value
+    return "HIGH" if facts >= 3 else "MEDIUM" if facts else "LOW"  # noqa: PLR2004 - three grades of worth
+
+
+def name_completion_reason(stop: StopReason) -> str:
+    """Return the word of TRIPLET-43 for the completion report, or our own where it has none (time, money, cancel)."""
+    match stop:
+        case StopReason.CRITERIA_MET:
+            return "CRITERIA_MET"
+        case StopReason.ITERATION_CAP:
+            return "BUDGET_EXHAUSTED"
+        case StopReason.PLATEAU:
+            return "PLATEAU_STOPPED"
+        case _:
+            return stop.value.upper()

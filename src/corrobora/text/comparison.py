@@ -1,12 +1,8 @@
-"""Conflict: what differs between two statements about the same thing.
+"""Comparison of statements: how two of them differ, and whether a quote supports a sentence.
 
-Knows words of obligation (the ladder of RFC 2119 and its everyday forms), negation, quantities, dates and wording.
-Does not know which statement is right, nor which source is to be believed.
-
-Support: does a sentence say what its quotes say?
-
-Knows words, numbers, names and negation of both. Token overlap is a floor, not a verdict: a changed number, an
-inverted negation or a foreign name lowers the status whatever the overlap (TRUTH-3). Does not know sources.
+Knows words of obligation (RFC 2119 and everyday forms), negation, quantities, dates, names and word overlap. A changed
+number, an inverted negation or an unknown name lowers support whatever the overlap (TRUTH-3). Does not know which
+statement is right or which source to believe.
 """
 
 from __future__ import annotations
@@ -19,14 +15,15 @@ from functools import lru_cache
 
 from corrobora.domain.report import Support
 from corrobora.text.markup import quote_to_prose, strip_markup
-from corrobora.text.mentions import MentionKind, Quantity, find_dates, find_mentions, find_quantities
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import MONTH_NAMES, Quantity, find_dates, find_quantities
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
 class Aspect(StrEnum):
-    """In what two statements differ."""
+    """The respect in which two statements differ."""
 
     OBLIGATION = "obligation"
     NEGATION = "negation"
@@ -37,7 +34,7 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference: in what, and the two readings, first statement first."""
+    """One difference: its aspect and the two readings, in the order of the statements."""
 
     aspect: Aspect
     before: str
@@ -45,12 +42,12 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """The difference as it is printed: "SHOULD NOT -> SHALL NOT"."""
+        """The difference as printed: "SHOULD NOT -> SHALL NOT"."""
         return f"{self.before} -> {self.after}"
 
     @property
     def opposed(self) -> bool:
-        """True if both cannot hold at once; a stronger word or another wording may."""
+        """True if the two readings exclude each other; a stronger obligation or another wording does not."""
         if self.aspect is Aspect.OBLIGATION:
             return (_rank_obligation(self.before) > 0) != (_rank_obligation(self.after) > 0)
         return self.aspect is not Aspect.WORDING
@@ -58,7 +55,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence taken apart for comparison. Build it with `statement`."""
+    """A sentence parsed for comparison; made by `parse_statement`."""
 
     text: str
     topic: frozenset[str]  # stems without obligation, negation and numbers
@@ -69,7 +66,7 @@ class Statement:
 
     @property
     def force(self) -> int:
-        """How strongly it binds, 0 (not at all) to 3 (must, must not)."""
+        """The strength of its strongest obligation, from 0 (none) to 3 (must, must not)."""
         return max((abs(_rank_obligation(duty)) for duty, _ in self.duties), default=0)
 
 
@@ -88,20 +85,10 @@ _OBLIGATION = re.compile(
 _NEGATION_WORDS = frozenset(
     "not no never none neither nor without cannot isn aren wasn weren don doesn didn won wouldn hasn haven".split()
 )
-_OBLIGATION_STEMS = frozenset(
-    stem_word(part) for word in _OBLIGATION_RANKS for part in word.split() if stem_word(part)
-) | {
-    "must",
-    "shall",
-    "should",
-    "may",
-}
-_MONTHS = frozenset(
-    stem_word(m)
-    for m in "january february march april may june july august september october november december".split()
-)
+_OBLIGATION_STEMS = frozenset(map(stem_word, " ".join(_OBLIGATION_RANKS).split())) | {"must", "shall", "should", "may"}
+_MONTHS = frozenset(map(stem_word, MONTH_NAMES))
 _DIGIT = re.compile(r"\d")
-SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements speak of the same thing
+SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements have the same subject
 CLOSE_SUBJECT_SHARE = 0.62
 IDENTICAL_SUBJECT_SHARE = 0.75
 _MIN_TOPIC = 2
@@ -113,7 +100,7 @@ def _rank_obligation(duty: str) -> int:
 
 @lru_cache(maxsize=4_000)  # a fact is compared with every other one of its thread
 def parse_statement(text: str) -> Statement:
-    """Take a plain sentence apart."""
+    """Parse a plain sentence for comparison."""
     found: list[tuple[str, str]] = []
     for match in _OBLIGATION.finditer(text):
         modal, modal_not, cannot, adjective_not, adjective = match.groups()
@@ -131,16 +118,17 @@ def parse_statement(text: str) -> Statement:
 
 
 def compare_topics(a: Statement, b: Statement) -> float:
-    """Say how far two statements speak of the same thing, 0 to 1: common topic stems, a short one inside a long one."""
+    """Return how similar the topics of two statements are, 0 to 1; a short topic inside a long one counts extra."""
     if min(len(a.topic), len(b.topic)) < _MIN_TOPIC:
         return 0.0
     return 0.7 * jaccard_similarity(a.topic, b.topic) + 0.3 * overlap_coefficient(a.topic, b.topic)
 
 
 def find_difference(a: Statement, b: Statement, *, editions: bool = False) -> Difference | None:
-    """Return the weightiest difference between two statements that are `ALIKE`, or None.
+    """Return the most important difference between two statements on the same subject, or None.
 
-    `editions` says that they come from two editions of one document: only then is a mere change of words a difference.
+    With `editions` the statements come from two editions of one document; only then does a mere change of wording
+    count.
     """
     alike = compare_topics(a, b)
     if alike < SAME_SUBJECT_SHARE:
@@ -160,12 +148,7 @@ def find_difference(a: Statement, b: Statement, *, editions: bool = False) -> Di
 
 
 def find_differing_sentences(one: str, other: str, told: str) -> tuple[str, str]:
-    """Return the two sentences of two quotes that differ as `told`; the quotes whole, if no two do.
-
-    Example:
-        >>> told_apart("It is red. It must be shut.", "It is blue. It may be shut.", "must -> may")
-        ('It must be shut.', 'It may be shut.')
-    """
+    """Return the sentences of two quotes that show the difference `told`, or the whole quotes if none do."""
     found: list[tuple[float, str, str]] = []
     for mine in _parse_statements(one):
         for yours in _parse_statements(other):
@@ -182,7 +165,7 @@ def _parse_statements(quote: str) -> list[Statement]:
 
 
 def _obligation_difference(a: Statement, b: Statement) -> Difference | None:
-    """Compare obligations that stand before the same verb; with one on each side, compare those."""
+    """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
     pairs = [(mine, yours) for mine, verb in a.duties for yours, other in b.duties if verb and verb == other]
     if (
         not pairs
@@ -204,7 +187,7 @@ def _same_amounts(a: Statement, b: Statement) -> bool:
 
 
 def _amount_difference(a: Statement, b: Statement) -> Difference | None:
-    """Compare quantities of one unit, if each side has exactly one value for it."""
+    """Compare quantities of the same unit if each side states exactly one value for it."""
     for unit in dict.fromkeys(q.unit for q in a.amounts):
         mine = {q.value: q for q in a.amounts if q.unit == unit}
         yours = {q.value: q for q in b.amounts if q.unit == unit}
@@ -225,7 +208,7 @@ def _find_negation_word(one: Statement) -> str:
 
 
 def _wording_difference(a: Statement, b: Statement) -> Difference | None:
-    """Return the one run of words that was replaced, if the sentences are equal before and after it."""
+    """Return the single run of words that was replaced, if the sentences agree before and after it."""
     mine, yours = a.text.split(), b.text.split()
     start = 0
     while start < min(len(mine), len(yours)) and fold_text(mine[start]) == fold_text(yours[start]):
@@ -238,7 +221,7 @@ def _wording_difference(a: Statement, b: Statement) -> Difference | None:
     if not (1 <= len(before) <= 4 and 1 <= len(after) <= 4) or same < 8:  # noqa: PLR2004 - a term, in a whole sentence
         return None
     if stem_word(fold_text(before[-1].strip(".,;:"))) == "" or stem_word(fold_text(after[-1].strip(".,;:"))) == "":
-        return None  # it ends in a function word: a turn of phrase, not a term
+        return None  # it ends in a function word: an idiom, not a term
     first, second = (" ".join(said).strip('.,;:"“”‘’()') for said in (before, after))
     if {stem_word(w) for w in split_words(first)} == {stem_word(w) for w in split_words(second)} or _DIGIT.search(
         first + second
@@ -261,7 +244,7 @@ _NEGATING_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SupportCheck:
-    """The status of one sentence, the share of its content words in its quotes, and what lowered the status."""
+    """How far quotes support a sentence: status, share of its content words in the quotes, and reasons."""
 
     support: Support
     overlap: float
@@ -271,9 +254,9 @@ class SupportCheck:
 def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
     """Check a sentence (without its markers) against the quotes it cites.
 
-    A sentence that stands in a quote, or whose words do so one after another, is supported. Else every number and name
-    of the sentence must occur in a quote, negation must agree with the best sentence of the quotes, and enough of its
-    content words must be there.
+    A sentence that a quote contains, literally or as the same sequence of words, is supported. Otherwise the quotes
+    must contain all its numbers and names and enough of its content words, and negation must agree with the closest
+    sentence.
     """
     if not quotes:
         return SupportCheck(Support.UNCITED, 0.0)
@@ -282,7 +265,7 @@ def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
         return SupportCheck(Support.SUPPORTED, 1.0)
     everything = "\n".join(
         (*quotes, *(quote_to_prose(quote) for quote in quotes if "\n" in quote))
-    )  # values parted by commas
+    )  # adds table values separated by commas
     overlap = token_overlap(sentence, everything)
     reasons: list[str] = []
     foreign = find_numbers(sentence) - find_numbers(everything)
@@ -292,7 +275,7 @@ def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
     if names:
         reasons.append(f"names not in the quotes: {', '.join(names)}")
     said = [quote[span.start : span.end] for quote in quotes for span in split_sentences(quote)] or list(quotes)
-    best = max(said, key=lambda each: token_overlap(sentence, each))  # of a long quote, the sentence that speaks of it
+    best = max(said, key=lambda each: token_overlap(sentence, each))  # the relevant sentence of a long quote
     inverted = is_negated(sentence) != is_negated(best) and overlap >= FULL_OVERLAP and not _has_mixed_polarity(best)
     if inverted:
         reasons.append("negation differs from the quote")
@@ -302,7 +285,7 @@ def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
 
 
 def _is_word_sequence(sentence: str, quotes: Sequence[str]) -> bool:
-    """True if the words of a sentence stand in a quote one after another, as a list does that is told in one line."""
+    """True if a quote contains the words of a sentence in sequence, such as a list written on one line."""
     said = f" {' '.join(split_words(sentence))} "
     return bool(said.strip()) and any(said in f" {' '.join(split_words(strip_markup(quote)))} " for quote in quotes)
 
@@ -318,7 +301,7 @@ def _classify_support(overlap: float, *, foreign: bool, names: bool, inverted: b
 
 
 def find_numbers(text: str) -> frozenset[str]:
-    """Numbers of a text in one spelling: thousands separators and trailing zeros of decimals dropped."""
+    """Return the numbers of a text in a canonical spelling: no thousands separators, no trailing zeros of decimals."""
     found: set[str] = set()
     for match in _NUMBER.finditer(text):
         plain = match.group().rstrip(".,")
@@ -330,12 +313,12 @@ def find_numbers(text: str) -> frozenset[str]:
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a text negates, by an odd number of negating words."""
+    """True if a text contains an odd number of negating words."""
     return sum(word in _NEGATING_WORDS or word.endswith("n't") for word in _split_plain_words(text)) % 2 == 1
 
 
 def _has_mixed_polarity(quote: str) -> bool:
-    """A long quote with a negated and a plain clause says nothing about the polarity of one of them."""
+    """True for a long quote with a negation: its clauses may differ in polarity, so it proves nothing."""
     return len(split_words(quote)) > 40 and is_negated(quote)  # noqa: PLR2004 - words of two clauses
 
 
@@ -344,7 +327,10 @@ def _split_plain_words(text: str) -> list[str]:
 
 
 def _foreign_names(sentence: str, evidence: str) -> tuple[str, ...]:
-    """Names whose last part, or most of whose parts, the evidence never says: "Lake Bellow" is not "Lake Arden"."""
+    """Return the names the evidence does not contain: "Lake Bellow" is not "Lake Arden".
+
+    A name counts as missing if its last part, or more than half of its parts, is missing.
+    """
     known = frozenset(stem_text(evidence))
     found: list[str] = []
     for mention in find_mentions(sentence):
@@ -357,6 +343,6 @@ def _foreign_names(sentence: str, evidence: str) -> tuple[str, ...]:
 
 
 def token_overlap(sentence: str, evidence: str) -> float:
-    """Share of the sentence's content words that occur in the evidence (ANGLES-31)."""
+    """Return the share of a sentence's content words that occur in the evidence (ANGLES-31)."""
     wanted = frozenset(stem_text(sentence))
     return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0

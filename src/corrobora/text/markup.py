@@ -1,17 +1,8 @@
-"""Markup: from marked-up text to the plain words a reader would read.
+"""Markup, tables and lists: from marked-up text to the plain words a reader sees.
 
-Knows the marks of Markdown and HTML, in linear time on any input. Does not know what is quoted: a quote stays as it
-stands in its source, only its reading goes through here.
-
-Tables: the cells of rows, and how a row reads under the head of its table.
-
-Knows rows with bars, tabs, commas and semicolons between the cells. Does not know columns that are only lined up by
-spaces, nor what a table is about.
-
-Prose: how a literal quote reads, as sentences one after another.
-
-Knows lists under what leads them in, rows under the head of their table, headings and paragraphs. Adds colons,
-semicolons and full stops where the layout of the source stood for them; never a word.
+Knows the marks of Markdown and HTML, rows separated by bars, tabs, commas or semicolons, and lists under a lead-in, in
+linear time. Adds only punctuation that the layout stood for, never a word. Does not know columns aligned by spaces or
+what is quoted: a quote keeps its source's form, and only its reading passes through here.
 """
 
 from __future__ import annotations
@@ -30,21 +21,19 @@ _ATTRIBUTES = re.compile(r"\{[#:][^{}]*\}")
 _OPENING = re.compile(r"(?<![^\W_])[*_]{1,3}(?=[^\s*_])")
 _CLOSING = re.compile(r"(?<=[^\s*_])[*_]{1,3}(?![^\W_])")
 _LINE_MARK = re.compile(r"(?m)^[ \t]{0,12}(?:#{1,6}|[-*+•>]|\d{1,3}[.)])[ \t]+")
-_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
+CITATION_MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 _SCHEME = re.compile(r"(?i)\b(?:(?:https?|ftp|file)://(?=[\w\[%])|https?:(?=\w)|javascript:|data:(?=\w+/))")
-_RULE = re.compile(r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶")  # a line drawn with signs, and the mark beside a heading
+_RULE = re.compile(
+    r"(?<!\S)[-=~_+*#]{4,}(?!\S)|(?<=\w)¶"
+)  # a ruler made of signs, and the permalink mark after a heading
 _SPACE = re.compile(r"\s+")
-_PASSES = 3  # marks inside marks; what is left after that is made harmless, not read
+_PASSES = 3  # nested marks; anything deeper is defused, not parsed
 
 
 def strip_markup(text: str) -> str:
-    """Return `text` as one line without marks, links, tags, addresses' schemes or forged citation markers.
+    """Return `text` on one line without marks, links, tags, address schemes or forged citation markers.
 
-    Never fails; words keep their order and case. What cannot be read as text (an unclosed tag) is made harmless.
-
-    Example:
-        >>> plain("Verifiers **SHALL NOT** use [Sec. 4](sec4.md#a) <i>alone</i>.")
-        'Verifiers SHALL NOT use Sec. 4 alone.'
+    Never fails and keeps the order and case of words. What cannot be parsed (an unclosed tag) is defused.
     """
     read = html.unescape(text) if "&" in text else text
     if "<" in read or "](" in read or "{" in read:
@@ -57,29 +46,25 @@ def strip_markup(text: str) -> str:
     if "*" in read or "_" in read:
         read = _CLOSING.sub("", _OPENING.sub("", read))
     read = _SCHEME.sub("", read.replace("`", ""))
-    read = _MARKER.sub(r"(\1)", read)
+    read = CITATION_MARKER.sub(r"(\1)", read)
     return _SPACE.sub(" ", _defuse_markup(read)).strip()
 
 
 def _defuse_markup(text: str) -> str:
-    """Break what a renderer could still take for a tag, an image or a link."""
+    """Break anything a renderer could still take for a tag, an image or a link."""
     if "<" in text:
         text = re.sub(r"<(?=[a-zA-Z/!?])", "‹", text)
     return text.replace("](", "] (").replace("![", "! [").replace("](", "] (")
 
 
-_MIN_CELLS = 3  # cells of a row that is parted by commas or semicolons: fewer are words of a sentence
+_MIN_CELLS = 3  # of a row separated by commas or semicolons; fewer are ordinary prose
 _MAX_ROW_CHARS = 1_000
 
 
 def split_cells(line: str) -> tuple[str, ...]:
-    r"""Return the cells of a line that looks like a row of a table, or nothing.
+    """Return the cells of a line that looks like a table row, or nothing.
 
-    Commas and semicolons part cells only where no space follows any of them, as in a file of values.
-
-    Example:
-        >>> cells("Alder Bridge | 0 | 372"), cells("a,b,c"), cells("first, second, and third")
-        (('Alder Bridge', '0', '372'), ('a', 'b', 'c'), ())
+    Commas and semicolons separate cells only if no space follows any of them, as in a file of values.
     """
     text = line.strip()
     if "\n" in text or len(text) > _MAX_ROW_CHARS:
@@ -96,9 +81,9 @@ def split_cells(line: str) -> tuple[str, ...]:
 
 
 def is_same_table(above: str, below: str) -> bool:
-    """True if two lines that follow each other are rows of one table.
+    """True if two consecutive lines are rows of one table.
 
-    Rows with bars may have lost an empty cell; others have as many cells as one another.
+    Rows with bars may have lost an empty cell; other rows must have the same number of cells.
     """
     one, other = split_cells(above), split_cells(below)
     if not one or not other:
@@ -107,15 +92,13 @@ def is_same_table(above: str, below: str) -> bool:
 
 
 def read_row(head: Sequence[str], row: Sequence[str]) -> str:
-    """Read a row as one line: each cell after the head of its column; without heads where these do not fit.
+    """Write a row on one line, each cell after its column heading; without headings if their number does not fit.
 
-    Example:
-        >>> told(("Station", "Level"), ("Old Ferry", "548")), told(("Low", "High"), ("Price", "2", "3"))
-        ('Station: Old Ferry; Level: 548', 'Price: Low 2; High 3')
+    Headings ("Low", "High") and the row ("Price", "2", "3") give "Price: Low 2; High 3".
     """
     if len(head) == len(row):
         return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, row, strict=True) if cell)
-    if len(head) == len(row) - 1:  # the column of the names has no head
+    if len(head) == len(row) - 1:  # the first column has no heading
         return f"{row[0]}: " + "; ".join(f"{name} {cell}" for name, cell in zip(head, row[1:], strict=True) if cell)
     return "; ".join(cell for cell in row if cell)
 
@@ -132,18 +115,12 @@ class _Part(Enum):
     HEADING = auto()
 
 
-@lru_cache(maxsize=4_000)  # a fact is read by every role
+@lru_cache(maxsize=4_000)  # every role reads every fact
 def quote_to_prose(quote: str, chosen: str = "") -> str:
-    r"""Return a quote as one line of sentences.
+    """Return a quote as sentences on one line.
 
-    Of a table the rows are read that `chosen` holds as they read here; if it holds none of them, nothing tells that the
-    first row has the heads, and all are read cell by cell.
-
-    Example:
-        >>> prose("Bring:\n\n- a lamp\n- two ropes")
-        'Bring: a lamp; two ropes.'
-        >>> prose("Name | Age\nAnn | 7\nBo | 9", "Name: Bo; Age: 9")
-        'Name: Bo; Age: 9.'
+    Of a table, only the rows that `chosen` contains are kept. If it contains none, the first row may not be a header,
+    and all rows are written cell by cell.
     """
     if "\n" not in quote:
         return strip_markup(_NUMBERED.sub("", quote))
@@ -174,7 +151,7 @@ def quote_to_prose(quote: str, chosen: str = "") -> str:
 
 
 def read_table_rows(quote: str) -> tuple[str, ...]:
-    """Return the rows of the first table of a quote as they read under its head; nothing if it has no table."""
+    """Return the rows of a quote's first table, each written under its headings; empty without a table."""
     spans = split_sentences(quote)
     for at in range(len(spans)):
         rows = _find_rows(quote, spans, at)
@@ -185,7 +162,7 @@ def read_table_rows(quote: str) -> tuple[str, ...]:
 
 
 def _find_rows(quote: str, spans: Sequence[Span], at: int) -> list[str]:
-    """Return the rows of one table from the span `at` on; fewer than two are no table."""
+    """Return the rows of the table that begins at span `at`; fewer than two rows are not a table."""
     found = [quote[spans[at].start : spans[at].end]]
     for one, other in zip(spans[at:], spans[at + 1 :], strict=False):
         below = quote[other.start : other.end]
@@ -217,13 +194,13 @@ def _classify_part(quote: str, spans: Sequence[Span], at: int) -> tuple[_Part, s
     ):
         return _Part.HEADING, text
     if mark is not None and _opens_line(quote, span.start):
-        kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" is part of what clauses say
+        kept = mark.group() if mark.group().strip()[-2:-1].isalpha() else ""  # "(a)" belongs to the text of a clause
         return _Part.ITEM, f"{kept}{strip_markup(raw[mark.end() :])}"
     return _Part.TEXT, text
 
 
 def _is_list_item(quote: str, spans: Sequence[Span], at: int) -> bool:
-    """True for an item that stands beside another one: a single numbered line is a heading."""
+    """True for an item next to another one: a single numbered line is a heading."""
     near = [spans[n] for n in (at - 1, at + 1) if 0 <= n < len(spans)]
     return LIST_ITEM.match(quote, spans[at].start) is not None and any(
         LIST_ITEM.match(quote, span.start) for span in near
@@ -235,12 +212,12 @@ def _opens_line(quote: str, start: int) -> bool:
 
 
 def _ends_with_stop(quote: str, span: Span) -> bool:
-    """True if the source itself ends a span with a stop."""
+    """True if the source itself ends a span with a full stop or the like."""
     return quote[span.start : span.end].rstrip("\"'”’)]»* ")[-1:] in _SENTENCE_ENDS
 
 
 def _close_sentence(text: str, part: _Part, quote: str, spans: Sequence[Span], at: int) -> str:
-    """End a piece as it would be ended in running text."""
+    """End a part with the punctuation it would have in running text."""
     if _ends_with_stop(quote, spans[at]) or text[-1:] in _SENTENCE_ENDS + ":":
         return text
     if part is _Part.HEADING and at + 1 < len(spans):

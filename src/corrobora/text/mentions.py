@@ -1,21 +1,22 @@
-"""Mentions: the names, identifiers, numbers, dates and quoted strings of a text.
+"""Mentions: the names, identifiers and quoted strings of a text, and titles used as names.
 
-Knows spelling only: capitals, digits, quotation marks, months. Does not know who or what is meant, nor any list of
-names; the same text always gives the same mentions, in linear time.
+Knows capitals, digits and quotation marks, and how a title becomes an alias. Does not know any list of names, what a
+name refers to, or which sources exist: the aliases to look for are given. Takes linear time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
 
 
 class MentionKind(StrEnum):
-    """What a mention looks like."""
+    """The form of a mention."""
 
     NAME = "name"  # "Ermengarde of Tours", "The Verge"
     ACRONYM = "acronym"  # "SMS"
@@ -25,7 +26,7 @@ class MentionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention as it stands in the text."""
+    """One mention with its position in the text."""
 
     text: str
     kind: MentionKind
@@ -33,21 +34,12 @@ class Mention:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number with the stem of the noun after it ("8 characters" is 8 of "charact"); "%" and currencies are units."""
-
-    value: float
-    unit: str
-    text: str
-
-
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’./&+][^\W_]+)*\.?")
 _QUOTED = re.compile(
     r"[\"“]([^\"“”\n]{2,120})[\"”]|(?<![^\W_])['‘]([^'‘’\n]{2,80}(?:['’]s [^'‘’\n]{2,80})?)['’](?![^\W_])"
 )
 _CONNECTORS = frozenset("of the de la le du des van von der den del di da dos das al bin ibn for and".split())
-_NOT_JOINED = frozenset(("and", "for", "the"))  # may follow another connector, but never join two names by itself
+_NOT_JOINED = frozenset(("and", "for", "the"))  # may follow another connector, but never joins two names alone
 _SENTENCE_OPENERS = frozenset(
     "how what when where who whom whose which why is are was were do does did has have had can could should would will "
     "shall may might must if in on at by for from to of and or but after before between considering given based "
@@ -60,43 +52,7 @@ _SENTENCE_OPENERS = frozenset(
 _CAPITALIZED_KEYWORDS = frozenset(
     "shall must may should can not no and or the required recommended optional only all note".split()
 )
-MONTHS: dict[str, int] = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
-_DATE = re.compile(
-    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})(?:st|nd|rd|th)? ([A-Za-z]{3,9})\.?,? (\d{4})\b"
-    r"|\b([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b"
-)
-_NUMBER = re.compile(
-    r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
-    r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
-)
 _SHORT_NUMBER = re.compile(r"(?<![\w.])\d{1,2}(?![\w.])")
-_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
-_TEENS: dict[str, int] = dict(
-    zip(
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
-        range(10, 20),
-        strict=True,
-    )
-)
-_TENS: dict[str, int] = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
-)
-_WORD_NUMBER = re.compile(
-    rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
-    r"[\s-]([A-Za-z]{3,20})\b"
-)
 
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
@@ -151,7 +107,7 @@ def _is_inside_sentence(text: str, start: int) -> bool:
 
 
 def _count_joined(text: str, tokens: list[tuple[str, int, int]], at: int) -> int:
-    """Return how many tokens from `at` belong to the mention before them: 0, 1, or a connector and what follows."""
+    """Return how many tokens at `at` continue the mention before them: 0, 1, or a connector and the next word."""
     word, start, _ = tokens[at]
     gap = text[tokens[at - 1][2] : start]
     if tokens[at - 1][0].endswith(("'s", "’s")) and fold_text(word) not in STOP_WORDS and word[0].isupper():
@@ -174,7 +130,7 @@ def _count_joined(text: str, tokens: list[tuple[str, int, int]], at: int) -> int
 
 
 def _capital_follows(text: str, tokens: list[tuple[str, int, int]], at: int) -> bool:
-    """True inside a title in capitals ("Walking On The Water"): capitalised words follow up to one that carries it."""
+    """True inside a capitalised title ("Walking On The Water"): capitals continue to a meaningful word."""
     for ahead in range(at + 1, min(at + 4, len(tokens))):
         if text[tokens[ahead - 1][2] : tokens[ahead][1]] != " " or not tokens[ahead][0][0].isupper():
             return False
@@ -200,66 +156,20 @@ def _make_mention(text: str, tokens: list[tuple[str, int, int]]) -> Mention:
 
 
 def find_names(text: str) -> tuple[str, ...]:
-    """Return the distinct names, acronyms and identifiers of `text` in order of first use, quoted strings excluded."""
+    """Return the distinct names, acronyms and identifiers of `text` in order of first use, without quoted strings."""
     return tuple(dict.fromkeys(m.text for m in find_mentions(text) if m.kind is not MentionKind.QUOTED))
 
 
-def is_calendar_name(name: str) -> bool:
-    """True for "November 6" and "March": dates are written in many ways, so they name nothing."""
-    word, _, rest = name.partition(" ")
-    return bool(MONTHS.get(fold_text(word))) and (not rest or rest.replace(" ", "").isdigit())
-
-
-def find_years(text: str) -> tuple[int, ...]:
-    """Return the distinct years 1000 to 2099 of `text`, rising."""
-    return tuple(sorted({int(match.group(1)) for match in _YEAR.finditer(text)}))
-
-
-def find_dates(text: str) -> tuple[str, ...]:
-    """Return the distinct full dates of `text` as ISO dates, in order; impossible ones are left out."""
-    found: list[str] = []
-    for match in _DATE.finditer(text):
-        year, month, day, day2, month2, year2, month3, day3, year3 = match.groups()
-        name = month2 or month3
-        number = int(month) if month else MONTHS.get(fold_text(name), 0)
-        of_month = int(day or day2 or day3)
-        if 1 <= number <= 12 and 1 <= of_month <= 31:  # noqa: PLR2004 - a calendar
-            found.append(f"{year or year2 or year3}-{number:02d}-{of_month:02d}")
-    return tuple(dict.fromkeys(found))
-
-
-def find_quantities(text: str) -> tuple[Quantity, ...]:
-    """Return the numbers of `text` with their units, in order; bare numbers, years and identifiers have no unit ""."""
-    found: list[tuple[int, Quantity]] = []
-    for match in _NUMBER.finditer(text):
-        currency, digits, percent, scale, noun = match.groups()
-        unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
-        value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
-        if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
-            named = noun and stem_word(fold_text(noun))  # "12 million in" names no unit
-            told = text[
-                match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
-            ]
-            found.append((match.start(), Quantity(value, unit, told.strip())))
-    for match in _WORD_NUMBER.finditer(text):
-        tens, ones, alone, noun = match.groups()
-        unit = stem_word(fold_text(noun))
-        if unit:
-            small = {**_ONES, **_TEENS}
-            value = _TENS[fold_text(tens)] + small.get(fold_text(ones or ""), 0) if tens else small[fold_text(alone)]
-            found.append((match.start(), Quantity(float(value), unit, match.group())))
-    return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
-
-
 def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
-    """True if a text, given as stems and as `squash`ed characters, mentions `name`, spacing and order ignored.
+    """True if a text mentions `name`, regardless of spacing and word order.
 
-    Of an identifier the numbered part is enough: "NIST SP 800-63B" is named by "SP800-63B".
+    The text is given as stems and as characters (`strip_to_alphanumeric`). The numbered part of an identifier is
+    enough: "SP800-63B" mentions "NIST SP 800-63B".
     """
     wanted = stem_text(name)
     small = strip_to_alphanumeric(name)
     if wanted and all(part in text_stems for part in wanted) and (not _SHORT_NUMBER.search(name) or small in squashed):
-        return True  # a short number stands in any text: it must follow its name
+        return True  # any text contains short numbers: it must follow its name
     if len(small) > 3 and small in squashed:  # noqa: PLR2004 - shorter strings stand in any text
         return True
     numbered = [part for part in name.split() if any(c.isdigit() for c in part)]
@@ -274,5 +184,97 @@ def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
 
 
 def strip_to_alphanumeric(text: str) -> str:
-    """Return the letters and digits of `text` alone, folded: "SP 800-63B" and "sp800-63b" are one."""
+    """Return only the letters and digits of `text`, folded: "SP 800-63B" and "sp800-63b" become equal."""
     return "".join(c for c in fold_text(text) if c.isalnum())
+
+
+MAX_ALIAS_WORDS = 8
+_MIN_CHARS = 3
+_CAPITAL = re.compile(  # the capital precedes its lookbehind: a pattern that begins with a character set is faster
+    r"([A-Z0-9\u00c0-\u00de\u0100-\u024f\u0370-\u03ff\u0400-\u052f](?<![^\W_].)[^\W_]*)"
+    r"(?=(?:['’]s)?[\W_]{1,3}([^\W_]+)|)"
+)
+
+_ASCII_CAPITAL = re.compile(  # the same for ASCII texts, in two thirds of the time
+    r"([A-Z0-9](?<![a-zA-Z0-9].)[a-zA-Z0-9]*)(?=(?:'s)?[^a-zA-Z0-9]{1,3}([a-zA-Z0-9]+)|)", re.ASCII
+)
+
+
+class AliasMention(NamedTuple):
+    """An alias found in a text, with its position."""
+
+    alias: str
+    start: int
+    end: int
+
+
+def make_alias(title: str) -> str:
+    """Return the alias by which texts may mention a title, or "" if the title is not a usable name.
+
+    Text in parentheses is dropped: "Theodred II (Bishop of Elmham)" becomes "theodred ii". More than eight words are a
+    sentence, not a name.
+    """
+    found = split_words(title.split(" (", 1)[0])
+    alias = " ".join(found)
+    if not 1 <= len(found) <= MAX_ALIAS_WORDS or len(alias) < _MIN_CHARS or alias.replace(" ", "").isdigit():
+        return ""
+    return "" if all(word in STOP_WORDS for word in found) else alias
+
+
+def alias_prefix(alias: str) -> str:
+    """Return the first two words of an alias: the key under which an index stores it."""
+    return " ".join(alias.split(" ", 2)[:2])
+
+
+def list_alias_prefixes(text: str) -> set[str]:
+    """Return the prefixes of every alias `text` could mention: each capitalised word, alone and with the next."""
+    found: set[str] = set()
+    folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
+    for first, second in pattern.findall(text):
+        one = folded(first)
+        found.add(one)
+        if second:
+            found.add(f"{one} {folded(second)}")
+    return found
+
+
+def group_by_prefix(aliases: Iterable[str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Group aliases by prefix, the longest first."""
+    grouped: dict[str, list[tuple[str, ...]]] = {}
+    for alias in aliases:
+        grouped.setdefault(alias_prefix(alias), []).append(tuple(alias.split(" ")))
+    return {head: tuple(sorted(group, key=lambda parts: (-len(parts), parts))) for head, group in grouped.items()}
+
+
+def find_alias_mentions(text: str, known: Mapping[str, tuple[tuple[str, ...], ...]]) -> tuple[AliasMention, ...]:
+    """Find the aliases in `known` (see `group_by_prefix`): longest match, capital initial, no overlap."""
+    found: list[AliasMention] = []
+    past = 0
+    folded, pattern = (str.lower, _ASCII_CAPITAL) if text.isascii() else (fold_text, _CAPITAL)
+    for match in pattern.finditer(text):
+        first, second = match.groups()
+        one = folded(first)
+        candidates = (known.get(f"{one} {folded(second)}", ()) if second else ()) + known.get(one, ())
+        if not candidates:
+            continue
+        start = match.start()
+        if start < past or not (text[start].isupper() or text[start].isdigit()):
+            continue
+        for parts in candidates:
+            end = _match_end(text, start, parts)
+            if end:
+                found.append(AliasMention(" ".join(parts), start, end))
+                past = end
+                break
+    return tuple(found)
+
+
+def _match_end(text: str, start: int, parts: tuple[str, ...]) -> int:
+    """Return where the words `parts` end if they begin at `start`, else 0."""
+    position = start
+    for number, part in enumerate(parts):
+        match = WORD.search(text, position, position + 64)
+        if match is None or (number and match.start() - position > 3) or fold_text(match.group(1)) != part:  # noqa: PLR2004
+            return 0
+        position = match.end()
+    return position

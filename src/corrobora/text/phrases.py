@@ -1,7 +1,7 @@
 """Phrases: every sentence that code itself writes into a report.
 
-Knows fixed wordings that speak of the report and of what was looked for, never of the world. Does not know any
-source: a sentence that is neither here nor in a source must not stand in an extractive report.
+Knows fixed wordings about the report and the search, never about the world. Does not know any source: a sentence of an
+extractive report is either one of these or stands in a source.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ OPENINGS = (
 
 
 def is_written_by_code(sentence: str) -> bool:
-    """True if the sentence opens with one of the fixed wordings: it claims nothing about the world."""
+    """True if the sentence begins with a fixed wording: it claims nothing about the world."""
     return sentence.lstrip(" -*_>#|").startswith(OPENINGS)
 
 
 def is_lead(gap: str) -> bool:
-    """True if a gap only tells where a search may go on: nothing that is asked is missing by it."""
+    """True if a gap only suggests where to search next: nothing that was asked is missing."""
     return gap.startswith(LEAD)
 
 
 def is_near_miss(gap: str) -> bool:
-    """True if a gap says that what was read is near to the question, and does not answer it."""
+    """True if a gap says that the evidence is close to the question but does not answer it."""
     return gap.startswith((UNNAMED, UNSAID, UNSTATED)) and not gap.startswith(OTHER_SIDE)

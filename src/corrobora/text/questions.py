@@ -1,7 +1,7 @@
-"""Questions: what a question is about, what it compares, and what kind of answer it wants.
+"""Questions: their topic, what they compare, and the kind of answer they expect.
 
-Knows English question words, conjunctions and lists, by spelling alone. Does not know subjects or sources: nothing
-here names a topic.
+Knows English question words, conjunctions and lists by spelling alone. Does not know subjects or sources: no topic is
+named here.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.text.mentions import MentionKind, find_mentions, find_years, is_calendar_name
-from corrobora.text.releases import find_asked_releases, remove_releases
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
 
 _BETWEEN = re.compile(
@@ -29,25 +29,19 @@ _DIFFER = re.compile(
     r"(?:differ|compare|vary)\b"
 )
 _EITHER = re.compile(r"(?i)(?:,|:)\s*([^,:;?]{2,120}?),?\s+or\s+([^,;?]{2,120})\?*\s*$")
-# Verbs that say what happened to a topic rather than what the topic is: they frame a question.
+# Words that say what happened to a topic rather than what the topic is: they frame a question.
 FRAMING_WORDS = frozenset(
-    "change changed changes changing differ differs different difference differences compare compared "
-    "comparison contrast analyze analyse assess evaluate examine explore investigate identify outline determine "
-    "evolve evolved evolution vary varies develop developed describe described explain explained discuss "
-    "discussed list "
-    "say says said state states stated tell mention mentioned mentions report reported reports suggest "
-    "suggests suggested "
-    "imply implies implied indicate indicates claim claims article articles according account guidance "
-    "information "
-    "happen happened cover covered considering main key important use used make made give given take taken "
-    "find found "
-    "know known name named kind kinds type types sort way ways example examples reason reasons role effect "
-    "effects affect "
-    "affects impact impacts work works mean means meaning relate related relation role detail details both "
-    "recent recently condition conditions circumstance circumstances true false older younger later earlier "
-    "same consistent consistency inconsistent inconsistency remain remained published portrayal document documents "
-    "text texts history overview summary aspect aspects need needs needed do done doing occur occurs "
-    "happens please".split()
+    "change changed changes changing differ differs different difference differences compare compared comparison "
+    "contrast analyze analyse assess evaluate examine explore investigate identify outline determine evolve evolved "
+    "evolution vary varies develop developed describe described explain explained discuss discussed list say says said "
+    "state states stated tell mention mentioned mentions report reported reports suggest suggests suggested imply "
+    "implies implied indicate indicates claim claims article articles according account guidance information happen "
+    "happened cover covered considering main key important use used make made give given take taken find found know "
+    "known name named kind kinds type types sort way ways example examples reason reasons role effect effects affect "
+    "affects impact impacts work works mean means meaning relate related relation role detail details both recent "
+    "recently condition conditions circumstance circumstances true false older younger later earlier same consistent "
+    "consistency inconsistent inconsistency remain remained published portrayal document documents text texts history "
+    "overview summary aspect aspects need needs needed do done doing occur occurs happens please".split()
 )  # fmt: skip
 _RELATION_WORDS = 4
 _SIDE_STEMS = 6
@@ -66,17 +60,19 @@ _SAID_BY = re.compile(
 _OF_DOCUMENT = re.compile(r"(?i)\b(?:in|of|by|from|to|under|per|between|and)\s+(?:the\s+)?$")
 _BOUND = re.compile(r"\bat (?:the )?(least|most)\b")
 _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|soon|large|big|frequently|quickly)\b")
-_DOES_IT = re.compile(r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b")  # a way to change it
+_DOES_IT = re.compile(
+    r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
+)  # asks for instructions, not for a difference
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
 _NOVELTY = frozenset(map(stem_word, "new version release fixed added removed introduced bring brought".split()))
-_TOPIC_ENOUGH = 2  # topic words from which names weigh less
+_TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What kind of sentence would answer: used as a slight preference, never as a filter."""
+    """The kinds of sentence that would answer: a slight preference, never a filter."""
 
     obligation: bool = False
     number: bool = False
@@ -88,7 +84,7 @@ class Expectation:
 
 
 def find_framing_stems(question: str) -> frozenset[str]:
-    """Return the stems of `question` that frame it ("change", "report", "differ") rather than name its topic."""
+    """Return the stems that frame a question ("change", "report", "differ") rather than name its topic."""
     topic = [word for word in split_words(question) if stem_word(word)]
     foreign = find_function_words(question)
     light = frozenset(stem_word(word) for word in topic if word in FRAMING_WORDS or word in foreign)
@@ -99,14 +95,10 @@ def find_framing_stems(question: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1_000)
 def find_attributions(question: str) -> tuple[str, ...]:
-    """Return the names that say who says it rather than what it is about: documents, outlets, issuing bodies.
+    """Return the names a question attributes statements to: documents, outlets, issuing bodies.
 
-    Identifiers after a preposition ("in SP 800-63B"), names before a framing noun ("the TechCrunch article") and after
-    "according to".
-
-    Example:
-        >>> attributions("According to Reuters, is SMS allowed under RFC 2119, as the ACME report says?")
-        ('Reuters', 'RFC 2119', 'ACME')
+    These are identifiers after a preposition ("in SP 800-63B") and names before a framing noun ("the TechCrunch
+    article") or after "according to".
     """
     found: dict[str, None] = {}
     for mention in find_mentions(question):
@@ -120,9 +112,9 @@ def find_attributions(question: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1_000)  # asked once for every sentence that is read
+@lru_cache(maxsize=1_000)  # called for every sentence
 def find_anchors(question: str) -> tuple[str, ...]:
-    """Return the named things that a question is about: its subjects without attributions and compared sides."""
+    """Return the named subjects of a question, without attributions and compared sides."""
     either = find_alternatives(question)
     said = " ".join((*find_attributions(question), *(() if either else _find_named_sides(question))))
     named = (name for name in find_subjects(question) if name not in said and not any(name in each for each in either))
@@ -130,14 +122,14 @@ def find_anchors(question: str) -> tuple[str, ...]:
 
 
 def is_relational(question: str) -> bool:
-    """True if a question asks for little beside names: its answer may hang on a chain of names."""
+    """True if a question has little besides names: its answer may depend on a chain of names."""
     named = [m for m in find_mentions(question) if m.kind in (MentionKind.NAME, MentionKind.QUOTED)]
     return bool(named) and len(weigh_terms(question).topic) <= _RELATION_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerms:
-    """The stems of a question by what they do: `weights` ranks sentences, `topic` must be spoken of."""
+    """The stems of a question: `weights` ranks sentences; an answer must mention some of `topic`."""
 
     weights: dict[str, float]
     topic: frozenset[str]
@@ -145,10 +137,10 @@ class WeightedTerms:
 
 @lru_cache(maxsize=1_000)
 def weigh_terms(question: str) -> WeightedTerms:
-    """Weigh the stems of a question: topic words and names fully, framing words and compared sides lightly.
+    """Weigh the stems of a question: topic words and names in full, framing words and compared sides lightly.
 
-    Attributions and the sides of a comparison say where to look; a document is about them without repeating them in
-    every sentence. Where nothing else is asked, they are the topic.
+    Attributions and compared sides say where to look; a document does not repeat its own subject in every sentence. If
+    a question contains nothing else, they are its topic.
     """
     every = dict.fromkeys(stem_text(remove_releases(question)) or stem_text(question))
     light = find_framing_stems(question)
@@ -174,28 +166,21 @@ def weigh_terms(question: str) -> WeightedTerms:
 
 
 def find_counted_stems(question: str) -> frozenset[str]:
-    """Return the stems of a question's topic without those that only say how a number is meant ("at least").
-
-    Example:
-        >>> sorted(counted("How many users must a room hold at least?"))
-        ['hold', 'room', 'user']
-    """
+    """Return the topic stems of a question without those that only bound a number ("at least")."""
     topic = weigh_terms(question).topic
     return topic - frozenset(map(stem_word, _BOUND.findall(" ".join(split_words(question))))) or topic
 
 
 def find_topic_stems(question: str) -> tuple[str, ...]:
-    """Return the distinct stems that name what a question is about, framing left out, in order."""
+    """Return the distinct stems of a question's topic in order, without framing words."""
     light = find_framing_stems(question)
     return tuple(dict.fromkeys(s for s in stem_text(question) if s not in light))
 
 
 def names_source(question: str, source: str) -> bool:
-    """True if the address or the title of a source carries an identifier that the question names.
+    """True if the address or title of a source contains an identifier that the question names.
 
-    Example:
-        >>> [names_source("What does KR-2 say?", f"rules/{name}.txt") for name in ("kr-2", "XKR-2", "KR-2.1")]
-        [True, False, False]
+    "KR-2" is named by "rules/kr-2.txt", but not by "rules/xkr-2.txt" or "rules/kr-2.1.txt".
     """
     return any(pattern.search(source) for pattern in _identifier_patterns(question))
 
@@ -210,12 +195,7 @@ def _identifier_patterns(question: str) -> tuple[re.Pattern[str], ...]:
 
 
 def score_year_match(question: str, text: str) -> float:
-    """Return the factor of a statement for a question that names a year: more if it names it, less if another.
-
-    Example:
-        >>> of_year("Who led it in 2010?", "Ann led it in 2008."), of_year("Who led it?", "Ann led it in 2008.")
-        (0.5, 1.0)
-    """
+    """Return the weight of a statement for a question that names a year: higher if it names the same year."""
     wanted = frozenset(find_years(question))
     said = frozenset(find_years(text)) if wanted else frozenset[int]()
     if not wanted:
@@ -225,12 +205,7 @@ def score_year_match(question: str, text: str) -> float:
 
 @lru_cache(maxsize=1_000)
 def asks_for_every_change(question: str) -> bool:
-    """True if a question asks for all that a release brought, and not for something of it.
-
-    Example:
-        >>> every_change("What is new in Kilnlib 2.3?"), every_change("Which glazes did Kilnlib 2.3 add?")
-        (True, False)
-    """
+    """True if a question asks for everything a release changed ("What is new in Kilnlib 2.3?")."""
     if not find_asked_releases(question):
         return False
     named = frozenset(term for name in find_subjects(question) for term in stem_text(name))
@@ -238,19 +213,14 @@ def asks_for_every_change(question: str) -> bool:
 
 
 def find_spellings(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Return the words of a question that hold a wanted stem, as they are written there, each once.
-
-    Example:
-        >>> spelled("Wird es unterstützt, und wie?", frozenset({"unterstutzt"}))
-        ('unterstützt',)
-    """
+    """Return the distinct words of a question that contain a wanted stem, as spelled in the question."""
     found = (_POSSESSIVE.sub("", raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ")) for raw in question.split())
     return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stem_text(word))))
 
 
 @lru_cache(maxsize=1_000)
 def read_expectation(question: str) -> Expectation:
-    """Read from its words what kind of answer a question wants."""
+    """Infer from its words what kind of answer a question expects."""
     folded = f" {' '.join(split_words(question))} "
 
     def has_any(*parts: str) -> bool:
@@ -285,12 +255,7 @@ def read_expectation(question: str) -> Expectation:
 
 
 def find_compared_sides(question: str) -> tuple[str, ...]:
-    """Return the two things a question compares, or nothing.
-
-    Example:
-        >>> sides("How did the rules change between the 2017 edition and the draft of 2022?")
-        ('the 2017 edition', 'the draft of 2022')
-    """
+    """Return the two things a question compares, or nothing."""
     for pattern in (_BETWEEN, _VERSUS, _EITHER, _FROM_TO, _VS):
         match = pattern.search(question[:2_000])
         if match is not None:
@@ -301,31 +266,26 @@ def find_compared_sides(question: str) -> tuple[str, ...]:
 
 
 def find_differing_sides(question: str) -> tuple[str, ...]:
-    """Return the two things of which a question asks how they differ, or what it compares; or nothing.
-
-    Example:
-        >>> differing("How do the opening dates of Hall 9 and Hall 10 differ?")
-        ('Hall 9', 'Hall 10')
-    """
+    """Return the two things a question asks to distinguish ("How do A and B differ?") or compares, or nothing."""
     match = _DIFFER.search(question[:2_000])
     return tuple(match.groups()) if match is not None else find_compared_sides(question)
 
 
 def _find_named_sides(question: str) -> tuple[str, ...]:
-    """Return the compared sides that merely name things; a long side says itself what the question is about."""
+    """Return compared sides that merely name things; a long side is part of the topic."""
     found = find_compared_sides(question)
     return found if all(len(stem_text(side)) <= _SIDE_STEMS for side in found) else ()
 
 
 def find_alternatives(question: str) -> tuple[str, ...]:
-    """Return the two things a question chooses between: "Which is older, A or B?"; or nothing."""
+    """Return the two alternatives of a question such as "Which is older, A or B?", or nothing."""
     match = _EITHER.search(question[:2_000])
     found = tuple(side.strip(" ,;:?.\"'") for side in match.groups()) if match is not None else ()
     return found if found and all(find_mentions(side) for side in found) else ()
 
 
 def find_subjects(question: str) -> tuple[str, ...]:
-    """Return the named things of a question: names, acronyms, identifiers, quoted titles; the sides it compares."""
+    """Return the names, acronyms, identifiers and quoted titles in a question."""
     named = [
         m for m in find_mentions(question) if m.kind is not MentionKind.QUOTED or " " in m.text or m.text[:1].isupper()
     ]
@@ -344,7 +304,7 @@ def find_subjects(question: str) -> tuple[str, ...]:
 
 
 def is_meaningful_name(name: str, question: str) -> bool:
-    """False for function words of another language, and for one word of German, where every noun has a capital."""
+    """False for function words of another language and for single German words, as all its nouns are capitalised."""
     spoken = detect_language(question)
     if not spoken or any(c.isdigit() for c in name) or (name.isupper() and len(name) > 1):
         return True

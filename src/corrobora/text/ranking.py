@@ -1,22 +1,7 @@
-"""Diversity: choose what is relevant and not said yet.
+"""Ranking: similarity of term sets, fusion of ranked lists, and the parts of a question that guide a search.
 
-Knows sets of stems and numbers. Does not know sentences, facts or sources.
-
-Clauses: a long question as the parts that one document each may answer.
-
-Knows punctuation, conjunctions and relative pronouns of English. Does not know sources, sub-questions or the plan:
-the parts are only searched beside the whole.
-
-Ranking: what a question says of its sources and dates, how lists are fused, what a link is worth.
-
-Knows pure arithmetic over scores, with weights measured on public data sets and the same for all of them.
-Does not know where scores, names and links come from.
-
-Feedback: the names on which the best passages of several clauses agree.
-
-"Which company pays to be the default, and is sued by a publisher?" speaks of one thing that it does not name. What
-fits one clause best often names it, and so does what fits another: that name leads to passages that say the rest in
-words of their own. Knows clauses, scores and capital letters. Does not know any index, nor who is meant.
+Pure arithmetic over scores and stems; the weights were measured on public data sets and are the same for all of them.
+Knows clauses, named publishers, dates and capitalised names. Does not know any index, source or where scores come from.
 """
 
 from __future__ import annotations
@@ -27,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from corrobora.text.mentions import MONTHS
+from corrobora.text.quantities import find_date_prefixes
 from corrobora.text.tokens import split_words, stem_text
 
 T = TypeVar("T")
 
 
 def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the Jaccard similarity of two sets, 0.0 if both are empty."""
+    """Return the Jaccard similarity of two sets, 0.0 if either is empty."""
     if not a or not b:
         return 0.0
     shared = len(a & b)
@@ -42,7 +27,7 @@ def jaccard_similarity(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def overlap_coefficient(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return the share of the smaller set that stands in the other, 0.0 if one is empty."""
+    """Return the share of the smaller set that the other contains, 0.0 if either is empty."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
@@ -54,10 +39,10 @@ def select_diverse_items(
     limit: int,
     trade: float = 0.7,
 ) -> tuple[T, ...]:
-    """Choose at most `limit` items one by one: `trade` x relevance - (1 - trade) x likeness to what is chosen.
+    """Select at most `limit` items by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    Ties go to the earlier item, so that the choice does not depend on anything but its input (Carbonell and
-    Goldstein 1998, maximal marginal relevance).
+    Each step maximises `trade` x relevance - (1 - trade) x similarity to the selection. Ties go to the earlier item, so
+    the result depends on the input alone.
     """
     left = list(range(len(items)))
     worth = [relevance(item) for item in items]
@@ -74,7 +59,7 @@ def select_diverse_items(
 
 
 MAX_CLAUSES = 12
-_MIN_CLAUSE_STEMS = 3  # words that carry something; a shorter part joins the one before it
+_MIN_CLAUSE_STEMS = 3  # content words; a shorter part joins the one before it
 _CLAUSE_BORDER = re.compile(
     r"[,;:?!.]\s|[()]|\s(?:and|or|but|while|whereas|although|though|because|who|whom|whose|which|that|before|after|"
     r"when|where|if|than|as)\s",
@@ -83,12 +68,7 @@ _CLAUSE_BORDER = re.compile(
 
 
 def split_clauses(question: str) -> tuple[str, ...]:
-    """Split a question into at most twelve parts with three content words or more; one part means "do not split".
-
-    Example:
-        >>> clauses("Which team won the final, and who trained the losing side that year?")
-        ('Which team won the final', 'who trained the losing side that year?')
-    """
+    """Split a question into at most twelve parts of three or more content words; one part means "do not split"."""
     found: list[str] = []
     sizes: list[int] = []
     for part in _CLAUSE_BORDER.split(question):
@@ -112,45 +92,22 @@ LINK_SEEDS = 3
 CLAUSE_WEIGHT = 0.5
 REPEAT_DAMPING = 0.95
 
-_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
-_MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
-_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
 _TITLE_SEPARATOR = re.compile(r" [|–—-] |: ")
 
 
-def find_date_prefixes(text: str) -> tuple[str, ...]:
-    """Return the days and months that `text` names, as ISO prefixes ("2023-10-07", "2023-10"), sorted."""
-    found: list[str] = []
-    for year, month, day in _ISO_DATE.findall(text):
-        found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
-    for name, day, year in _MONTH_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    for day, name, year in _DAY_FIRST.findall(text):
-        found += _make_date_prefix(year, name, day)
-    days = [each for each in found if len(each) > 7]  # noqa: PLR2004 - a month whose day is named says nothing new
-    return tuple(sorted({each for each in found if each in days or not any(d.startswith(each) for d in days)}))
-
-
-def _make_date_prefix(year: str, name: str, day: str) -> list[str]:
-    month = MONTHS.get(name.lower())
-    if month is None:
-        return []
-    return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
-
-
 class SourceHints(NamedTuple):
-    """What a question says of where and when: its words as one string, and the dates it names."""
+    """What a question says about its sources: its words as one string, and the dates it names."""
 
     joined: str
     dates: tuple[str, ...]
 
     @classmethod
     def from_question(cls, question: str) -> SourceHints:
-        """Read a question."""
+        """Read the hints in a question."""
         return cls(f" {' '.join(split_words(question))} ", find_date_prefixes(question))
 
     def boost_factor(self, publisher: str, published: str) -> float:
-        """Return the factor of a source: doubled if the question names it, doubled if it names its date."""
+        """Return the weight of a source: doubled if the question names it, doubled if it names its date."""
         factor = SOURCE_BOOST if names_publisher(self.joined, publisher) else 1.0
         if published and any(published.startswith(each) for each in self.dates):
             factor *= DATE_BOOST
@@ -158,13 +115,13 @@ class SourceHints(NamedTuple):
 
 
 def names_publisher(joined: str, publisher: str) -> bool:
-    """True if the question, as " words with spaces ", names the publisher, its first part or its web name."""
+    """True if a question, given as " words with spaces ", names the publisher or its first part."""
     return any(f" {name} " in joined for name in list_publisher_names(publisher))
 
 
 @lru_cache(maxsize=20_000)
 def list_publisher_names(publisher: str) -> tuple[str, ...]:
-    """Return the folded names by which a question may name a publisher: the whole, and its first part."""
+    """Return the folded names by which a question may refer to a publisher: in full, and its first part."""
     names: list[str] = []
     for part in dict.fromkeys((publisher, _TITLE_SEPARATOR.split(publisher, maxsplit=1)[0])):
         name = split_words(part)
@@ -176,7 +133,7 @@ def list_publisher_names(publisher: str) -> tuple[str, ...]:
 
 
 def fuse_rankings(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_K) -> dict[int, float]:
-    """Fuse ranked lists by weighted reciprocal ranks: the sum of weight / (k + rank)."""
+    """Fuse ranked lists by weighted reciprocal rank: the sum of weight / (k + rank)."""
     scores: dict[int, float] = {}
     for weight, ids in lists:
         for rank, each in enumerate(ids, start=1):
@@ -185,16 +142,15 @@ def fuse_rankings(lists: Sequence[tuple[float, Sequence[int]]], *, k: int = RRF_
 
 
 def weighted_share(wanted: Mapping[str, float], text: frozenset[str] | set[str]) -> float:
-    """Return which part of the weighted words `wanted` stands in `text`, 0 to 1."""
+    """Return the weighted share of the words `wanted` that `text` contains, 0 to 1."""
     total = sum(wanted.values())
     return sum(weight for word, weight in wanted.items() if word in text) / total if total else 0.0
 
 
 def score_linked_passage(parent: float, sentence: float, target: float) -> float:
-    """Score a passage that was reached by a link: the parent's score, damped, less so if something speaks for it.
+    """Score a passage reached by a link: the parent's score, damped, so that it never exceeds it.
 
-    `sentence` and `target` are the shares of the question's remaining words in the mentioning sentence and in the
-    target. A link never outranks its parent.
+    `sentence` and `target` are the shares of the question's remaining words in the linking sentence and in the target.
     """
     return parent * (0.75 + 0.1 * sentence + 0.1 * target)
 
@@ -202,11 +158,11 @@ def score_linked_passage(parent: float, sentence: float, target: float) -> float
 def add_clause_scores(
     whole: Sequence[tuple[int, float]], parts: Sequence[tuple[float, Sequence[tuple[int, float]]]]
 ) -> dict[int, float]:
-    """Join the ranking of a question with those of its clauses; each is a list of (id, score), best first.
+    """Combine the ranking of a question with the rankings of its clauses, each a list of (id, score), best first.
 
-    Every list counts relative to its best score. A passage gets its score for the whole question plus that for the
-    clause it fits best: each document of a multi-hop question answers one clause. A clause weighs by the square root
-    of what its words weigh (the first value of each part) against the heaviest.
+    Scores are relative to the best of their list. A passage gets its score for the whole question plus that for its
+    best clause, since each document of a multi-hop question answers one clause. A clause weighs by the square root of
+    its word weight (the first value of each part) relative to the heaviest.
     """
     scores = {id_: score / whole[0][1] for id_, score in whole}
     heaviest = max((weight for weight, _ in parts), default=0.0)
@@ -225,7 +181,7 @@ def add_clause_scores(
 def damp_repeated_sources(
     ranked: Sequence[tuple[int, float]], publisher: Mapping[int, str], asked: SourceHints
 ) -> dict[int, float]:
-    """Damp the second and later passages of one source if the question names two or more: it wants them all."""
+    """Damp repeated passages of one source if the question names several sources: it wants them all."""
     named = {each: names_publisher(asked.joined, each) for each in set(publisher.values())}
     scores = dict(ranked)
     if sum(named.values()) < 2:  # noqa: PLR2004 - one source has nobody to make room for
@@ -239,11 +195,11 @@ def damp_repeated_sources(
     return scores
 
 
-# The response is flat around these (weight 0.2 to 0.4, two to four passages a clause): folds of all the public sets
-# together chose these, and each set alone would have been served as well by the choice of the others.
-MIN_FEEDBACK_CLAUSES = 3  # a question of fewer is mostly one that says what it is about; looking costs time
-PASSAGES_PER_CLAUSE = 3  # passages that are looked at: the best of each clause ...
-PASSAGES_OF_QUESTION = 3  # ... and the best of the question
+# The results are flat around these values (weight 0.2 to 0.4, two to four passages per clause). They were chosen by
+# cross-validation over all public sets; values chosen on the other sets work as well for each set alone.
+MIN_FEEDBACK_CLAUSES = 3  # a question with fewer clauses usually names its subject, and feedback costs time
+PASSAGES_PER_CLAUSE = 3  # the best passages of each clause ...
+PASSAGES_OF_QUESTION = 3  # ... and of the whole question
 MAX_FEEDBACK_NAMES = 6
 FEEDBACK_WEIGHT = 0.2  # of the best score
 
@@ -251,7 +207,7 @@ _INNER_NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][\w'’-]+")  # a capital th
 
 
 class ScoredPassage(NamedTuple):
-    """A passage that was looked at: whose it is, which clauses it fits best, its score, its text with the title."""
+    """A passage for feedback: its document, the clauses it fits best, its score, and its text with the title."""
 
     document: str
     clauses: frozenset[int]
@@ -262,7 +218,7 @@ class ScoredPassage(NamedTuple):
 def select_feedback_passages(
     scores: Mapping[int, float], clauses: Sequence[Sequence[tuple[int, float]]]
 ) -> dict[int, frozenset[int]]:
-    """Return the passages to look at with the clauses that each fits best, given the rankings of the clauses."""
+    """Return the passages used for feedback with the clauses each fits best."""
     found: dict[int, frozenset[int]] = {}
     for number, ranked in enumerate(clauses):
         for id_, _ in ranked[:PASSAGES_PER_CLAUSE]:
@@ -274,7 +230,8 @@ def select_feedback_passages(
 def find_agreed_names(passages: Sequence[ScoredPassage], question: str) -> dict[str, float]:
     """Return the stems of the names on which passages agree, with their weights; at most six.
 
-    Two clauses and two documents must agree on a name, and the question must not say it itself.
+    "Which company pays to be the default, and is sued by a publisher?" never names its subject, but the passages that
+    fit its clauses do. A name must occur for two clauses and in two documents, and not in the question.
     """
     asked = frozenset(stem_text(question))
     best = max((passage.score for passage in passages), default=0.0)
@@ -293,7 +250,7 @@ def find_agreed_names(passages: Sequence[ScoredPassage], question: str) -> dict[
 
 
 def apply_feedback(scores: Mapping[int, float], spoken: Mapping[int, float]) -> dict[int, float]:
-    """Add to candidates what they say of the agreed names (`spoken`); nothing else becomes a candidate."""
+    """Raise candidates by their score for the agreed names (`spoken`); no new candidates are added."""
     most = max((spoken.get(id_, 0.0) for id_ in scores), default=0.0)
     if most <= 0:
         return dict(scores)

@@ -1,12 +1,7 @@
-"""Sentences: from a text to the character spans of its sentences.
+"""Segmentation: the sentences of a text, and the passages it is cut into for search and citation.
 
-Knows punctuation, abbreviations, initials, list markers, table rows and blank lines, in linear time on any input.
-Does not know meaning: a sentence is what a reader would quote, never a rewritten one.
-
-Passages: where a text is cut for search and citation.
-
-Knows sentences, headings and a size in bytes of UTF-8 (about 256 tokens in any script), in linear time.
-Does not know titles, storage or ranking.
+Knows punctuation, abbreviations, list markers, table rows, blank lines, headings and a size in UTF-8 bytes, in linear
+time on any input. Does not know meaning, titles, storage or ranking: a sentence is a literal span, never rewritten.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ class Span(NamedTuple):
     end: int
 
 
-# Never the last word of a sentence, or followed by what belongs to it: names, numbers, examples.
+# Never end a sentence: a name, number or example follows.
 _BINDING_ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon st mt ft gen col lt sgt capt cmdr adm maj gov sen rep pres messrs fr sr br "
     "e.g i.e eg ie vs cf viz fig figs eq eqs ref refs sec sect art no nos vol vols pp ch chap ed eds tab app "
@@ -36,7 +31,7 @@ _MONTH_NAMES = frozenset(
     "januar februar märz april juni juli august september oktober november dezember jahrhundert jahrhunderts".split()
 )
 _BEFORE_ORDINALS = frozenset("am vom zum zur im ab beim seit der dem den des".split())  # "der 3. Band", "am 1. Juni"
-# May end a sentence: only a capital word that often opens one says so.
+# May end a sentence, but only if a capitalised word that often opens one follows.
 _ENDING_ABBREVIATIONS = frozenset(
     "inc ltd co corp llc plc gmbh jr etc a.m p.m am pm u.s u.k u.n e.u d.c b.c a.d ph.d m.d b.a m.a "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun "
@@ -52,7 +47,7 @@ _CLOSERS = "\"'”’)]»›*_"
 _MARKER = re.compile(r"(?:[-*•‣◦–+#>|]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[\d[\d:./ T-]{3,24}\])(?=\s)")
 _GOES_ON = frozenset(",-–—'\"’”()/&")
 _SHORT_LINE = 40
-# Never the last word of a line that ends a sentence or a heading: what they belong to stands on the next line.
+# Never end a sentence or a heading at the end of a line: the phrase continues on the next line.
 _CONTINUING_WORDS = frozenset(
     "a an the this these those of and or for with by from as our your their its his her any each every no which whose "
     "is are was were be been will shall must may can the der die das den dem des und oder von mit le la les un une des "
@@ -61,14 +56,10 @@ _CONTINUING_WORDS = frozenset(
 
 
 def split_sentences(text: str) -> tuple[Span, ...]:
-    """Split `text` into sentences; return their spans, trimmed of white space, in order and without overlap.
+    """Split `text` into sentences; return their spans in order, trimmed and without overlap.
 
     Only white space lies between two spans. A full stop ends a sentence unless it belongs to an abbreviation, an
-    initial, a list number or a decimal; a blank line, a list item and a table row always do.
-
-    Example:
-        >>> [("Dr. No left. Why?"[s.start:s.end]) for s in sentences("Dr. No left. Why?")]
-        ['Dr. No left.', 'Why?']
+    initial, a list number or a decimal; a blank line, a list item or a table row always ends one.
     """
     found: list[Span] = []
     begin = 0
@@ -104,7 +95,7 @@ def _add_span(found: list[Span], text: str, begin: int, border: int) -> None:
 
 
 def _skip_closers(text: str, at: int) -> int:
-    """Step over closing quotes and brackets; more than four are not a sentence's end."""
+    """Skip closing quotation marks and brackets, at most four."""
     limit = min(len(text), at + 4)
     while at < limit and text[at] in _CLOSERS:
         at += 1
@@ -112,7 +103,7 @@ def _skip_closers(text: str, at: int) -> int:
 
 
 def _line_ends(text: str, line: int, start: int, end: int) -> bool:
-    """True if the line break at `start` is a border: the line began at `line`, the next one begins at `end`."""
+    """True if the line break at `start` ends a sentence; the line began at `line`, the next begins at `end`."""
     if end >= len(text) or text.count("\n", start, end) > 1:
         return True
     last = start - 1
@@ -131,13 +122,13 @@ def _line_ends(text: str, line: int, start: int, end: int) -> bool:
 
 
 def _is_row(text: str, at: int) -> bool:
-    """True if the line at `at` looks like a table row; looks at its first 200 characters only."""
+    """True if the line at `at` looks like a table row, judged by its first 200 characters."""
     stop = text.find("\n", at, at + 200)
     return text.find(" | ", at, stop if stop >= 0 else at + 200) >= 0
 
 
 def _is_value_row(text: str, line: int, start: int, end: int) -> bool:
-    """True if the lines around a break look like rows of a file of values, as many on each (first 200 characters)."""
+    """True if the lines around a break look like rows of values with the same number of separators."""
     above = text[max(line, start - 200) : start]
     for mark in ",;\t":
         if above.count(mark) > 1 and f"{mark} " not in above:
@@ -190,7 +181,7 @@ def _full_stop_ends(text: str, begin: int, start: int, follow: int) -> bool:
 
 
 def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
-    """True if the number at `at` is an ordinal as German writes it: a point, then a month or after an article."""
+    """True if the number at `at` is a German ordinal: a full stop, then a month or after an article."""
     before = text[max(begin, at - 12) : at].rsplit(None, 1)
     after = text[follow : follow + 16].split(None, 1)
     if after and after[0].lower().strip(".,;)") in _MONTH_NAMES:
@@ -199,7 +190,7 @@ def _is_ordinal(text: str, begin: int, at: int, follow: int) -> bool:
 
 
 def _opens_sentence(text: str, at: int) -> bool:
-    """True if the word at `at` is capitalised and one that often opens a sentence."""
+    """True if the word at `at` is capitalised and often opens a sentence."""
     stop = at
     limit = min(len(text), at + 12)
     while stop < limit and text[stop].isalpha():
@@ -209,12 +200,12 @@ def _opens_sentence(text: str, at: int) -> bool:
 
 
 PASSAGE_BYTES = 1_100  # about 256 tokens of English
-_MIN_PASSAGE_BYTES = 350  # below this a passage goes on past the next heading
-_MIN_REST_BYTES = 250  # a rest smaller than this joins the passage before it
+_MIN_PASSAGE_BYTES = 350  # a shorter passage continues past the next heading
+_MIN_REST_BYTES = 250  # a smaller remainder joins the previous passage
 
 
 class PassageSpan(NamedTuple):
-    """One passage: characters `start` to `end` of the text, and the headings above it."""
+    """One passage: characters `start` to `end` of the text, and the path of headings above it."""
 
     start: int
     end: int
@@ -224,11 +215,11 @@ class PassageSpan(NamedTuple):
 def segment_passages(
     text: str, headings: Sequence[Heading] = (), *, size: int = PASSAGE_BYTES
 ) -> tuple[PassageSpan, ...]:
-    """Cut `text` at sentence borders into passages of about `size` bytes; never an empty one.
+    """Cut `text` at sentence boundaries into non-empty passages of about `size` bytes.
 
-    Passages are in order, do not overlap, begin and end with a visible character, and leave out white space only.
-    A passage begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at
-    white space, or anywhere if it has none.
+    Passages are in order, do not overlap, begin and end with a visible character, and omit white space only. A passage
+    begins at a heading unless the text before it is very short. A sentence longer than `size` is cut at white space, or
+    anywhere if it has none.
     """
     plain = text.isascii()
     if plain and not headings and len(text) <= size:
@@ -238,7 +229,7 @@ def segment_passages(
     open_: list[Span] = []
     used = 0
     path = ""
-    bare = True  # the open passage holds nothing but heading lines
+    bare = True  # the open passage contains only headings
     starts = {heading.start for heading in headings}
     for begin, end, label in _iterate_sections(text, headings):
         if used >= _MIN_PASSAGE_BYTES or not open_:
@@ -268,7 +259,7 @@ def _close_passage(found: list[PassageSpan], spans: list[Span], path: str) -> No
 
 
 def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, path of headings) for the text before the first heading and after each."""
+    """Yield (start, end, path of headings) for the text before the first heading and after each heading."""
     stack: list[Heading] = []
     begin, path = 0, ""
     for heading in headings:
@@ -283,7 +274,7 @@ def _iterate_sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[
 
 
 def _iterate_units(text: str, begin: int, end: int, size: int) -> Iterator[Span]:
-    """Yield a section that fits whole, else short blocks whole, longer ones by sentences, those too long in pieces."""
+    """Yield a section that fits as a whole, else its short blocks, sentences, or pieces of long sentences."""
     if end - begin <= size and (text.isascii() or len(text[begin:end].encode(errors="replace")) <= size):
         part = text[begin:end]
         if part.strip():
@@ -326,7 +317,7 @@ def _split_long_span(text: str, start: int, stop: int, size: int) -> Iterator[Sp
 
 
 def _fit_bytes(text: str, start: int, stop: int, size: int) -> int:
-    """Return the largest end such that `text[start:end]` has at most `size` bytes (and at least one character)."""
+    """Return the largest end such that `text[start:end]` has at most `size` bytes and at least one character."""
     piece = text[start : min(stop, start + size)]
     while len(piece) > 1 and len(piece.encode(errors="replace")) > size:
         piece = piece[: max(1, len(piece) * size // len(piece.encode(errors="replace")))]

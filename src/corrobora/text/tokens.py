@@ -1,12 +1,8 @@
-"""Words: from a text to the terms that search and analysis share.
+"""Tokens: the terms of a text that search and analysis share.
 
-Knows how to fold case and accents, which words carry nothing, and the Porter stem; one version number stamps it all.
-Does not know any index: the same text gives the same terms wherever it is asked.
-
-Languages: the function words of some languages beside English, so that a text in them is read no worse.
-
-Knows articles, pronouns, prepositions, auxiliaries and question words of German, French, Spanish, Italian, Portuguese
-and Dutch, and scripts that put no space between words. Does not translate and does not stem.
+Knows case and accent folding, stop words, the Porter stem, scripts without spaces, and the function words of German,
+French, Spanish, Italian, Portuguese and Dutch; one version number stamps it all. Does not know any index and does not
+translate: the same text always gives the same terms.
 """
 
 from __future__ import annotations
@@ -33,23 +29,23 @@ STOP_WORDS = frozenset(
 )
 
 _MARKS = re.compile("[\u0300-\u036f]+")
-_WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
+WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
 _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_stemmer = Stemmer.Stemmer("porter", 0)  # it keeps nothing: `stem` does
+_stemmer = Stemmer.Stemmer("porter", 0)  # without a cache of its own: `stem_word` has one
 
 
 def tokenizer_fingerprint() -> str:
-    """Name the tokenizer: two indexes with different fingerprints must never be mixed."""
+    """Identify the tokenizer: indexes with different fingerprints must never be mixed."""
     words = hashlib.sha256(" ".join(sorted(STOP_WORDS)).encode()).hexdigest()[:12]
     return f"porter-{TOKENIZER_VERSION}-{words}"
 
 
 def fold_text(text: str) -> str:
-    """Lower the case and drop accents, so that `Müller` and `muller` are one word."""
+    """Convert to lower case and drop accents, so that `Müller` and `muller` are equal."""
     if text.isascii():
         return text.lower()
     plain = _MARKS.sub("", unicodedata.normalize("NFKD", text))
@@ -57,21 +53,21 @@ def fold_text(text: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the folded words of `text` in order, stop words included, the possessive "s" cut.
+    """Return the folded words of `text` in order, stop words included, without the possessive "s".
 
     Scripts without spaces between words give overlapping pairs of characters.
     """
     plain = fold_text(text)
     if plain.isascii() and "'" not in plain:
         return _PLAIN_WORD.findall(plain)
-    found: list[str] = _WORD.findall(plain)
+    found: list[str] = WORD.findall(plain)
     if plain.isascii() or _UNSPACED.search(plain) is None:
         return found
     return [part for word in found for part in _character_pairs(word)]
 
 
 def fold_to_ascii(text: str) -> str | None:
-    """Return an ASCII text whose runs of a-z and 0-9 are `words(text)`; None where other letters make words."""
+    """Return an ASCII text whose runs of a-z and 0-9 equal `split_words(text)`, or None if there are other letters."""
     folded = fold_text(text)
     if not folded.isascii():
         if _FOREIGN.search(folded) is not None:
@@ -95,23 +91,13 @@ def _character_pairs(word: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def stem_word(word: str) -> str:
-    """Return the Porter stem of a folded word; empty for a stop word."""
+    """Return the Porter stem of a folded word, or "" for a stop word."""
     return "" if word in STOP_WORDS else _stemmer.stemWord(word)
 
 
 def stem_text(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of `text` in order, stop words dropped.
-
-    Example:
-        >>> stems("The king's memorized secrets")
-        ('king', 'memor', 'secret')
-    """
+    """Return the stems of `text` in order, without stop words."""
     return tuple(found for word in split_words(text) if (found := stem_word(word)))
-
-
-def content_words(text: str) -> tuple[str, ...]:
-    """Return the folded words of `text` that are no stop words, unstemmed, each once, in order of first use."""
-    return tuple(dict.fromkeys(word for word in split_words(text) if word not in STOP_WORDS))
 
 
 _WORDS_OF_LANGUAGE = {
@@ -143,17 +129,12 @@ FUNCTION_WORDS = {language: frozenset(fold_text(text).split()) for language, tex
 _ALL_FUNCTION_WORDS = STOP_WORDS | {
     word for own in FUNCTION_WORDS.values() for word in own if len(word) > 1
 }  # no initials
-_MIN_FUNCTION_WORDS = 2  # function words of a language that no English has, before a text is taken for it
+_MIN_FUNCTION_WORDS = 2  # of a language, not shared with English, before a text counts as written in it
 
 
 @lru_cache(maxsize=2_000)
 def detect_language(text: str) -> str:
-    """Return the code of the language of a short text, "" for English and where nothing tells.
-
-    Example:
-        >>> language("Wie lange ist die Leihfrist?"), language("How long is the lease?")
-        ('de', '')
-    """
+    """Return the language code of a short text, or "" for English and if nothing indicates another language."""
     said = split_words(text)
     english = sum(word in STOP_WORDS for word in said)
     most, name = max((sum(word in own for word in said), name) for name, own in FUNCTION_WORDS.items())
@@ -162,7 +143,7 @@ def detect_language(text: str) -> str:
 
 
 def find_function_words(text: str) -> frozenset[str]:
-    """Return the folded function words of the language of a short text; empty for English and where nothing tells."""
+    """Return the folded function words of a short text's language; empty for English or an unknown language."""
     return FUNCTION_WORDS.get(detect_language(text), frozenset())
 
 
@@ -172,5 +153,5 @@ def function_word_share(said: Sequence[str]) -> float:
 
 
 def lacks_word_spaces(text: str) -> bool:
-    """True if a good part of a text is in a script that puts no space between words."""
+    """True if much of a text is in a script without spaces between words."""
     return 2 * len(find_unspaced(text)) >= sum(not c.isspace() for c in text) > 0

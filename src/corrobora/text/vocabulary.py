@@ -1,7 +1,7 @@
 """Vocabulary: the words a source uses for what was asked.
 
-Knows how texts say that two names mean one thing ("commonly referred to as", "X (Y)", "see Y") and which phrases keep
-company with the question's words. Does not know any thesaurus: all it says stands in the text it was given.
+Knows how texts declare two names equal ("commonly referred to as", "X (Y)", "see Y") and which phrases occur near the
+question's words. Does not know any thesaurus: everything comes from the text it is given.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text, stem_word
 
+Aliases = Mapping[str, tuple[frozenset[str], ...]]  # a stem of the question, and the stems of its other names
 _ALIAS = re.compile(
     r"(?i)[\s,(—–:-]{1,3}(?:(?:is|are|was|were)\s+)?(?:(?:more|most|also|often|commonly|sometimes|usually|generally|"
     r"colloquially|frequently|formerly|otherwise|better|widely|previously)\s+){0,2}"
@@ -25,16 +26,13 @@ _BREAK = re.compile(r"[.;:,()—–]|\s-\s")
 _ARTICLE = re.compile(r"(?i)^(?:an?|the|its|their|simply|as)\s+")
 _EDGE_WORDS = STOP_WORDS | frozenset(
     "use uses used using called known see also include includes including make makes made give given take "
-    "taken many much "
-    "new other likely common commonly often usually generally based following provide provides require "
+    "taken many much new other likely common commonly often usually generally based following provide provides require "
     "requires".split()
 )
 _GENERAL_HEADING = frozenset(
     stem_word(word)
     for word in "introduction overview conclusion conclusions summary general purpose background definition "
-    "definitions "
-    "note "
-    "notes scope abstract preface appendix annex section chapter part contents discussion results "
+    "definitions note notes scope abstract preface appendix annex section chapter part contents discussion results "
     "requirements".split()
 )
 _BROADER_NAME = re.compile(r"\s*\(([^()]{2,60})\)|,?\s+(?:such as|including|e\.g\.,?|for example)\s+([^.;:()]{2,60})")
@@ -47,19 +45,14 @@ _WINDOW = 90
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Two names for one thing, as a text says it."""
+    """Two names for one thing, as a text states it."""
 
     one: str
     other: str
 
 
 def find_equivalences(text: str) -> tuple[Equivalence, ...]:
-    """Return the pairs of names that the plain `text` calls equal, in order.
-
-    Example:
-        >>> equivalences("A passkey, also known as a discoverable credential, is stored.")
-        (Equivalence(one='passkey', other='discoverable credential'),)
-    """
+    """Return the pairs of names that the plain `text` declares equal, in order."""
     found: list[Equivalence] = []
     for match in _ALIAS.finditer(text):
         one = _phrase_before(text[max(0, match.start() - _WINDOW) : match.start()])
@@ -107,7 +100,7 @@ def _names_after(text: str) -> tuple[str, ...]:
 
 
 def _match_acronym(one: str, other: str) -> Equivalence | None:
-    """Return the pair if `other` is the acronym of the last words of `one`."""
+    """Return the pair if `other` is an acronym of the last words of `one`."""
     letters = [c for c in other if c.isalpha()]
     if not other.replace("-", "").isalnum() or not 2 <= len(letters) <= 8 or sum(c.isupper() for c in letters) < 2:  # noqa: PLR2004 - an acronym
         return None
@@ -121,12 +114,7 @@ def _match_acronym(one: str, other: str) -> Equivalence | None:
 
 
 def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
-    """Return the acronyms of a question with the names in a text that they abbreviate: capitals that follow each other.
-
-    Example:
-        >>> spelled_out("Use the Kiln Guard Rules of Ardal.", "What do the KGR forbid?")
-        (Equivalence(one='Kiln Guard Rules', other='KGR'),)
-    """
+    """Return the acronyms of a question with their expansions in a text: runs of capitalised words."""
     wanted = [word for word in dict.fromkeys(_ACRONYM.findall(question)) if not word.isdigit()]
     if not wanted:
         return ()
@@ -143,30 +131,29 @@ def find_expansions(text: str, question: str) -> tuple[Equivalence, ...]:
     return tuple(found)
 
 
-def find_synonyms(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> tuple[str, ...]:
-    """Return the other names of things whose one name consists of stems of `wanted`, each once, in order."""
-    found: dict[str, None] = {}
-    for pair in pairs:
-        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
-            mine = frozenset(stem_text(here))
-            if mine and mine <= wanted and not frozenset(stem_text(there)) <= wanted:
-                found[there] = None
-    return tuple(found)
-
-
 def format_equivalence(pair: Equivalence) -> str:
-    """Write an equivalence as a term: the source's name, then the asked-for one in brackets."""
+    """Write an equivalence as a term: the source's name, then the question's name in brackets."""
     return f"{pair.one} ({pair.other})"
 
 
 def parse_equivalence(term: str) -> Equivalence | None:
-    """Read a term written by `phrased`, or None if it is a plain one."""
+    """Parse a term written by `format_equivalence`; None for a plain term."""
     one, bracket, rest = term.partition(" (")
     return Equivalence(one, rest[:-1]) if bracket and rest.endswith(")") and one and len(rest) > 1 else None
 
 
-def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[str, tuple[frozenset[str], ...]]:
-    """Map each stem of `wanted` that is a whole name of a thing to the stems of its other names."""
+def list_equivalent_terms(topic: frozenset[str], pairs: Sequence[Equivalence]) -> list[str]:
+    """Return the other names of what the stems of `topic` name, as terms with the known name in brackets."""
+    return [
+        format_equivalence(Equivalence(there, here))
+        for pair in pairs
+        for here, there in ((pair.one, pair.other), (pair.other, pair.one))
+        if (mine := frozenset(stem_text(here))) and mine <= topic and not frozenset(stem_text(there)) <= topic
+    ]
+
+
+def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> Aliases:
+    """Map each stem of `wanted` that is a whole name to the stems of its other names."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for pair in pairs:
         for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
@@ -176,13 +163,8 @@ def map_aliases(wanted: frozenset[str], pairs: Sequence[Equivalence]) -> dict[st
     return {term: tuple(others) for term, others in found.items()}
 
 
-def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
-    """Map a word to the one word that it makes with the next: who asks how to "back up" may read of a "backup".
-
-    Example:
-        >>> joined("How do I log in?")["log"]
-        (frozenset({'login'}),)
-    """
+def map_compounds(text: str) -> Aliases:
+    """Map each word to the compound it forms with the next: "back up" also matches "backup"."""
     said = split_words(text)
     found: dict[str, tuple[frozenset[str], ...]] = {}
     for one, other in pairwise(said):
@@ -191,8 +173,8 @@ def map_compounds(text: str) -> dict[str, tuple[frozenset[str], ...]]:
     return found
 
 
-def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, tuple[frozenset[str], ...]]:
-    """Map each one-word name to what texts file it under: what holds for "the PSTN (SMS or voice)" holds for SMS."""
+def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> Aliases:
+    """Map each one-word name to its broader terms in the texts: "the PSTN (SMS or voice)" applies to SMS."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for text in texts:
         for term in named:
@@ -203,14 +185,10 @@ def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> dict[str, 
     return {term: tuple(others) for term, others in sorted(found.items())}
 
 
-def add_aliased_stems(own: tuple[str, ...], other_names: Mapping[str, tuple[frozenset[str], ...]]) -> tuple[str, ...]:
-    """Add to the stems of a sentence those of `wanted` words that it says by another name (two thirds of it).
+def add_aliased_stems(own: tuple[str, ...], other_names: Aliases) -> tuple[str, ...]:
+    """Insert wanted stems that a sentence expresses by another name (at least two thirds of its stems).
 
-    Each stands behind the name that says it, so that it is as near to the other words as that is.
-
-    Example:
-        >>> read_as(("thermal", "chamber", "open"), {"kiln": (frozenset({"thermal", "chamber"}),)})
-        ('thermal', 'chamber', 'kiln', 'open')
+    Each is placed after the name that expresses it, so that distances to other words are kept.
     """
     held = frozenset(own)
     said: dict[int, list[str]] = {}
@@ -226,7 +204,7 @@ def add_aliased_stems(own: tuple[str, ...], other_names: Mapping[str, tuple[froz
 
 
 def _find_name_end(own: Sequence[str], name: frozenset[str]) -> int:
-    """Return where the words of a name stand closest together first: the place of the last of them."""
+    """Return the last position of the first tightest window that contains the words of a name."""
     places = [at for at, each in enumerate(own) if each in name]
     least = min(len(name), len(set(own) & name))
     spans = [
@@ -239,12 +217,7 @@ def _find_name_end(own: Sequence[str], name: frozenset[str]) -> int:
 
 
 def find_broader_names(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Return what a text files a wanted name under: "the PSTN (SMS or voice)", "telephone channels such as SMS".
-
-    Example:
-        >>> wider("sent via the PSTN (SMS or voice).", frozenset({"sm"}))
-        ('PSTN',)
-    """
+    """Return what a text classifies a name under: "the PSTN (SMS or voice)", "telephone channels such as SMS"."""
     found: dict[str, None] = {}
     for match in _BROADER_NAME.finditer(text):
         own = set(stem_text(match.group(1) or match.group(2)))
@@ -258,7 +231,7 @@ def find_broader_names(text: str, wanted: frozenset[str]) -> tuple[str, ...]:
 def find_recurring_pairs(
     texts: Sequence[tuple[str, float]], known: frozenset[str], *, limit: int = 3
 ) -> tuple[str, ...]:
-    """Return the pairs of neighbouring words that recur most over weighted texts and hold no `known` stem."""
+    """Return the pairs of adjacent words without `known` stems that recur most over weighted texts."""
     worth: defaultdict[tuple[str, str], float] = defaultdict(float)
     shown: dict[tuple[str, str], str] = {}
     times: Counter[tuple[str, str]] = Counter()
@@ -276,14 +249,14 @@ def find_recurring_pairs(
 
 
 def _is_searchable(first: str, second: str) -> bool:
-    """False for pairs that would find anything: numbers, verbs of use, adverbs, headings of every document."""
+    """False for pairs that would match anything: numbers, common verbs, adverbs, generic headings."""
     if any(c.isdigit() for c in first + second) or first.endswith("ly") or min(len(first), len(second)) < 3:  # noqa: PLR2004 - letters
         return False
     return not any(word in _EDGE_WORDS or stem_word(word) in _GENERAL_HEADING for word in (first, second))
 
 
 def make_heading_phrase(heading: str) -> str:
-    """Return a heading as a phrase to search with: without number, in lower case but for acronyms; "" if general."""
+    """Return a heading as a search phrase, without its number and in lower case; "" if it is generic."""
     kept = [word for word in heading.replace("—", " ").replace("–", " ").split() if any(c.isalpha() for c in word)]
     kept = [word for word in kept if not (len(word.rstrip(".")) == 1 or any(c.isdigit() for c in word))]
     kept = [word for word in kept if not {stem_word(part) for part in split_words(word)} & _GENERAL_HEADING]

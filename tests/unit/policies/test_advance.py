@@ -10,7 +10,7 @@ from tests.unit.policies.threads import S4_PHASES, any_thread, one_round, readin
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.thread import Escape, Phase, StopReason
-from corrobora.policies.plateau import ADVANCE_RULES, choose_escape, each_round, on_saturation, stay
+from corrobora.policies.stop import ADVANCE_RULES, choose_escape, each_round, on_saturation, stay
 
 SURVEY, EXTRACT, DIVERSIFY, VERIFY = range(4)
 

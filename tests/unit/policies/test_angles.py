@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range, clamp_sub_agents
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
 
 
 def test_angles_8_the_seven_canonical_angles() -> None:
@@ -36,10 +34,3 @@ def test_slugs_are_file_names_and_every_angle_has_guidance_from_wide_to_narrow()
 )
 def test_angles_5_scaling_rules(tier: str, found: tuple[int, int]) -> None:
     assert angle_range(tier) == found
-
-
-@given(st.integers(-5, 50), st.sampled_from(["simple", "moderate", "complex", "unknown"]))
-def test_a_fitted_number_lies_in_its_range_and_dynamic_lifts_only_the_top(count: int, tier: str) -> None:
-    least, most = angle_range(tier)
-    assert least <= clamp_sub_agents(count, tier) <= most
-    assert clamp_sub_agents(count, tier, dynamic=True) == max(least, count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -23,9 +22,7 @@ from corrobora.policies.budget import (
     estimate_run,
     find_spent_limit,
     find_spent_phase_limit,
-    is_affordable,
     make_allowance,
-    round_deadline,
     round_seconds,
     select_shed_work,
     used_share,
@@ -92,7 +89,6 @@ def test_rounds_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minu
     phase = Phase("orient", minutes=phase_minutes)
     now = meter(elapsed, seconds=seconds)
     assert round_seconds(phase, now) == found
-    assert round_deadline(phase, now) == (None if found is None else elapsed + found)
 
 
 def test_tree_a_gate_is_spent_by_its_own_budget_too() -> None:
@@ -136,19 +132,6 @@ def test_without_limits_nothing_is_shed() -> None:
     assert select_shed_work(meter(1e9, seconds=None)) == ()
 
 
-def test_design_11_a_call_is_afforded_by_its_maximum() -> None:
-    now = meter(tokens=100, dollars=1.0, calls=2, usage=Usage(40, 20, dollars=0.5, calls=1))
-    assert is_affordable(Usage(30, 10, dollars=0.5, calls=1), now)
-    assert not is_affordable(Usage(30, 11, dollars=0.5, calls=1), now)
-    assert not is_affordable(Usage(30, 10, dollars=0.6, calls=1), now)
-    assert not is_affordable(Usage(30, 10, dollars=0.5, calls=2), now)
-
-
-def test_c16_an_unknown_price_does_not_fit_a_budget_of_money() -> None:
-    assert not is_affordable(Usage(1, 1, priced=False), meter(dollars=10.0))
-    assert is_affordable(Usage(1, 1, priced=False), meter())
-
-
 def tree(n_leaves: int, iterations: int = 1) -> Plan:
     children = tuple(Node(f"root/{n}", f"T{n}", f"Find {n}") for n in range(1, n_leaves + 1))
     return Plan(Node("root", "All", "Find all", children, gates=(Gate(max_iterations=iterations),)))
@@ -188,13 +171,3 @@ def test_the_low_end_is_never_over_the_high_end(n_leaves: int, iterations: int, 
     found = estimate_run(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
     for name in ("rounds", "searches", "reads", "calls", "input_tokens", "output_tokens", "dollars", "seconds"):
         assert 0 <= getattr(found.low, name) <= getattr(found.high, name)
-
-
-@given(st.lists(st.floats(0, 400), min_size=2, max_size=6).map(sorted))
-def test_the_deadline_of_a_round_never_moves_into_the_reserve(times) -> None:
-    for earlier, later in pairwise(times):
-        first, second = (round_deadline(Phase("p"), meter(t)) for t in (earlier, later))
-        assert first is not None
-        assert second is not None
-        assert first <= max(210.0, earlier) + 1e-9
-        assert second >= first - 1e-9

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from tests.unit.policies.threads import any_thread, asked, one_round, subject, thread
+from tests.unit.policies.threads import asked, subject, thread
 
 from corrobora.domain.evidence import Contradiction, FactId, Grade, Severity
 from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.thread import StopReason
-from corrobora.policies.coverage import has_converged, is_answered, meets_criteria, name_completion_reason
-from corrobora.policies.plateau import PlateauLevel, plateau_level
+from corrobora.policies.stop import is_answered, meets_criteria
+from corrobora.reporting.artifacts import name_completion_reason
 
 DONE = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
 SEEN = subject(rounds=1)
@@ -24,7 +23,6 @@ def conflict(severity: Severity, *, resolved: bool = False) -> Contradiction:
 
 def test_triplet_40_all_terms_true_converge() -> None:
     assert meets_criteria(thread(sub_questions=(DONE,), subjects=(SEEN,)))
-    assert has_converged(thread(sub_questions=(DONE,), subjects=(SEEN,)))
 
 
 @pytest.mark.parametrize("standing", [SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL, SubQuestionStatus.EXHAUSTED])
@@ -59,16 +57,6 @@ def test_triplet_40_an_open_contradiction_above_medium_blocks(severity: Severity
     assert meets_criteria(state) is not blocks
 
 
-def test_triplet_40_budget_exhausted_converges() -> None:
-    assert has_converged(thread(one_round(urls="a"), max_rounds=1, sub_questions=(asked(1),)))
-    assert not has_converged(thread(one_round(urls="a"), max_rounds=2, sub_questions=(asked(1),)))
-
-
-def test_triplet_40_plateau_level_3_converges() -> None:
-    assert has_converged(thread(one_round(urls="a"), one_round(urls="a", new=0)))
-    assert has_converged(replace(thread(), plateau_level=3))
-
-
 def test_a_thread_that_was_asked_nothing_meets_nothing() -> None:
     assert not meets_criteria(thread())
     assert meets_criteria(thread(subjects=(SEEN,)))
@@ -80,8 +68,3 @@ def test_triplet_43_words_of_the_completion_report() -> None:
     assert name_completion_reason(StopReason.ITERATION_CAP) == "BUDGET_EXHAUSTED"
     assert name_completion_reason(StopReason.PLATEAU) == "PLATEAU_STOPPED"
     assert name_completion_reason(StopReason.TIME_RESERVE) == "TIME_RESERVE"
-
-
-@given(any_thread())
-def test_the_formula_is_the_disjunction_of_its_terms(state) -> None:
-    assert has_converged(state) == (meets_criteria(state) or plateau_level(state) is PlateauLevel.STOP)

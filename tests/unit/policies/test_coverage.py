@@ -13,7 +13,7 @@ from tests.unit.policies.threads import asked, fact, one_round, subject, thread
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
-from corrobora.policies.coverage import (
+from corrobora.policies.assessment import (
     accept_nearest_facts,
     assess_thread,
     choose_forced_subject,

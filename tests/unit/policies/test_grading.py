@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Grade
-from corrobora.policies.grading import (
-    best_grade,
+from corrobora.policies.assessment import (
     combine_confidence,
-    corroborates,
-    count_witnesses,
-    grade_fact,
     grade_facts,
     identify_witness,
     is_official,
@@ -30,24 +26,28 @@ def web(quote: str, host: str, source: str, **more):
     return fact(quote, source=source, kind="web", url=f"https://{host}/page", **more)
 
 
+def grade_first(*facts) -> Grade:
+    return grade_facts(facts)[0].grade
+
+
 def test_triplet_verified_by_a_primary_source() -> None:
-    assert grade_fact(fact(primary=True), ()) is Grade.VERIFIED
-    assert grade_fact(web(QUOTE, "ports.gov", "S1"), ()) is Grade.VERIFIED
+    assert grade_first(fact(primary=True)) is Grade.VERIFIED
+    assert grade_first(web(QUOTE, "ports.gov", "S1")) is Grade.VERIFIED
 
 
 def test_triplet_plausible_for_a_document_that_the_user_gave() -> None:
-    assert grade_fact(fact(), ()) is Grade.PLAUSIBLE
+    assert grade_first(fact()) is Grade.PLAUSIBLE
 
 
 def test_triplet_unverified_for_one_web_page_of_unknown_standing() -> None:
     one = web(QUOTE, "example.com", "S1")
-    assert grade_fact(one, (one,)) is Grade.UNVERIFIED
+    assert grade_first(one) is Grade.UNVERIFIED
 
 
 def test_triplet_verified_by_independent_agreement() -> None:
     one, other = web(QUOTE, "example.com", "S1"), web(AGREES, "example.org", "S2")
-    assert grade_fact(one, (one, other)) is Grade.VERIFIED
-    assert count_witnesses(one, (one, other)) == 2
+    assert grade_first(one, other) is Grade.VERIFIED
+    assert len({identify_witness(each) for each in (one, other)}) == 2
 
 
 @pytest.mark.parametrize(
@@ -64,33 +64,32 @@ def test_triplet_verified_by_independent_agreement() -> None:
 )
 def test_what_is_no_independent_agreement(why: str, other) -> None:
     one = web(QUOTE, "example.com", "S1")
-    assert not corroborates(other, one), why
-    assert grade_fact(one, (one, other)) is Grade.UNVERIFIED
+    assert grade_first(one, other) is Grade.UNVERIFIED, why
 
 
 def test_truth_4_copied_sentences_are_one_witness() -> None:
     long = "The harbour of Ardal was opened to steamers and fishing boats under royal charter during summer 1874."
     one, copy = web(long, "example.com", "S1"), web(long.replace("during", "in the"), "example.org", "S2")
-    assert not corroborates(copy, one)
+    assert grade_first(one, copy) is Grade.UNVERIFIED
 
 
 def test_a_longer_statement_that_says_more_is_no_copy() -> None:
     short = "The harbour of Ardal opened for steamers and fishing boats under royal charter."
     longer = short.replace(".", ", after years of debate, floods, a lottery, two wars and one railway nobody wanted.")
-    assert corroborates(web(longer, "example.org", "S2"), web(short, "example.com", "S1"))
+    assert grade_first(web(short, "example.com", "S1"), web(longer, "example.org", "S2")) is Grade.VERIFIED
 
 
 def test_three_shared_words_agree_and_two_do_not() -> None:
     one = web("Ardal harbour opened.", "example.com", "S1")
-    assert corroborates(web("Ardal harbour opened.", "example.org", "S2"), one)
+    assert grade_first(one, web("Ardal harbour opened.", "example.org", "S2")) is Grade.VERIFIED
     two = web("Ardal opened.", "example.com", "S1")
-    assert not corroborates(web("Ardal opened.", "example.org", "S2"), two)
+    assert grade_first(two, web("Ardal opened.", "example.org", "S2")) is Grade.UNVERIFIED
 
 
 def test_words_of_obligation_must_agree() -> None:
     one = fact("Verifiers should not require periodic changes of passwords.", source="S1")
     other = fact("Verifiers shall not require periodic changes of passwords.", source="S2")
-    assert not corroborates(other, one)
+    assert grade_first(one, other) is Grade.PLAUSIBLE
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,6 @@ def test_the_best_come_first() -> None:
     sure = fact("b", grade=Grade.VERIFIED, confidence=0.1)
     surer = fact("c", grade=Grade.VERIFIED, confidence=0.2)
     assert sort_by_grade([weak, sure, surer]) == (surer, sure, weak)
-    assert best_grade([weak, sure]) is Grade.VERIFIED
-    assert best_grade([]) is None
 
 
 SENTENCES = st.sampled_from(
@@ -157,16 +154,11 @@ FACTS = st.lists(
 )
 
 
-@given(FACTS)
-def test_grading_all_at_once_equals_grading_one_by_one(facts) -> None:
-    assert [each.grade for each in grade_facts(facts)] == [grade_fact(each, facts) for each in facts]
-
-
 @given(FACTS, FACTS)
 def test_more_facts_never_lower_a_grade(facts, more) -> None:
     order = [Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED]
-    for each in facts:
-        assert order.index(grade_fact(each, [*facts, *more])) >= order.index(grade_fact(each, facts))
+    for alone, among in zip(grade_facts(facts), grade_facts([*facts, *more]), strict=False):
+        assert order.index(among.grade) >= order.index(alone.grade)
 
 
 @given(FACTS)
@@ -176,9 +168,7 @@ def test_a_grade_never_depends_on_what_a_model_thinks(facts) -> None:
 
 
 @given(FACTS)
-def test_grading_twice_changes_nothing_and_witnesses_are_counted(facts) -> None:
+def test_grading_twice_changes_nothing(facts) -> None:
     once = grade_facts(facts)
     assert grade_facts(once) == once
     assert 0.0 <= combine_confidence(facts) <= 1.0
-    for each in facts:
-        assert 1 <= count_witnesses(each, facts) <= max(1, len({identify_witness(other) for other in facts}))

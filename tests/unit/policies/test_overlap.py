@@ -5,12 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.plan import Node
 from corrobora.policies.queries import (
     changed_share,
     compare_terms,
-    find_duplicate_queries,
-    find_overlapping_tasks,
     is_near_duplicate,
     is_reformulated,
     select_fresh_queries,
@@ -42,22 +39,6 @@ def test_stop_words_and_endings_make_no_other_query() -> None:
 def test_fresh_queries_are_new_against_the_past_and_one_another() -> None:
     asked = ["Ardal harbour", "harbours of Ardal", "Bergen fish", "of the"]
     assert select_fresh_queries(asked, ["fish in Bergen"]) == ("Ardal harbour", "of the")
-
-
-def task(path: str, objective: str, *queries: str) -> Node:
-    return Node(path, path, objective, queries=queries)
-
-
-def test_angles_simulation_no_two_tasks_share_a_query() -> None:
-    a = task("root/1", "Find the history", "Ardal harbour history", "steamers in 1874")
-    b = task("root/2", "Find the figures", "Ardal harbour tonnage")
-    c = task("root/3", "Find the history.", "history of Ardal harbour")
-    assert find_duplicate_queries((a, b)) == ()
-    assert find_duplicate_queries((a, b, c)) == (("Ardal harbour history", "root/1", "root/3"),)
-    assert find_overlapping_tasks((a, b, c)) == (("root/1", "root/3"),)
-    assert find_overlapping_tasks((a, c)) == (("root/1", "root/3"),)
-    assert compare_terms("", "") == 1.0
-    assert compare_terms("", "harbour") == 0.0
 
 
 @given(WORDS, WORDS)

@@ -11,7 +11,7 @@ from tests.unit.policies.threads import any_thread, one_round, reading, thread
 
 from corrobora.domain.evidence import Hit, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.thread import Escape, Saturation
-from corrobora.policies.plateau import (
+from corrobora.policies.stop import (
     PlateauLevel,
     classify_saturation,
     measure_saturation,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.config import list_presets, load_profile
 from corrobora.domain.thread import Course
-from corrobora.policies import plateau, stop
+from corrobora.policies import stop
 from corrobora.policies.profile import Profile, derive_allowance, derive_numbers, resolve_advance, resolve_rules
 
 
@@ -18,7 +18,7 @@ from corrobora.policies.profile import Profile, derive_allowance, derive_numbers
 def test_rules_keep_the_order_of_the_profile(name: str) -> None:
     profile = load_profile(name)
     assert resolve_rules(profile) == tuple((rule, getattr(stop, rule)) for rule in profile.stop)
-    assert resolve_advance(profile) is getattr(plateau, profile.advance)
+    assert resolve_advance(profile) is getattr(stop, profile.advance)
 
 
 def test_another_order_is_another_meaning() -> None:

@@ -9,17 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked
 
-from corrobora.domain.plan import SubQuestionStatus
-from corrobora.policies.retry import (
+from corrobora.policies.queries import (
     FALLBACK_STRATEGIES,
     MAX_SENDS,
-    RA_TAGS,
-    RETRY_EXHAUSTED,
     attempt_number,
     choose_strategy,
     compute_backoff,
     is_exhausted,
-    may_try,
 )
 
 
@@ -65,9 +61,6 @@ def test_jitter_spreads_own_waits_over_half_of_them(jitter: float) -> None:
 
 def test_timed_14_three_attempts_and_no_fourth() -> None:
     assert [is_exhausted(asked(1, attempts=n), 3) for n in range(5)] == [False, False, False, True, True]
-    assert [may_try(asked(1, attempts=n), 3) for n in range(4)] == [True, True, True, False]
-    assert not may_try(asked(1, SubQuestionStatus.ANSWERED), 3)
-    assert not may_try(asked(1, SubQuestionStatus.EXHAUSTED), 3)
 
 
 def test_timed_16_attempt_numbers_start_at_one() -> None:
@@ -79,8 +72,3 @@ def test_timed_15_each_retry_has_another_fallback_strategy() -> None:
     assert [choose_strategy(n) for n in range(4)] == ["as_asked", "broaden", "synonyms", "other_provider"]
     assert choose_strategy(99) == FALLBACK_STRATEGIES[-1]
     assert choose_strategy(-1) == FALLBACK_STRATEGIES[0]
-
-
-def test_timed_22_the_tag_is_in_the_vocabulary() -> None:
-    assert RETRY_EXHAUSTED == "#RETRY_EXHAUSTED"
-    assert set(RA_TAGS) == {"#RETRY_EXHAUSTED", "#PATH_DECISION", "#COMPLETION_DRIVE"}

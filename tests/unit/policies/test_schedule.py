@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.thread import Phase
-from corrobora.policies.retry import choose_providers, group_waves, list_other_providers
+from corrobora.policies.queries import choose_providers, list_other_providers
 
 BOTH = ("tavily", "exa")
 DEEPEN = Phase("deepen", providers=BOTH, rotation="alternate")
@@ -49,12 +49,6 @@ def test_a_phase_without_its_providers_takes_what_the_run_has() -> None:
 def test_timed_a_failed_query_has_other_providers_to_go_to() -> None:
     assert list_other_providers(DEEPEN, ("tavily",), ("library", *BOTH)) == ("exa", "library")
     assert list_other_providers(DEEPEN, BOTH, BOTH) == ()
-
-
-def test_rounds_queries_in_turn_and_timed_queries_together() -> None:
-    assert group_waves(3, in_turn=True) == ((0,), (1,), (2,))
-    assert group_waves(3, in_turn=False) == ((0, 1, 2),)
-    assert group_waves(0, in_turn=True) == group_waves(0, in_turn=False) == ()
 
 
 NAMES = st.lists(st.sampled_from(["tavily", "exa", "library", "arxiv"]), unique=True).map(tuple)

@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.mentions import (
-    find_dates,
-    find_mentions,
-    find_names,
-    find_quantities,
-    find_years,
-    is_calendar_name,
-    mentions_name,
-    strip_to_alphanumeric,
-)
+from corrobora.text.mentions import find_mentions, find_names, mentions_name, strip_to_alphanumeric
+from corrobora.text.quantities import find_dates, find_quantities, find_years, is_calendar_name
 from corrobora.text.tokens import stem_text
 
 

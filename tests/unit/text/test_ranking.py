@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.text.quantities import find_date_prefixes
 from corrobora.text.ranking import (
     SourceHints,
     add_clause_scores,
     damp_repeated_sources,
-    find_date_prefixes,
     fuse_rankings,
     names_publisher,
     score_linked_passage,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.releases import find_asked_releases, find_releases, remove_releases
+from corrobora.text.quantities import find_asked_releases, find_releases, remove_releases
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.title_aliases import (
+from corrobora.text.mentions import (
     alias_prefix,
     find_alias_mentions,
     group_by_prefix,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from corrobora.text.tokens import (
     STOP_WORDS,
-    content_words,
     fold_text,
     fold_to_ascii,
     split_words,
@@ -30,10 +29,6 @@ def test_stop_words_have_no_stem():
 
 def test_scripts_without_spaces_give_pairs():
     assert split_words("北京大学 x") == ["北京", "京大", "大学", "x"]
-
-
-def test_content_words_keep_order_and_drop_repeats():
-    assert content_words("Length and the length of passwords") == ("length", "passwords")
 
 
 def test_fingerprint_names_version_and_list():

@@ -1,7 +1,7 @@
-"""Answers: what kind of statement answers a question, and how far a sentence is of that kind.
+"""Answers: what kind of statement answers a question, and how well a sentence fits that kind.
 
 Knows English question words and the forms in which quantities, times, persons, places, reasons, definitions and lists
-are stated. Does not know any subject: a sentence may be of the right kind and still speak of something else.
+are stated. Does not know any subject: a sentence may be of the right kind and still be about something else.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.text.mentions import MentionKind, find_dates, find_mentions, find_quantities, find_years
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import find_dates, find_quantities, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -38,7 +39,7 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """What a question asks for: one of `kinds` (any will do), and `duty` beside it where it asks what must be."""
+    """What a question asks for: any of `kinds`, and with `duty` also what must be."""
 
     kinds: frozenset[AnswerKind] = frozenset()
     duty: bool = False
@@ -52,50 +53,40 @@ class ExpectedAnswer:
         return bool(self.kinds & _NUMBERS)
 
 
-_NUMBERS = frozenset(
-    (
-        AnswerKind.EXTENT,
-        AnswerKind.DURATION,
-        AnswerKind.AGE,
-        AnswerKind.FREQUENCY,
-        AnswerKind.COUNT,
-        AnswerKind.MONEY,
-        AnswerKind.SHARE,
-        AnswerKind.AMOUNT,
+def _read_kinds(names: str) -> frozenset[AnswerKind]:
+    return frozenset(map(AnswerKind, names.split()))
+
+
+_NUMBERS = _read_kinds("extent duration age frequency count money share amount")
+_DEGREES = tuple(
+    (words, _read_kinds(kinds))
+    for words, kinds in (
+        ("long", "extent duration"),
+        ("often|frequently|regularly", "frequency"),
+        ("soon|quickly|fast", "duration date amount"),
+        ("old", "age date"),
+        ("far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close", "extent amount"),
+        ("expensive|costly|cheap", "money"),
+        ("much", "money share amount"),
     )
-)
-_DEGREES: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
-    ("long", (AnswerKind.EXTENT, AnswerKind.DURATION)),
-    ("often|frequently|regularly", (AnswerKind.FREQUENCY,)),
-    ("soon|quickly|fast", (AnswerKind.DURATION, AnswerKind.DATE, AnswerKind.AMOUNT)),
-    ("old", (AnswerKind.AGE, AnswerKind.DATE)),
-    (
-        "far|tall|wide|deep|high|thick|short|large|big|heavy|small|strong|hot|cold|warm|close",
-        (AnswerKind.EXTENT, AnswerKind.AMOUNT),
-    ),
-    ("expensive|costly|cheap", (AnswerKind.MONEY,)),
-    ("much", (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT)),
 )
 _HOW = re.compile(rf"\bhow ({'|'.join(each for each, _ in _DEGREES)})\b")
 _HOW_MANY = re.compile(r"\bhow many((?: \w+){1,4})")
-_NOUNS: tuple[tuple[str, tuple[AnswerKind, ...]], ...] = (
-    ("length|height|width|depth|distance|size|dimensions|weight|area|volume", (AnswerKind.EXTENT, AnswerKind.AMOUNT)),
-    ("duration|timeout|lifetime|period|deadline|delay|age|interval", (AnswerKind.DURATION, AnswerKind.FREQUENCY)),
-    ("frequency", (AnswerKind.FREQUENCY,)),
-    (
-        "price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent",
-        (AnswerKind.MONEY, AnswerKind.SHARE, AnswerKind.AMOUNT),
-    ),
-    ("percentage|percent|proportion|share|rate", (AnswerKind.SHARE, AnswerKind.AMOUNT)),
-    (
-        "number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score",
-        (AnswerKind.AMOUNT,),
-    ),
-    ("time", (AnswerKind.CLOCK,)),
-    ("date|year|month|day", (AnswerKind.DATE,)),
-    ("address|city|town|country|location|place|venue|street", (AnswerKind.PLACE,)),
-    ("reason|reasons|rationale|cause|causes|purpose", (AnswerKind.REASON,)),
-)  # fmt: skip
+_NOUNS = tuple(
+    (nouns, _read_kinds(kinds))
+    for nouns, kinds in (
+        ("length|height|width|depth|distance|size|dimensions|weight|area|volume", "extent amount"),
+        ("duration|timeout|lifetime|period|deadline|delay|age|interval", "duration frequency"),
+        ("frequency", "frequency"),
+        ("price|costs?|fees?|fine|salary|budget|revenue|turnover|profit|rent", "money share amount"),
+        ("percentage|percent|proportion|share|rate", "share amount"),
+        ("number|amount|quantity|limit|limits|minimum|maximum|speed|temperature|capacity|threshold|score", "amount"),
+        ("time", "clock"),
+        ("date|year|month|day", "date"),
+        ("address|city|town|country|location|place|venue|street", "place"),
+        ("reason|reasons|rationale|cause|causes|purpose", "reason"),
+    )
+)
 _OPENS_NOUN = (
     r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?(?: \w+){0,2}? "
 )
@@ -126,15 +117,12 @@ _DUTY = re.compile(
 _STRICT = re.compile(r"(?i)\b(?:must|shall|required|mandatory|prohibited|forbidden)\b")
 _PERMITS = re.compile(
     r"\b(?:is|are|was|were|may|can|could) (?:[\w-]+ ){1,8}?(?:allowed|permitted|acceptable|prohibited|forbidden|"
-    r"banned|legal|"
-    r"admissible|possible)\b|^(?:may|can) \b|\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
-    r"can) \w+ (?:be )?"
-    r"(?:used?|shared?|open|enter|apply)\b"
+    r"banned|legal|admissible|possible)\b|^(?:may|can) \b|\b(?:when|where|whether|what|who|which [\w ]{1,30}) (?:may|"
+    r"can) \w+ (?:be )?(?:used?|shared?|open|enter|apply)\b"
 )
 _PERMISSION = re.compile(
     r"(?i)\b(?:no (?:\w+ ){1,3}?(?:shall|may|can|must)|"
-    r"may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|"
-    r"possible)|"
+    r"may|can|cannot|must not|shall not|should not|(?:not )?(?:allowed|permitted|acceptable|admissible|possible)|"
     r"prohibit\w*|forbid\w*|banned?|restrict\w*|only (?:be |if|when|where|with|as)|discouraged|deprecated|"
     r"unless|except)\b"
 )
@@ -168,8 +156,7 @@ _DAY = re.compile(
     r"(?i)\b\d{1,2}(?:st|nd|rd|th|\.)? may\b|\bmay \d{1,2}\b|"
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|tomorrow|tonight|yesterday|weekend)\b|"
     r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\b|\b(?:in|since|"
-    r"until|by) "
-    r"(?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
+    r"until|by) (?:may|spring|summer|autumn|winter)\b|\b(?:19|20)\d{6}\b|\b(?:next|last|this) (?:week|month|year)\b"
 )
 _PLACE = re.compile(
     r"\b(?:in|at|near|from|to|on|outside|inside|around) (?:the |our |my |your |a )?[A-Z][\w'-]+|"
@@ -180,8 +167,7 @@ _PLACE_WORD = re.compile(
 )
 _REASON = re.compile(
     r"(?i)\b(?:because|since|therefore|due to|reasons?|rationale|so that|in order to|as a result|caused? by|"
-    r"owing to|thanks to|"
-    r"hence|to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
+    r"owing to|thanks to|hence|to (?:avoid|prevent|ensure|protect|reduce|allow|keep|make|help))\b"
 )
 _MEANS = re.compile(r"(?i)\b(?:by|using|via|through|with|first|then|click|set|run|use|add|choose|select)\b")
 _LISTING = re.compile(r",[^,]{2,60},? (?:and|or|&) |\n\s*[-*•]|^\s*[-*•]|: .*;|\b(?:first|second|third)(?:ly)?,")
@@ -194,17 +180,13 @@ _STATED = re.compile(
     r"(?!(?:1[5-9]|20)\d\d\b)\d[\d,.]*(?:\s?(?:thousand|million|billion|trillion))?\b"
     r"(?=\s*(?:[.,;:)(]|or\b|and\b|$))(?![.,]\d)"
 )
+FITS_KIND = 0.8  # a fit from which a sentence counts as being of the kind asked for
 _PLAIN_NUMBER = 0.95  # what a sentence fits that states a number without any unit
 _FALLBACK = 0.4  # a number of another kind, a name of one word
 
 
 def classify_question(question: str) -> ExpectedAnswer:
-    """Read from its words what a question wants to be told.
-
-    Example:
-        >>> sorted(asked("How often must a session be renewed?").kinds), asked("How often must it be renewed?").duty
-        ([<Wants.FREQUENCY: 'frequency'>], True)
-    """
+    """Infer from its words what kind of answer a question asks for."""
     folded = " ".join(fold_text(question).split())
     own = frozenset(stem_text(question))
     duty = _OBLIGES.search(folded) is not None
@@ -218,11 +200,11 @@ def classify_question(question: str) -> ExpectedAnswer:
     if how is not None:
         kinds = next(kinds for names, kinds in _DEGREES if how.group(1) in names.split("|"))
         born = duty and AnswerKind.AGE in kinds  # how old something must be is no date
-        return ExpectedAnswer(frozenset(kinds) - {AnswerKind.DATE} if born else frozenset(kinds), duty, named=own)
+        return ExpectedAnswer(kinds - {AnswerKind.DATE} if born else kinds, duty, named=own)
     defined = _DEFINITION_QUESTION.match(folded)
     for pattern, kinds in (*_NOUN, *_CHANGED):
         if pattern.search(folded) is not None:
-            return ExpectedAnswer(frozenset(kinds), duty, named=own)
+            return ExpectedAnswer(kinds, duty, named=own)
     return _classify_by_question_word(folded, defined, own, duty=duty)
 
 
@@ -250,9 +232,9 @@ def _classify_by_question_word(
 
 
 def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
-    """Say how far a sentence is of the kind that is asked for, 0.0 to 1.0; 0.0 where nothing definite is asked.
+    """Return how well a sentence fits the kind asked for, 0 to 1; 0.0 if nothing definite is asked.
 
-    Where a duty is asked beside a number, a sentence with both fits best, one with the number alone only half.
+    If a duty is asked for beside a number, a sentence with both fits best and one with the number alone half.
     """
     kind = max((_score_kind(text, each, wanted) for each in wanted.kinds), default=0.0)
     if not wanted.duty:
@@ -263,6 +245,15 @@ def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     if not wanted.kinds:
         return duty
     return kind * (0.4 + 0.6 * duty)
+
+
+_FORMS = {
+    AnswerKind.CLOCK: (_CLOCK, 1.0),
+    AnswerKind.REASON: (_REASON, 1.0),
+    AnswerKind.MEANS: (_MEANS, 0.5),
+    AnswerKind.DUTY: (_DUTY, 1.0),
+    AnswerKind.LIST: (_LISTING, 0.6),
+}
 
 
 def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
@@ -286,24 +277,17 @@ def _score_kind(text: str, kind: AnswerKind, wanted: ExpectedAnswer) -> float:  
             return _score_measure(text, frozenset(("%",)))
         case AnswerKind.AMOUNT:
             return 0.8 if find_quantities(text) else _score_plain_number(text)
-        case AnswerKind.CLOCK:
-            return 1.0 if _CLOCK.search(text) else 0.0
         case AnswerKind.DATE:
             return 1.0 if find_dates(text) or find_years(text) or _DAY.search(text) else 0.0
         case AnswerKind.PERSON:
             return _score_person(text, wanted.named)
         case AnswerKind.PLACE:
             return 1.0 if _PLACE.search(text) else 0.6 if _PLACE_WORD.search(text) else 0.0
-        case AnswerKind.REASON:
-            return 1.0 if _REASON.search(text) else 0.0
-        case AnswerKind.MEANS:
-            return 0.5 if _MEANS.search(text) else 0.0
-        case AnswerKind.DUTY:
-            return 1.0 if _DUTY.search(text) else 0.0
         case AnswerKind.DEFINITION:
             return _score_definition(text, wanted.counted)
-        case AnswerKind.LIST:
-            return 0.6 if _LISTING.search(text) else 0.0
+        case _:
+            pattern, fit = _FORMS[kind]
+            return fit if pattern.search(text) else 0.0
 
 
 def _score_measure(text: str, units: frozenset[str]) -> float:
@@ -314,12 +298,12 @@ def _score_measure(text: str, units: frozenset[str]) -> float:
 
 
 def _score_plain_number(text: str) -> float:
-    """A number that a sentence states, in no unit: "The default is 2000."."""
+    """Score a number stated without a unit: "The default is 2000."."""
     return _PLAIN_NUMBER if _STATED.search(text) else 0.0
 
 
 def _score_count(text: str, counted: frozenset[str]) -> float:
-    """A number right before what is counted, up to two words between; any other number is worth less."""
+    """Score a number right before what is counted, with at most two words between; others score less."""
     said = split_words(text)
     for at, word in enumerate(said):
         if (word.isdigit() or word in _SPELLED) and counted & {stem_word(each) for each in said[at + 1 : at + 4]}:
@@ -345,7 +329,7 @@ def _score_person(text: str, named: frozenset[str]) -> float:
 
 
 def _score_definition(text: str, thing: frozenset[str]) -> float:
-    """True for "A THING is ...", "THING (T): ..."; the thing must open the sentence."""
+    """Score "A THING is ..." and "THING (T): ..."; the thing must open the sentence."""
     seen: set[str] = set()
     for match in re.finditer(r"[\w'’-]+", text[:160]):
         seen |= set(stem_text(match.group()))
@@ -356,7 +340,7 @@ def _score_definition(text: str, thing: frozenset[str]) -> float:
 
 
 def suggest_answer_words(wanted: ExpectedAnswer) -> tuple[str, ...]:
-    """Return words in which an answer of this kind is usually put: what to search for beside the topic."""
+    """Return words that answers of this kind usually contain: search terms beside the topic."""
     if wanted.duty:
         most = [_DUTY_ANSWER_WORDS[kind] for kind in sorted(wanted.kinds) if kind in _DUTY_ANSWER_WORDS]
         return ("shall", "least", *dict.fromkeys(most))

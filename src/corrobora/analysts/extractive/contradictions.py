@@ -1,10 +1,7 @@
-"""Compare facts: pairs from different sources or editions that differ about the same thing.
+"""Contradictions between sources or editions, and what else a source says beside its answer (insights).
 
-Knows the facts of a thread and how editions are ordered. Does not decide which side is right: both are kept.
-
-Versions: put two dated or numbered editions in order.
-
-Knows years, months and revision numbers as people write them. Does not know any document.
+Knows facts, the order of dated or numbered editions, and the conditions of TREE-30. Does not know which side is right:
+both are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.analysts.extractive.lines import Line
+from corrobora.domain.evidence import Contradiction, Fact, FactId, FollowUp, LinkedSource, Relation, Severity
+from corrobora.domain.plan import SubQuestion
+from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.comparison import (
     SAME_SUBJECT_SHARE,
     Aspect,
@@ -26,13 +26,16 @@ from corrobora.text.comparison import (
     parse_statement,
 )
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import MentionKind, find_mentions, find_years
+from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
+from corrobora.text.questions import read_expectation, weigh_terms
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
 
 _PERIOD = re.compile(
     r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d{1,2}\b)?)\b"
+    rf"(?:{'|'.join(MONTH_NAMES)})(?: \d{{1,2}}\b)?)\b"
 )
 _CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
 _PAIRS = 40  # contradictions reported at once, weightiest first
@@ -45,18 +48,18 @@ _LEAST = _WEIGHT[Aspect.WORDING]
 
 @dataclass(frozen=True, slots=True)
 class ComparedSentence:
-    """One sentence of one fact, taken apart."""
+    """One parsed sentence of one fact."""
 
     fact: Fact
     statement: Statement
 
 
 def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
-    """Return the differences between facts of different origins, older edition first, weightiest first.
+    """Return the differences between facts of different origins, older edition first, most important first.
 
-    Each sentence is compared only with the one most like it of another source, and only if that liking is mutual.
-    Two sentences are told once, in whatever quotes they stand; a term that was replaced everywhere is told once.
-    The result does not depend on the order of the facts.
+    Each sentence is compared only with its closest counterpart in each other edition, and only if that is mutual. A
+    pair of sentences, or a term that was replaced everywhere, is reported once, and the order of the facts does not
+    matter.
     """
     said = [
         ComparedSentence(fact, parse_statement(text))
@@ -85,7 +88,7 @@ def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
 
 
 def normalize_difference(difference: str) -> str:
-    """Return a difference without quotation marks and case, so that two tellings of it are equal."""
+    """Return a difference without quotation marks and case, for comparison."""
     return fold_text(_MARKS.sub("", difference))
 
 
@@ -95,12 +98,12 @@ def _fact_sentences(fact: Fact) -> list[str]:
 
 
 def _edition_key(fact: Fact) -> str:
-    """Name what a sentence is compared across: its version where one is stated, else its origin."""
+    """Return what a sentence is compared across: its version if one is stated, else its origin."""
     return fact.version or fact.origin or fact.source
 
 
 def _match_sentences(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
-    """Match sentences of different editions one to one, the most alike first: each has one partner in each edition."""
+    """Match sentences of different editions one to one, the most similar first."""
     taken: set[tuple[int, str]] = set()
     matched: list[tuple[float, int, int]] = []
     for alike, first, second in sorted(_similar_pairs(said), key=lambda row: (-row[0], row[1], row[2])):
@@ -112,7 +115,7 @@ def _match_sentences(said: Sequence[ComparedSentence]) -> list[tuple[float, int,
 
 
 def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, int]]:
-    """Return the pairs of sentences of different editions that speak of the same thing."""
+    """Return the pairs of sentences of different editions on the same subject."""
     where: dict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(said):
         for term in one.statement.topic:
@@ -136,10 +139,7 @@ def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, i
 
 
 def _differ_in_subject(one: Fact, other: Fact) -> bool:
-    """True if titles are alike but for an identifier or a period, and no version tells them apart.
-
-    Two models, two quarters or two meetings may differ without contradicting each other.
-    """
+    """True if two titles differ only in an identifier or a period: two quarters do not contradict each other."""
     if one.version or other.version or one.title == other.title:
         return False
     (marks, named), (other_marks, other_named) = _title_identifiers(one.title), _title_identifiers(other.title)
@@ -182,7 +182,7 @@ def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tupl
 
 
 def _claim_text(older: ComparedSentence, newer: ComparedSentence) -> str:
-    """Name what both speak of: the older sentence, the shorter reading of the pair on a tie of editions."""
+    """Return the sentence that names the common subject: the older one unless it is too long."""
     return older.statement.text if len(older.statement.text) <= 300 else newer.statement.text[:300]  # noqa: PLR2004 - one line
 
 
@@ -197,19 +197,14 @@ def _rate_severity(differs: Difference) -> Severity:
 _VERSION_NUMBER = re.compile(
     r"\b(?:revision|rev|version|ver|edition|release|v|draft|part|r)\.?\s?(\d{1,4})(?:\.(\d{1,4}))?"
 )
-_MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b")
-_MONTHS: tuple[str, ...] = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = re.compile(rf"\b({'|'.join(name[:3] for name in MONTH_NAMES)})[a-z]{{0,6}}\b")
 _ISO = re.compile(r"^(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 
 VersionKey = tuple[int, int, int, int, int]
-UNKNOWN_VERSION: VersionKey = (0, 0, 0, 0, 0)
 
 
 def make_version_key(version: str, published: str) -> VersionKey:
-    """Return a key that rises with time: publication date, else the year (month) in the version, then its number.
-
-    `UNKNOWN` if neither says anything.
-    """
+    """Return a key that rises with time: publication date, else the year (month) in the version, then its number."""
     folded = fold_text(version)
     numbered = _VERSION_NUMBER.search(folded)
     major, minor = (int(numbered.group(1)), int(numbered.group(2) or 0)) if numbered else (0, 0)
@@ -219,15 +214,12 @@ def make_version_key(version: str, published: str) -> VersionKey:
     stated = find_years(version)
     if stated:
         month = _MONTH.search(folded)
-        return stated[0], _MONTHS.index(month.group(1)) + 1 if month else 0, 0, major, minor
+        return stated[0], MONTHS[month.group(1)] if month else 0, 0, major, minor
     return 0, 0, 0, major, minor
 
 
 def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:
-    """Compare two (version, published): -1 if `a` is older, 1 if newer, 0 if the order is unknown.
-
-    Dates are compared only if both are known, numbers only if both are known.
-    """
+    """Compare two (version, published): -1 if `a` is older, 1 if newer, 0 if the order is unknown."""
     first, second = make_version_key(*a), make_version_key(*b)
     for at, until in ((0, 3), (3, 5)):
         if first[at] and second[at] and first[at:until] != second[at:until]:
@@ -236,5 +228,106 @@ def compare_versions(a: tuple[str, str], b: tuple[str, str]) -> int:
 
 
 def label_version(version: str, published: str, title: str) -> str:
-    """Name an edition for a reader: its version, else its date, else its title."""
+    """Return how an edition is named to a reader: its version, else its date, else its title."""
     return version or published[:10] or title
+
+
+_TOPIC_SHARES = {True: 0.5, False: 0.75}  # of a topic that a difference must hold, by whether a change is asked for
+_SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
+
+
+def filter_contradictions(
+    question: str,
+    parts: Sequence[SubQuestion],
+    found: Sequence[Contradiction],
+    pairs: Sequence[Equivalence] = (),
+    known: Sequence[Contradiction] = (),
+) -> tuple[Contradiction, ...]:
+    """Keep the differences relevant to the question, the most serious and relevant first.
+
+    Differences of wording count only if a change is asked for, and not if they are `known`.
+    """
+    compares = read_expectation(question).comparison
+    told = {normalize_difference(one.difference) for one in known if one.severity is Severity.LOW}
+    kept: list[tuple[int, float, int, Contradiction]] = []
+    for at, one in enumerate(found):
+        if one.severity is Severity.LOW and (not compares or normalize_difference(one.difference) in told):
+            continue
+        near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)
+        if near >= _TOPIC_SHARES[compares] or (compares and one.severity is Severity.HIGH):
+            kept.append((_SERIOUS[one.severity], -near, at, one))
+    return tuple(row[3] for row in sorted(kept, key=lambda row: row[:3]))
+
+
+def _topic_nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
+    """Return the share of a sub-question's topic in the differing sentence, other names counted."""
+    topic = weigh_terms(part.text).topic
+    held = frozenset(add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs)))
+    return len(topic & held) / len(topic) if topic else 1.0
+
+
+_CONFIDENT = 0.5  # below this, the key claims are weak: a condition of TREE-30
+_LIMITATION = re.compile(
+    r"(?i)\b(?:limitations?|future (?:work|research|studies)|further (?:research|study|work) (?:is|are)|"
+    r"remains? (?:unclear|unknown|open)|"
+    r"not (?:yet )?(?:known|addressed|covered|considered)|out of scope|open questions?)\b"
+)
+_REFERENCE = re.compile(
+    r"\[([^\[\]]{2,160})\]\((https?://[^\s()]{4,400})\)|(?<![\w(\[/])(https?://[^\s<>()\[\]\"']{4,400})"
+)
+_LINKS = 5
+
+
+def add_insights(
+    given: Excerpt, lines: Sequence[Line], quotes: tuple[Quote, ...], terms: tuple[str, ...]
+) -> Extraction:
+    """Add insights under the conditions of TREE-30: weak claims, limitations, contradictions, discovery."""
+    texts = [line.text for line in lines]
+    stated = tuple(text for text in texts if _LIMITATION.search(text))[:3]
+    against = tuple(_find_conflicts(given.known_facts, quotes))
+    best = max((quote.confidence for quote in quotes), default=0.0)
+    summary = " ".join(q.claim for q in sorted(quotes, key=lambda q: -q.confidence)[:2])
+    if not (given.discovery_intense or best < _CONFIDENT or stated or against):
+        return Extraction(quotes, summary, terms=terms)
+    answered = {sq for quote in quotes for sq in quote.answers if quote.confidence >= _CONFIDENT}
+    ups = tuple(
+        FollowUp(part.text, round(1 - best, 3), "the source speaks to it only in part")
+        for part in given.sub_questions
+        if part.id not in answered
+    )
+    return Extraction(
+        quotes,
+        summary,
+        follow_ups=ups,
+        gaps=stated,
+        linked=_linked_sources(given),
+        contradicts_known=against,
+        terms=terms,
+    )
+
+
+def _find_conflicts(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
+    found: list[str] = []
+    stated = [parse_statement(fact) for fact in known]
+    for quote in quotes:
+        own = parse_statement(quote.claim)
+        for fact in stated:
+            differs = find_difference(fact, own)
+            if differs is not None:
+                found.append(f"{differs.text}: {quote.claim}")
+                break
+    return found
+
+
+def _linked_sources(given: Excerpt) -> tuple[LinkedSource, ...]:
+    """Return the web addresses that the passages link to, with the words around them."""
+    found: dict[str, LinkedSource] = {}
+    wanted = set(stem_text(given.question))
+    for passage in given.passages:
+        for match in _REFERENCE.finditer(passage.text):
+            address = (match.group(2) or match.group(3)).rstrip(".,;:")
+            around = strip_markup(passage.text[max(0, match.start() - 80) : match.end() + 40])
+            if address not in found:
+                shared = len(wanted & set(stem_text(around))) / max(1, len(wanted))
+                found[address] = LinkedSource(address, around, round(min(1.0, 0.3 + shared), 3))
+    return tuple(sorted(found.values(), key=lambda link: (-link.priority, link.reference))[:_LINKS])

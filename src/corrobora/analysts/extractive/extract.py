@@ -1,7 +1,6 @@
-"""Extract without a model: whole sentences of one source that speak to the question, quoted as they stand.
+"""Extract without a model: whole sentences of one source that answer the question, quoted literally.
 
-Knows the passages of one source, what is asked of it, and words learned earlier. Does not know other sources; what it
-quotes is always a literal piece of a passage.
+Knows the passages of one source, what is asked of it, and words learned earlier. Does not know other sources.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from corrobora.analysts.extractive.answers import ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.answers import classify_question as kind_of
-from corrobora.analysts.extractive.decomposition import find_extreme, find_foremost_rows
+from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import ASIDE, QUESTION, Line, is_question, read_lines, split_joined_names
 from corrobora.analysts.extractive.quotes import (
     SentenceMatch,
@@ -26,17 +25,19 @@ from corrobora.analysts.extractive.relevance import (
     compute_rarity,
     damp_title_terms,
     find_explained_term,
+    find_extreme,
+    find_foremost_rows,
     score_brevity,
     score_explanation,
     score_proximity,
     score_sentences,
     weigh_by_rarity,
 )
-from corrobora.analysts.extractive.sources import add_insights
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.markup import read_row, read_table_rows, split_cells, strip_markup
+from corrobora.text.quantities import Releases, find_asked_releases, score_release_match
 from corrobora.text.questions import (
     asks_for_every_change,
     find_anchors,
@@ -44,16 +45,16 @@ from corrobora.text.questions import (
     score_year_match,
     weigh_terms,
 )
-from corrobora.text.releases import Releases, find_asked_releases, score_release_match
 from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import (
+    Aliases,
     Equivalence,
     add_aliased_stems,
     find_broader_names,
     find_equivalences,
     find_expansions,
     find_recurring_pairs,
-    format_equivalence,
+    list_equivalent_terms,
     make_heading_phrase,
     map_aliases,
     map_broader_names,
@@ -79,7 +80,7 @@ _ENTRY = 80  # characters of a glossary entry that only points elsewhere
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines that are quoted together, and how far they speak to each sub-question; "" stands for none of them."""
+    """Lines quoted together, and how well they match each sub-question; "" stands for none of them."""
 
     first: int
     last: int
@@ -88,7 +89,7 @@ class Span:
 
 
 def extract_quotes(given: Excerpt) -> Extraction:
-    """Return what one source says to the question, as literal quotes; `relevant` is False if nothing speaks to it."""
+    """Return what one source says about the question as literal quotes; `relevant` is False if nothing does."""
     lines = read_lines(given)
     pairs = [pair for line in lines for pair in find_equivalences(line.text)]
     pairs += [
@@ -118,21 +119,19 @@ def extract_quotes(given: Excerpt) -> Extraction:
     return add_insights(given, lines, tuple(_merge_contained(quotes)), terms)
 
 
-def _question_aliases(
-    given: Excerpt, asked: Sequence[SubQuestion], pairs: Sequence[Equivalence]
-) -> Mapping[str, tuple[frozenset[str], ...]]:
+def _question_aliases(given: Excerpt, asked: Sequence[SubQuestion], pairs: Sequence[Equivalence]) -> Aliases:
     wanted = frozenset(stem_text(given.question)).union(*(stem_text(part.text) for part in asked))
     return {**map_compounds(" ".join((given.question, *(part.text for part in asked)))), **map_aliases(wanted, pairs)}
 
 
-def _category_names(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> Mapping[str, tuple[frozenset[str], ...]]:
-    """Return what this source files the things asked about under."""
+def _category_names(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> Aliases:
+    """Return the broader terms this source uses for the things asked about."""
     named = frozenset(own[0] for part in asked for name in find_anchors(part.text) if len(own := stem_text(name)) == 1)
     return map_broader_names([line.text for line in lines if named & frozenset(line.unit.stems)], named)
 
 
 def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line]) -> dict[int, dict[str, float]]:
-    """Return the chosen lines with the coverage of each sub-question they speak to; "" stands for none of them."""
+    """Return the chosen lines with the coverage of each sub-question they match; "" stands for none of them."""
     units = [line.unit for line in lines]
     rare = compute_rarity(unit.stems for unit in units)
     titled = lines[0].title if lines else frozenset[str]()
@@ -176,10 +175,7 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
 
 
 def _superlative_rows(lines: Sequence[Line], question: str, topic: frozenset[str]) -> list[int]:
-    """Return the rows that have the most or the least of what is asked for, each in its own table.
-
-    A table that does not speak of half of what is asked is of something else.
-    """
+    """Return the rows with the highest or lowest value asked for, from tables that match half of the topic."""
     wanted = find_extreme(question)
     if wanted is None:
         return []
@@ -196,20 +192,20 @@ def _superlative_rows(lines: Sequence[Line], question: str, topic: frozenset[str
 
 
 def _table_header(lines: Sequence[Line], at: int) -> int:
-    """Return the row that has the heads of a row's table."""
+    """Return the header row of a row's table."""
     while at and (lines[at - 1].passage, lines[at - 1].table) == (lines[at].passage, lines[at].table):
         at -= 1
     return at
 
 
 def _release_context(given: Excerpt, line: Line) -> tuple[str, ...]:
-    """Return a sentence and what names the release it is about: the headings above it, else the title."""
+    """Return a sentence and the texts that name its release: the headings above it, else the title."""
     path = given.passages[line.passage].heading
     return (line.text, line.above, path if not line.above else "", f"{given.title} {given.version}")
 
 
 def _mark_release(given: Excerpt, lines: Sequence[Line], speaks: list[SentenceMatch], releases: Releases) -> None:
-    """Let all that stands under the name of a release speak of it: what changed there is told without repeating it."""
+    """Let sentences under the name of a release count as about it, although they do not repeat it."""
     for at, line in enumerate(lines):
         if (
             not speaks[at].answers
@@ -220,7 +216,7 @@ def _mark_release(given: Excerpt, lines: Sequence[Line], speaks: list[SentenceMa
 
 
 def _context_share(weights: Mapping[str, float], line: Line) -> float:
-    """Return the share of the question that a sentence and its neighbours hold together."""
+    """Return the share of the question that a sentence and its neighbours contain together."""
     mass = sum(weights.values()) or 1.0
     return sum(weight for term, weight in weights.items() if term in line.around) / mass
 
@@ -228,7 +224,7 @@ def _context_share(weights: Mapping[str, float], line: Line) -> float:
 def _credit_answers(
     lines: Sequence[Line], worth: list[float], speaks: list[SentenceMatch], kind: ExpectedAnswer
 ) -> None:
-    """Let what follows a question speak for it: in a source too, a question is answered by what comes after it."""
+    """Credit the sentence after a question: in a source too, what follows a question answers it."""
     for at in range(len(lines) - 1, 0, -1):
         before = lines[at - 1]
         if not is_question(before.text) or before.passage != lines[at].passage or is_question(lines[at].text):
@@ -242,7 +238,7 @@ def _credit_answers(
 def _spans(
     lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]], kinds: Mapping[str, ExpectedAnswer]
 ) -> list[Span]:
-    """Grow the chosen lines, in order; where two grow together they are one, as far as a quote may reach."""
+    """Extend the chosen lines, in order; overlapping quotes become one as far as its length allows."""
     spans: list[Span] = []
     for at in sorted(chosen):
         kind = next((kinds[part] for part in chosen[at] if part in kinds), ExpectedAnswer())
@@ -263,14 +259,14 @@ def _spans(
 
 
 def _selected_rows(lines: Sequence[Line], at: int, last: int) -> tuple[int, ...]:
-    """Return the rows that are meant by a line: itself, or all below the heads of a table."""
+    """Return the table rows a line stands for: itself, or all rows below a header."""
     if lines[at].table < 0:
         return ()
     return (at,) if last == at else tuple(range(at + 1, last + 1))
 
 
 def _prepend_name(lines: Sequence[Line], span: Span, named: Sequence[frozenset[str]]) -> Span:
-    """Begin a span with the sentence that names what is asked about, if that is the one right before it."""
+    """Begin a span with the sentence before it if that one names what is asked about."""
     first = lines[span.first]
     held = frozenset(term for line in lines[span.first : span.last + 1] for term in line.unit.stems)
     missing = [name for name in named if not name <= held | first.unit.heading]
@@ -285,19 +281,14 @@ def _merge_shares(one: Mapping[str, float], other: Mapping[str, float]) -> Mappi
 
 
 def _find_definitions(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> list[int]:
-    """Return the lines that give another name to what is asked: evidence for every later reading of the source."""
+    """Return the lines that give another name for what is asked."""
     topic = frozenset(term for part in asked for term in weigh_terms(part.text).topic)
-    found: list[int] = []
-    for at, line in enumerate(lines):
-        pairs = find_equivalences(f"{line.above}: {line.text}" if len(line.text) < _ENTRY else line.text)
-        sides_of = [(frozenset(stem_text(pair.one)), frozenset(stem_text(pair.other))) for pair in pairs]
-        if any((a and a <= topic and not b <= topic) or (b and b <= topic and not a <= topic) for a, b in sides_of):
-            found.append(at)
-    return found[:_DEFINITIONS]
+    texts = (f"{line.above}: {line.text}" if len(line.text) < _ENTRY else line.text for line in lines)
+    return [at for at, text in enumerate(texts) if list_equivalent_terms(topic, find_equivalences(text))][:_DEFINITIONS]
 
 
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span, topics: Mapping[str, frozenset[str]]) -> Quote | None:
-    """Quote a span literally, with the heading above it where it needs it: too short, or named by it alone."""
+    """Quote a span literally, with the heading above it if it is too short or only the heading names its topic."""
     line, speaks = lines[span.first], span.speaks
     text = given.passages[line.passage].text
     start, end = line.start, lines[span.last].end
@@ -323,7 +314,7 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span, topics: Mapping
 
 
 def _named_above(lines: Sequence[Line], span: Span, topics: Mapping[str, frozenset[str]]) -> bool:
-    """True if a span holds little of what it speaks to, and the heading above it names it (no title does that)."""
+    """True if a span contains little of its topic and the heading above it names it."""
     said = frozenset(term for each in lines[span.first : span.last + 1] for term in each.unit.stems)
     above = frozenset(stem_text(lines[span.first].above)) - lines[span.first].title
     return any(2 * len(topic & said) < len(topic) and topic & above - said for topic in _span_topics(span, topics))
@@ -334,7 +325,7 @@ def _span_topics(span: Span, topics: Mapping[str, frozenset[str]]) -> list[froze
 
 
 def _claim_text(lines: Sequence[Line], span: Span, literal: str) -> str:
-    """Say a quote in plain words; of a table only the rows that are meant."""
+    """Write a quote as plain text; of a table only the selected rows."""
     told = read_table_rows(literal) if span.rows else ()
     if not told:
         return strip_markup(literal)
@@ -344,7 +335,7 @@ def _claim_text(lines: Sequence[Line], span: Span, literal: str) -> str:
 
 
 def _truncate_quote(literal: str) -> str:
-    """Cut an over-long sentence at the last clause that fits."""
+    """Cut an overlong sentence at the last clause that fits."""
     if len(literal) <= LIMITS.quote_max_chars:
         return literal
     head = literal[: LIMITS.quote_max_chars]
@@ -356,7 +347,7 @@ def _truncate_quote(literal: str) -> str:
 
 
 def _merge_contained(quotes: Sequence[Quote]) -> list[Quote]:
-    """Drop quotes that stand inside another one, and give their answers to it."""
+    """Drop quotes contained in another one, and add their answers to it."""
     kept: list[Quote] = []
     for quote in sorted(quotes, key=lambda q: -len(q.quote)):
         for at, other in enumerate(kept):
@@ -371,7 +362,7 @@ def _merge_contained(quotes: Sequence[Quote]) -> list[Quote]:
 
 
 def _join_claims(one: Quote, other: Quote) -> str:
-    """Join what two quotes of one table mean; where one is meant whole, the whole is."""
+    """Join the claims of two quotes of one table; a claim of the whole table prevails."""
     whole = strip_markup(one.quote)
     return whole if one.claim == whole else f"{one.claim} {other.claim}"
 
@@ -379,19 +370,14 @@ def _join_claims(one: Quote, other: Quote) -> str:
 def _source_terms(
     given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line], pairs: Sequence[Equivalence]
 ) -> tuple[str, ...]:
-    """Return the source's own words for what was asked: other names, headings of what matches, phrases near it."""
+    """Return the source's terms for what was asked: other names, matching headings, recurring phrases."""
     read = weigh_terms(" ".join((given.question, *(part.text for part in asked))))
-    found: dict[str, None] = {}
-    for pair in pairs:
-        for here, there in ((pair.one, pair.other), (pair.other, pair.one)):
-            mine = frozenset(stem_text(here))
-            if mine and mine <= read.topic and not frozenset(stem_text(there)) <= read.topic:
-                found[format_equivalence(Equivalence(there, here))] = None
+    found = list_equivalent_terms(read.topic, pairs)
     filed = [name for line in lines for name in find_broader_names(line.text, frozenset(read.weights))]
     matched: dict[str, float] = {}
     for line in lines:
         above = f"{strip_markup(given.passages[line.passage].heading)} > {line.above}"
-        for name in {make_heading_phrase(part) for part in above.split(" > ")}:
+        for name in dict.fromkeys(make_heading_phrase(part) for part in above.split(" > ")):  # a set has no fixed order
             if 0 < len(stem_text(name)) <= _HEADING_STEMS and not frozenset(stem_text(name)) <= read.topic:
                 matched[name] = matched.get(name, 0.0) + len(read.topic & frozenset(line.unit.stems))
     headings = sorted((name for name, mass in matched.items() if mass > 0), key=lambda name: (-matched[name], name))

@@ -1,4 +1,4 @@
-"""Layouts: the forms of a report, from chosen statements to Markdown with markers.
+"""Layouts: the forms of a report, from selected statements to Markdown with markers.
 
 Knows the four layouts of the profiles and how a statement is cited. Does not choose what is said.
 """
@@ -15,7 +15,7 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, compare_topics, parse_statement
-from corrobora.text.mentions import find_quantities
+from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import split_sentences
 
 FURTHER = "Further evidence"
@@ -29,7 +29,7 @@ _SPECIAL = re.compile(r"([|])")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section with the statements chosen for it, best first."""
+    """One section with the statements selected for it, best first."""
 
     title: str
     asked: str
@@ -40,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that a layout may print."""
+    """Everything a layout may print."""
 
     title: str
     question: str
@@ -61,9 +61,9 @@ class Page:
 
 
 def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None) -> str:
-    """Write a fact as its sentences, each with the marker before its last stop; `same` are facts that say the same.
+    """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
 
-    Sentences that are `printed` already are left out, and all that is written is added to them.
+    Sentences already `printed` are left out, and those written are added to `printed`.
     """
     read = _row_text(fact_text(fact))
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
@@ -86,7 +86,7 @@ def _row_text(text: str) -> str:
 
 
 def normalize_sentence(sentence: str) -> str:
-    """Return a sentence without its stop and with single spaces, so that two printings of it are equal."""
+    """Return a sentence without its final punctuation and with single spaces, for comparison."""
     return " ".join(sentence.split()).rstrip(".!?;:, ")
 
 
@@ -109,10 +109,9 @@ def _list_facts(facts: Iterable[Fact], printed: set[str], *, bold: bool = False)
 
 
 def _list_statements(page: Page, facts: Sequence[Fact], *, bold: bool = False, mark: str = "### {}") -> list[str]:
-    """List statements, best first; where the page has several editions, under the names of those that make them.
+    """List statements, best first, grouped by edition if the page has several.
 
-    The edition of the best statement comes first, or the older one where a change is asked for. A section whose
-    statements are all of one edition names it as well: the reader could not tell which of them speaks.
+    The edition of the best statement comes first, or the older one if a change is asked for.
     """
     if not _several_editions(page) or not any(fact.version for fact in facts):
         return _list_facts(facts, page.printed, bold=bold)
@@ -141,7 +140,7 @@ def _several_editions(page: Page) -> bool:
 
 
 def _pair_differences(page: Page) -> list[str]:
-    """Set the differing statements side by side, each pair under what differs and the editions it stands in."""
+    """Write differing statements side by side, each pair under its difference and its editions."""
     if not page.rows:
         return []
     lines = [f"{phrases.SIDE_BY_SIDE}."]
@@ -160,7 +159,7 @@ def _pair_differences(page: Page) -> list[str]:
 
 
 def _difference_table(page: Page) -> list[str]:
-    """Set the differing statements into a table, as reports by angle compare (ANGLES-27)."""
+    """Write differing statements as a table, as reports by angle do (ANGLES-27)."""
     lines = [f"{phrases.SIDE_BY_SIDE}.", "", "| Difference | Earlier or first | Later or second |", "|---|---|---|"]
     for row in page.rows:
         sides = [page.facts[row.a], page.facts[row.b]]
@@ -185,7 +184,7 @@ def _key_facts(page: Page) -> list[Fact]:
 
 
 def _state_absence(page: Page) -> list[str]:
-    """Say plainly that the evidence does not answer, and what is missing."""
+    """State that the evidence does not answer the question, and what is missing."""
     lines = [f"{phrases.NO_EVIDENCE} to answer the question."]
     if page.missing:
         lines += ["", f"{phrases.NOT_NAMED}: {', '.join(page.missing[:8])}."]
@@ -196,14 +195,14 @@ def _state_absence(page: Page) -> list[str]:
 
 
 def _nearest_statements(page: Page) -> list[str]:
-    """Say first why nothing answers the one question, then what comes nearest."""
+    """State why nothing answers the only question, then the nearest statements."""
     reason = next(iter(page.unstated.values()))
     near = [fact for section in page.sections if section.title != FURTHER for fact in section.facts][:_NEAREST]
     return [f"{reason}. {phrases.NEAR}:", "", *_list_facts(near, page.printed)] if near else [f"{reason}."]
 
 
 def _list_gaps(page: Page, *, sections: bool = True) -> list[str]:
-    """List what was asked and not found; `sections` False where each of them says it under its own heading."""
+    """List what was asked and not found; with `sections` False each section states its own gap."""
     unanswered = [section.title for section in page.sections if not section.had_facts and not section.facts]
     unanswered = unanswered if sections else []
     lines = [f"- {phrases.NO_EVIDENCE} for: {asked}" for asked in unanswered]
@@ -221,7 +220,7 @@ def _join_blocks(blocks: Iterable[Sequence[str]], between: str = "") -> str:
 
 
 def layout_by_questions(page: Page) -> str:
-    """Key statements first, differences side by side, one section for each sub-question, then what was not found."""
+    """Key statements, differences side by side, one section for each sub-question, then what was not found."""
     head = [f"# {page.title}"]
     if not page.enough:
         return _join_blocks([head, _state_absence(page), _list_gaps(page)])
@@ -257,10 +256,7 @@ def layout_by_questions(page: Page) -> str:
 
 
 def _pair_counterpart(page: Page, best: Fact) -> list[Fact]:
-    """Where a change is asked for, return the best statement with what another edition says in its place, older first.
-
-    The writer has put the counterpart of a statement behind it.
-    """
+    """If a change is asked for, return the best statement with its counterpart in another edition, older first."""
     own = next((section.facts for section in page.sections if best in section.facts), ())
     after = own[own.index(best) + 1] if page.compares and best in own[:-1] else best
     if (
@@ -272,7 +268,7 @@ def _pair_counterpart(page: Page, best: Fact) -> list[Fact]:
 
 
 def _opening_statement(page: Page, best: Fact) -> str:
-    """Say the best statement first, and in which editions it stands."""
+    """Write the best statement and the editions that contain it."""
     same = [fact for section in page.sections for fact in section.facts if fact_text(fact) == fact_text(best)]
     same.sort(key=lambda fact: fact.id != best.id)
     names = dict.fromkeys(fact.version for fact in same if fact.version)
@@ -285,9 +281,9 @@ def _has_further_section(blocks: Sequence[Sequence[str]]) -> bool:
 
 
 def layout_by_angles(page: Page) -> str:
-    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (ANGLES-27).
+    """H1, numbered H2 sections named after the angles, rules between them, a conclusion (ANGLES-27).
 
-    Gaps are not listed here: the report has a section of code's own for them, whoever writes it.
+    Gaps are listed in a section that code adds to every report.
     """
     if not page.enough:
         return _join_blocks(
@@ -308,7 +304,7 @@ def layout_by_angles(page: Page) -> str:
 
 
 def _closing_lines(page: Page, closing: Sequence[Fact]) -> list[str]:
-    """Close with the statements kept for the end, the angles without coverage by name (ANGLES-23), a count."""
+    """Close with the statements kept for the end, the angles without coverage (ANGLES-23) and a count."""
     lines = _list_facts(closing, page.printed, bold=True)
     lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
     return [*lines, *([""] if lines else []), _count_statements(page)]
@@ -321,10 +317,7 @@ def _count_statements(page: Page) -> str:
 
 
 def layout_completion(page: Page) -> str:
-    """The completion form: status of each sub-question, then the findings under each.
-
-    Contradictions and gaps follow in sections of code's own, which every report has.
-    """
+    """The completion form: the status of each sub-question, then the findings for each."""
     rows = ["| ID | Question | Status | Confidence | Statements |", "|---|---|---|---|---|"]
     for part in page.sub_questions:
         count = sum(part.id in fact.answers for section in page.sections for fact in section.facts)
@@ -343,7 +336,7 @@ def layout_completion(page: Page) -> str:
 
 
 def layout_summary(page: Page) -> str:
-    """A thread's summary: the chosen statements, what differs, what is missing; no headings."""
+    """The summary of a thread: selected statements, differences, what is missing; no headings."""
     found = list({fact.id: fact for section in page.sections for fact in section.facts}.values())
     if not found:
         return f"{phrases.NO_EVIDENCE} for: {page.question}\n"

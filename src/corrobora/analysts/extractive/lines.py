@@ -1,11 +1,7 @@
-"""Lines: the sentences of the passages of one source, with all that they are ranked by.
+"""Lines: the sentences of one source's passages with everything they are ranked by.
 
-Knows headings, paragraphs and what states nothing. Does not know questions.
-
-Dialogue: who speaks where in the log of a conversation, and what the first lines of a file say about it.
-
-Knows how chats, minutes and interviews mark a turn ("Ann: ...", "[10:02] Ann: ...") and how files are labelled
-("Date: ..."). Does not know the speakers; a text that only looks like one or two turns is no conversation.
+Knows headings, paragraphs, lists, tables, references, and the turns and labels of conversations ("Ann: ...", "Date:
+..."). Does not know questions or speakers; one or two lines that look like turns are no conversation.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ QUESTION = 0.7  # a question in a source states little
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One sentence of a passage: where it stands, how it reads, and what it is ranked by."""
+    """One sentence of a passage: its position, its text, and what it is ranked by."""
 
     passage: int
     start: int
@@ -67,9 +63,9 @@ class Line:
 
 
 def read_lines(given: Excerpt) -> list[Line]:
-    """Split the passages into sentences with headings and paragraphs; marks alone are no sentence.
+    """Split the passages into sentences with headings and paragraphs.
 
-    In a conversation each turn is a paragraph, and whoever speaks stands above it like a heading.
+    In a conversation each turn is a paragraph, with its speaker as the heading above it.
     """
     found: list[Line] = []
     titled = frozenset(stem_text(given.title))
@@ -141,7 +137,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
 
 @dataclass(frozen=True, slots=True)
 class _HeadingContext:
-    """What stands above a sentence: the headings right above it, and what leads in the list it belongs to."""
+    """What stands above a sentence: the headings right above it and the lead-in of its list."""
 
     local: str = ""
     opened: int = -1  # where the run of headings begins
@@ -151,7 +147,7 @@ class _HeadingContext:
 
     @property
     def heading_line(self) -> str:
-        """The run of headings as what leads in a list; a question stays as it is."""
+        """The run of headings as the lead-in of a list; a question stays unchanged."""
         text = ": ".join(self.run)
         return text if is_question(text) else f"{text.rstrip(':')}:"
 
@@ -167,9 +163,9 @@ class _HeadingContext:
 
 
 def _find_tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[int, int]:
-    """Map each row of a table to the row of its heads: rows that follow each other line by line.
+    """Map each table row to its header row.
 
-    Rows that open a passage may go on a table of the one before: `headless` leaves them as they are.
+    Rows that open a passage may continue a table of the previous one; with `headless` they are left unchanged.
     """
     found: dict[int, int] = {}
     begun = not headless
@@ -185,7 +181,7 @@ def _find_tables(text: str, spans: Sequence[Span], *, headless: bool) -> dict[in
 
 
 def _leads_in(text: str, spans: Sequence[Span], at: int, tables: Mapping[int, int]) -> bool:
-    """True if a list or a table stands right below a heading and is told by it; numbered clauses tell themselves."""
+    """True if a list or a table right below a heading depends on it; numbered clauses do not."""
     if at + 1 >= len(spans):
         return False
     below = text[spans[at + 1].start : spans[at + 1].end]
@@ -197,12 +193,12 @@ def _leads_in(text: str, spans: Sequence[Span], at: int, tables: Mapping[int, in
 
 
 def _turn_number(spoken: Sequence[SpeakerTurn], place: int) -> int:
-    """Return the number of the turn that holds a place, -1 before the first one or where nobody speaks."""
+    """Return the number of the turn at a position, or -1."""
     return bisect_right([turn.start for turn in spoken], place) - 1
 
 
 def _weigh_sentence(read: str, heading: str, local: str, *, listed: bool) -> float:
-    """Weigh what a sentence states. Items, rows and turns say something in few words; lists of contents do not."""
+    """Weigh how much a sentence states; list items, rows and turns may be short."""
     above = f"{heading} {local}"
     nothing = _REFERENCES.search(above) or _CONTENTS.search(local) or (not listed and _states_nothing(read))
     nothing = nothing or (not listed and _is_bare_row(read))
@@ -212,18 +208,18 @@ def _weigh_sentence(read: str, heading: str, local: str, *, listed: bool) -> flo
 
 
 def _is_bare_row(read: str) -> bool:
-    """True for the row of a table whose heads are not known, unless a cell of it says something by itself."""
+    """True for a table row without a known header, unless one of its cells is a sentence."""
     parts = split_cells(read)
     return len(parts) > 1 and all(len(part.split()) < _TELLING_CELL for part in parts)
 
 
 def is_question(text: str) -> bool:
-    """True for a question, whatever signs follow its mark."""
+    """True for a question, whatever punctuation follows its question mark."""
     return _ASKS.search(text) is not None
 
 
 def is_aside(heading: str) -> bool:
-    """True below a heading of an appendix, a list of changes, contents or terms: the rule itself stands elsewhere."""
+    """True for a heading of an appendix, a change log, contents or terms: the rule itself stands elsewhere."""
     return _ASIDE.search(heading) is not None
 
 
@@ -253,10 +249,7 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
 
 
 def _states_nothing(text: str) -> bool:
-    """True for entries of a reference list, titles and bare addresses: hardly any function word of any language.
-
-    A label with its value ("Weight: 4 kg") states something, and so does a text without spaces between its words.
-    """
+    """True for references, titles and bare addresses, which have hardly any function words."""
     if text.startswith("[") or _MAIL_HEAD.match(text):
         return True
     if _LABELLED.match(text) or lacks_word_spaces(text):
@@ -283,14 +276,7 @@ class SpeakerTurn(NamedTuple):
 
 
 def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
-    r"""Return the turns of a conversation in order, or nothing if the text is none.
-
-    At least three turns, half of all lines, and somebody who speaks again.
-
-    Example:
-        >>> [turn.speaker for turn in turns("Ann: Hello?\\nBo: Hi.\\nAnn: Shall we meet?\\nBo: At six.")]
-        ['Ann', 'Bo', 'Ann', 'Bo']
-    """
+    """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker."""
     found = [SpeakerTurn(match.start(), match.group(1)) for match in _TURN.finditer(text)]
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     while found and _is_label(text, found[0]) and sum(turn.speaker == found[0].speaker for turn in found) == 1:
@@ -302,14 +288,14 @@ def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
 
 
 def _is_label(text: str, turn: SpeakerTurn) -> bool:
-    """True for a labelled line at the top: it says no sentence."""
+    """True for a labelled line at the top that is not a sentence."""
     stop = text.find("\n", turn.start)
     match = _LABEL.match(text[turn.start : stop if stop >= 0 else len(text)])
     return match is not None and match.group(2).rstrip()[-1] not in ".!?"
 
 
 def read_labels(text: str) -> str:
-    """Return what the labelled lines at the top of a text say of it: "Date: 3 May" gives "3 May"; "" without any."""
+    """Return the values of the labelled lines at the top of a text: "3 May" for "Date: 3 May"."""
     said: list[str] = []
     for line in text.split("\n")[:_MAX_LABEL_LINES]:
         match = _LABEL.match(line)
@@ -321,5 +307,5 @@ def read_labels(text: str) -> str:
 
 
 def split_joined_names(text: str) -> str:
-    """Write names that are joined by capitals as several words: "AnnMiller" is "Ann Miller"."""
+    """Split names joined by capitals: "AnnMiller" becomes "Ann Miller"."""
     return _JOINED_NAMES.sub(" ", text)

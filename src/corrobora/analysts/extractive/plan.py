@@ -13,6 +13,7 @@ from corrobora.analysts.extractive.clarify import estimate_complexity
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec
+from corrobora.policies.intake import TIERS, angle_range
 from corrobora.policies.queries import is_near_duplicate
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Refinement, Shortfall
@@ -21,7 +22,6 @@ from corrobora.text.questions import find_compared_sides, find_framing_stems, fi
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
 
-_TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # ANGLES-5
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
@@ -30,10 +30,7 @@ _SAME = 0.85  # two queries as alike as this are one
 
 
 def make_plan(given: Planning) -> Plan:
-    """Return a plan of the asked split; a suggested plan is taken where it can be read and is not too deep.
-
-    Requirement: TREE-10.
-    """
+    """Return a plan of the requested split; a readable suggested plan that is not too deep is adopted (TREE-10)."""
     tier = given.complexity_hint or estimate_complexity(given.brief.question)
     notes: tuple[str, ...] = ()
     if given.suggested_plan or given.brief.suggested_plan:
@@ -86,7 +83,7 @@ def _relevant_subjects(brief: Brief, texts: Sequence[str]) -> tuple[Subject, ...
 
 
 def _shorten_title(text: str) -> str:
-    """Return a text as a title: one line, a long one cut after a word."""
+    """Return a text as a title on one line, cut after a word if too long."""
     line = " ".join(text.split())
     if len(line) > _TITLE_CHARS:
         return f"{line[:_TITLE_CHARS].rsplit(' ', 1)[0].rstrip(' ,;:')} …"
@@ -103,7 +100,7 @@ def _join_questions(asked: Sequence[SubQuestion]) -> str:
 
 
 def _shared_theme(asked: Sequence[SubQuestion]) -> str:
-    """Name a group of sub-questions by the words they share, else by the first of them."""
+    """Name a group of sub-questions by their common words, else by the first one."""
     first = asked[0].text
     shared = set(stem_text(first)).intersection(*(set(stem_text(part.text)) for part in asked[1:]))
     kept = [word.strip("?.,;:") for word in first.split() if set(stem_text(word)) & shared]
@@ -179,10 +176,7 @@ def _discovery_leaf(path: str, brief: Brief) -> Node:
 
 
 def _plan_angles(given: Planning, tier: str) -> Node:
-    """Choose angles by tier and relevance, each with a task of its own and queries that no other angle has.
-
-    Requirement: ANGLES-7.
-    """
+    """Choose angles by tier and relevance, each with its own task and distinct queries (ANGLES-7)."""
     brief = given.brief
     chosen = _choose_angles(given, tier)
     if not chosen:
@@ -223,13 +217,13 @@ def _plan_angles(given: Planning, tier: str) -> Node:
 
 
 def _deal_questions(brief: Brief, number: int, many: int) -> tuple[SubQuestion, ...]:
-    """Deal the sub-questions out to the angles; an angle that gets none works on all of them."""
+    """Distribute the sub-questions over the angles; an angle without any works on all of them."""
     own = tuple(part for at, part in enumerate(brief.sub_questions) if at % many == number - 1)
     return own or brief.sub_questions
 
 
 def _choose_angles(given: Planning, tier: str) -> tuple[Angle, ...]:
-    low, high = _TIERS.get(tier, _TIERS["moderate"])
+    low, high = angle_range(tier if tier in TIERS else "moderate")
     pool = list(given.angles)
     if given.dynamic_angles:
         high = max(high, given.max_leaves)
@@ -248,7 +242,7 @@ def _fit_score(angle: Angle, wanted: set[str]) -> int:
 
 
 def _derive_angles(brief: Brief) -> list[Angle]:
-    """Make an angle of every part of the question, and of every side it compares (`--angles dynamic`)."""
+    """Derive an angle from each part of the question and each compared side (`--angles dynamic`)."""
     found: dict[str, Angle] = {}
     for text in (*(part.text for part in brief.sub_questions), *find_compared_sides(brief.question)):
         title = _topic_text(text)
@@ -259,7 +253,7 @@ def _derive_angles(brief: Brief) -> list[Angle]:
 
 
 def _topic_text(question: str) -> str:
-    """Return the topic words of a question as they stand, framing and question words left out."""
+    """Return the topic words of a question as spelled, without framing and question words."""
     light = find_framing_stems(question)
     kept: list[str] = []
     for word in question.split():
@@ -271,14 +265,14 @@ def _topic_text(question: str) -> str:
 
 
 def _narrow_directions(angle: Angle) -> list[str]:
-    """Read narrowing directions from an angle's title and guidance: its parts between commas and conjunctions."""
+    """Return the parts of an angle's guidance as narrower directions."""
     text = angle.guidance or angle.title
     pieces = text.replace(";", ",").replace(".", ",").replace(" and ", ",").split(",")
     return [piece.strip() for piece in pieces if 1 <= len(stem_text(piece)) <= 5]  # noqa: PLR2004 - a direction, not a sentence
 
 
 def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts that are no near-copy of one another or of what was asked, cut to the limit of a query."""
+    """Return the texts that are no near-copies of each other or of `asked`, cut to the limit of a query."""
     seen = [frozenset(stem_text(text)) for text in asked]
     kept: list[str] = []
     for text in texts:
@@ -292,7 +286,7 @@ def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, .
 
 
 def _adopt_suggestion(given: Planning) -> Node | str:
-    """Take a suggested plan as it is, with the sub-questions it leaves out; or say why it was not taken (TREE-10)."""
+    """Adopt a suggested plan and complete its sub-questions, or return why it was not adopted (TREE-10)."""
     try:
         root = read_suggested(given.suggested_plan or given.brief.suggested_plan, given.path)
     except UserError as error:
@@ -301,7 +295,7 @@ def _adopt_suggestion(given: Planning) -> Node | str:
 
 
 class _SubQuestionIds:
-    """Ids for sub-questions that came without one; equal texts share one."""
+    """Ids for sub-questions without one; equal texts share an id."""
 
     def __init__(self, known: Sequence[SubQuestion]) -> None:
         self._by_text = {" ".join(part.text.split()): part for part in known}
@@ -318,7 +312,7 @@ class _SubQuestionIds:
 
 
 def _assign_questions(node: Node, given: Planning, numbers: _SubQuestionIds) -> Node:
-    """Give each node its sub-questions: its own, those of its specs, else those of the brief that it speaks of."""
+    """Give each node its sub-questions: its own, those of its specs, else those of the brief on its topic."""
     children = tuple(_assign_questions(child, given, numbers) for child in node.children)
     own = node.sub_questions or tuple(SubQuestion("", text) for spec in node.specs for text in spec.questions)
     if not own and children:
@@ -339,7 +333,7 @@ def shares_topic(a: str, b: str) -> bool:
 
 
 def refine_plan(given: Shortfall) -> Refinement:
-    """Answer a gate's shortfall with new queries and linked sources for the leaves; never with new nodes (TREE-27)."""
+    """Answer unmet criteria of a gate with new queries and linked sources; never with new nodes (TREE-27)."""
     below = [node for node in _descendant_nodes(given.node) if node.is_leaf and not node.discovery]
     asked = list(given.asked)
     changes: list[tuple[str, tuple[str, ...]]] = []
@@ -369,7 +363,7 @@ def _descendant_nodes(node: Node) -> list[Node]:
 
 
 def _search_words(unmet: Sequence[str]) -> list[str]:
-    """Turn what a gate misses into words to search with: a theme's words, or words of confirmation."""
+    """Turn unmet criteria into search words: the words of a theme, or words of confirmation."""
     found: list[str] = []
     for text in unmet:
         folded = fold_text(text)

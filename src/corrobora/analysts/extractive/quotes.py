@@ -1,12 +1,7 @@
-"""Speaking: whether a sentence speaks to a question, and whether it counts as an answer.
+"""Quotes: whether a sentence answers a question, and which neighbours must be quoted with it.
 
-Knows topic words, named things and the kind of statement that is wanted. Does not know truth: it never looks at more
-than the sentence, its headings and its neighbours.
-
-Grow: from the sentence that answers to the words that must be quoted with it.
-
-Knows paragraphs, turns, lists and the words that tie sentences together. Does not know questions beyond the kind of
-statement they want; a quote stays one literal piece of its passage.
+Knows topic words, named things, expected kinds of answer, paragraphs, turns, lists and connectives. Does not know
+truth: it looks only at a sentence, its headings and its neighbours, and a quote is one literal piece of its passage.
 """
 
 from __future__ import annotations
@@ -15,12 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corrobora.analysts.extractive.answers import AnswerKind, ExpectedAnswer, score_answer_fit
+from corrobora.analysts.extractive.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.lines import QUESTION, Line, is_question
 from corrobora.analysts.extractive.relevance import SentenceTerms, find_explained_term, is_same_family
 from corrobora.domain.limits import LIMITS
 from corrobora.text.comparison import parse_statement
-from corrobora.text.mentions import find_dates, find_names, find_quantities, find_years
+from corrobora.text.mentions import find_names
+from corrobora.text.quantities import find_dates, find_quantities, find_years
 from corrobora.text.questions import Expectation, find_anchors, is_relational
 from corrobora.text.tokens import stem_text
 
@@ -29,7 +25,6 @@ _OWN = 0.25  # of them must stand in the sentence itself
 _SPEAKING_WORDS = 2  # so many topic words are enough, however long the question is
 _PREFERENCE = 0.3
 _KIND = 0.8  # what a sentence gains that is of the kind asked for
-_OF_THE_KIND = 0.8
 _HALF = 0.5
 _OPENING, _SUBJECT = 5, 0.4  # stems that open a sentence, and what it gains if they are the topic
 _ANY = ExpectedAnswer()
@@ -44,7 +39,7 @@ _CONDITION = re.compile(r"(?i)\b(?:if|unless|only|provided that|except|where|as 
 
 @dataclass(frozen=True, slots=True)
 class SentenceMatch:
-    """How far a sentence speaks to a question (0.0: not at all), and whether it counts as an answer."""
+    """How well a sentence matches a question (0.0: not at all), and whether it counts as an answer."""
 
     whole: float
     answers: bool = False
@@ -53,10 +48,7 @@ class SentenceMatch:
 def extend_matches(
     speaks: list[SentenceMatch], question: str, lines: Sequence[Line], wanted: Expectation
 ) -> list[SentenceMatch]:
-    """Let sentences of the wanted kind speak too that stand close to one that names what is asked about.
-
-    What holds for a thing is often said around its name, in the same section, without repeating it.
-    """
+    """Also match sentences of the expected kind near one that names the subject of the question."""
     said = [frozenset(stem_text(name)) for name in find_anchors(question)]
     naming = [at for at, line in enumerate(lines) if any(name and name <= frozenset(line.unit.stems) for name in said)]
     near = {at for place in naming for at in range(place - _REACH, place + _REACH + 1) if 0 <= at < len(lines)}
@@ -71,15 +63,14 @@ def extend_matches(
 def match_sentence(
     question: str, topic: frozenset[str], line: Line, wanted: Expectation, kind: ExpectedAnswer = _ANY
 ) -> SentenceMatch:
-    """Judge one sentence: by its share of the topic, and by the things the question names.
+    """Match one sentence against a question by its share of the topic and by the names in the question.
 
-    Half of the topic words, or two of them in a long question, must stand in the sentence and its headings. Where a
-    question names what it is about, a sentence answers it only if it (or a heading above it) names it too, or if the
-    question hangs on a chain of names and the sentence is of the kind it wants.
+    The sentence and its headings must contain half of the topic words, or two in a long question. If the question names
+    its subject, an answer or a heading above it must name it too, unless the question depends on a chain of names.
     """
     if line.weight < QUESTION:
         return SentenceMatch(0.0)
-    fitting = score_answer_fit(line.text, kind) >= _OF_THE_KIND
+    fitting = score_answer_fit(line.text, kind) >= FITS_KIND
     widened = fitting or line.turn >= 0 or line.text.endswith(":")
     share = topic_share(topic, line.unit, line.around if widened else frozenset())
     named, anchored, titled = _locate_names(question, line)
@@ -95,10 +86,7 @@ def match_sentence(
 
 
 def _heading_names_topic(question: str, topic: frozenset[str], line: Line) -> bool:
-    """True right below a heading that names the whole topic: what stands there is about it without repeating it.
-
-    A thing that shall be explained is what a whole source is about if its title names it.
-    """
+    """True right below a heading that names the whole topic, or in a source titled by the term to explain."""
     if find_explained_term(question) and topic <= line.title:
         return True
     named = frozenset(term for name in find_anchors(question) for term in stem_text(name))
@@ -109,14 +97,14 @@ def _heading_names_topic(question: str, topic: frozenset[str], line: Line) -> bo
 
 
 def _named_before(question: str, line: Line) -> bool:
-    """True if the sentence before, in the same paragraph, names what the question is about."""
+    """True if the previous sentence of the paragraph names the subject of the question."""
     said = (frozenset(stem_text(each)) for each in find_anchors(question))
     return any(name and name <= line.before and not name <= line.unit.heading for name in said)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicShare:
-    """Which share of a question's topic a sentence holds: itself, and with the headings above it; and is it enough."""
+    """The share of a question's topic in a sentence alone and with its headings, and whether it suffices."""
 
     own: float
     whole: float
@@ -124,7 +112,7 @@ class TopicShare:
 
 
 def topic_share(topic: frozenset[str], unit: SentenceTerms, around: frozenset[str] = frozenset()) -> TopicShare:
-    """Measure the topic words that a sentence and its headings hold, each word alike; those `around` it count half."""
+    """Measure the topic words in a sentence and its headings; words only `around` it count half."""
     if not topic:
         return TopicShare(0.0, 0.0, enough=False)
     own = frozenset(unit.stems)
@@ -137,10 +125,7 @@ def topic_share(topic: frozenset[str], unit: SentenceTerms, around: frozenset[st
 
 
 def _locate_names(question: str, line: Line) -> tuple[bool, bool, bool]:
-    """Say whether what the question is about is named: by the sentence itself, by it or its headings, by the title.
-
-    A question that names nothing is always about what is read.
-    """
+    """Return whether the sentence, it or its headings, and the title name the subject of the question."""
     own = frozenset(line.unit.stems)
     said = [name for each in find_anchors(question) if (name := frozenset(stem_text(each)))]
     here = any(name <= own and not name <= line.unit.heading for name in said)
@@ -149,13 +134,13 @@ def _locate_names(question: str, line: Line) -> tuple[bool, bool, bool]:
 
 
 def subject_factor(topic: frozenset[str], own: Sequence[str]) -> float:
-    """Return a factor from 1.0 on: more for a sentence that opens with what is asked about, its subject."""
+    """Return a factor from 1.0: higher if the sentence opens with the subject of the question."""
     opening = frozenset(own[:_OPENING])
     return 1 + _SUBJECT * len(topic & opening) / len(topic) if topic else 1.0
 
 
 def preference_factor(text: str, wanted: Expectation, kind: ExpectedAnswer = _ANY) -> float:
-    """Return a factor from 1.0 on: more for what is wanted (duty, number, date, name), most for the very kind asked."""
+    """Return a factor from 1.0: higher for expected features, highest for the very kind asked for."""
     kinds = (
         wanted.obligation and _DUTY.search(text) is not None,
         wanted.number and bool(find_quantities(text)),
@@ -187,7 +172,6 @@ _ADDS = re.compile(r"^(?:In addition|Additionally|Also|Moreover|Furthermore|Like
 _LINKED = re.compile(r"(?i)\b(?:also|likewise|similarly|neither|in the same way)\b")
 _FORBIDS = re.compile(r"(?i)\b(?:not|cannot|prohibited|forbidden)\b")
 _LEADS_IN = re.compile(r":\s*$")
-_KIND_FIT = 0.8
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 500  # of a whole turn, and of the question it answers
 _LIST_CHARS = 900
@@ -195,7 +179,7 @@ _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
 
 def grow_quote(lines: Sequence[Line], at: int, wanted: ExpectedAnswer) -> tuple[int, int]:
-    """Return the first and the last line of the quote that the line `at` needs to be understood and not to mislead."""
+    """Return the first and last line that must be quoted so that the line `at` is understood and not misleading."""
     if lines[at].turn >= 0:
         return _quote_turn(lines, at)
     if lines[at].table >= 0:
@@ -222,7 +206,7 @@ def _same_paragraph(lines: Sequence[Line], a: int, b: int) -> bool:
 
 
 def _extend_backward(lines: Sequence[Line], at: int) -> int:
-    """Take the sentences before, as long as the first one points back; a list item takes what leads it in."""
+    """Add previous sentences while the first one refers back; a list item adds its lead-in."""
     first = at
     while first and at - first < _BACK and _needs_before(lines, first) and _fits_quote(lines, first - 1, at):
         first -= 1
@@ -244,10 +228,7 @@ def _needs_before(lines: Sequence[Line], at: int) -> bool:
 
 
 def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
-    """Return the last line of the list that a line leads in, `at` if it leads in none.
-
-    Where nothing marks a list, it is the paragraph after the colon.
-    """
+    """Return the last line of the list that a line introduces, or `at` if it introduces none."""
     if not _LEADS_IN.search(lines[at].text):
         return at
     marked = at + 1 < len(lines) and (lines[at + 1].item or lines[at + 1].table >= 0)
@@ -263,7 +244,7 @@ def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
 
 
 def _quote_table(lines: Sequence[Line], at: int) -> tuple[int, int]:
-    """Quote a row with the rows above it up to the heads of the columns if they fit; the heads with all rows."""
+    """Quote a row with the rows above it up to the header if they fit, or a header with all rows."""
     first = last = at
     while first and lines[first - 1].table == lines[at].table and lines[first - 1].passage == lines[at].passage:
         first -= 1
@@ -289,7 +270,7 @@ def _quote_to_answer(lines: Sequence[Line], at: int) -> tuple[int, int]:
 
 
 def _extend_forward(lines: Sequence[Line], at: int, first: int, wanted: ExpectedAnswer) -> int:
-    """Take what limits the statement, adds a duty to it or forbids beside it what it allows; one sentence between."""
+    """Add following sentences that limit the statement, add a duty, or forbid what it allows."""
     last = at
     for ahead in range(at + 1, min(at + 1 + 2 * _BACK, len(lines))):
         if ahead > last + 2 or not _fits_quote(lines, first, ahead):
@@ -304,22 +285,22 @@ def _extend_forward(lines: Sequence[Line], at: int, first: int, wanted: Expected
 
 
 def _belongs_to(line: Line, after: Line, wanted: ExpectedAnswer) -> bool:
-    """True for a sentence that limits the one before, or another duty on the same thing where duties are asked for."""
+    """True for a sentence that limits the one before, or states another duty on the same thing."""
     if _LIMITS_IT.match(after.text) or _TAKES_BACK.match(after.text):
         return True
     if not wanted.duty or not parse_statement(after.text).duties:
         return False
-    if wanted.quantified and score_answer_fit(after.text, wanted) < _KIND_FIT:
+    if wanted.quantified and score_answer_fit(after.text, wanted) < FITS_KIND:
         return False
     own = line.unit.stems
     return _ADDS.match(after.text) is not None or any(is_same_family(a, b) for a in set(after.unit.stems) for b in own)
 
 
 def _supplies_kind(line: Line, after: Line, wanted: ExpectedAnswer) -> bool:
-    """True for a sentence that gives the reason asked for, or points back and is of the kind the first is not."""
-    lacks = bool(wanted.kinds) and score_answer_fit(line.text, wanted) < _KIND_FIT
+    """True for a sentence that gives the reason asked for, or refers back and has the expected kind."""
+    lacks = bool(wanted.kinds) and score_answer_fit(line.text, wanted) < FITS_KIND
     tied = AnswerKind.REASON in wanted.kinds or _OPENS_BACK.match(after.text) is not None
-    return lacks and tied and score_answer_fit(after.text, wanted) >= _KIND_FIT
+    return lacks and tied and score_answer_fit(after.text, wanted) >= FITS_KIND
 
 
 def _forbids_action(text: str) -> bool:
@@ -327,7 +308,7 @@ def _forbids_action(text: str) -> bool:
 
 
 def _quote_turn(lines: Sequence[Line], at: int) -> tuple[int, int]:
-    """Quote the whole turn, and the question before it that it answers."""
+    """Quote a whole turn and the question before it."""
     first = last = at
     while first and _same_paragraph(lines, first - 1, at) and _fits_quote(lines, first - 1, last, _TURN_CHARS):
         first -= 1

@@ -1,6 +1,6 @@
-"""Reflect without a model: what the facts cover of each sub-question, what they lack, where they differ.
+"""Reflect without a model: how far the facts cover each sub-question, what is missing, where they differ.
 
-Knows one thread's facts and questions. Does not decide whether to go on: it proposes gaps, the policies decide.
+Knows one thread's facts and questions. Does not decide whether to continue: it proposes gaps, and the policies decide.
 """
 
 from __future__ import annotations
@@ -10,30 +10,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrobora.analysts.extractive.answers import AnswerKind, ExpectedAnswer, score_answer_fit
+from corrobora.analysts.extractive.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.answers import classify_question as answer_kind
-from corrobora.analysts.extractive.contradictions import find_contradictions, normalize_difference
+from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.lines import split_joined_names
 from corrobora.analysts.extractive.quotes import preference_factor
 from corrobora.analysts.extractive.relevance import is_same_family
 from corrobora.analysts.extractive.selection import fact_text, rank_facts
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Severity
+from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.selection import check_sufficiency, evidence_texts
 from corrobora.roles.reflect import Learned
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import (
-    MentionKind,
-    find_mentions,
-    find_names,
-    find_quantities,
-    is_calendar_name,
-    mentions_name,
-    strip_to_alphanumeric,
-)
+from corrobora.text.mentions import MentionKind, find_mentions, find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.phrases import LEAD, ONE_SIDED, OTHER_SIDE, UNNAMED, UNSAID, UNSTATED
+from corrobora.text.quantities import find_asked_releases, find_quantities, is_calendar_name
 from corrobora.text.questions import (
     find_anchors,
     find_compared_sides,
@@ -47,17 +40,17 @@ from corrobora.text.questions import (
     weigh_terms,
 )
 from corrobora.text.ranking import split_clauses
-from corrobora.text.releases import find_asked_releases
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import (
+    Aliases,
     Equivalence,
     add_aliased_stems,
     find_broader_names,
     find_equivalences,
     find_expansions,
     find_recurring_pairs,
-    format_equivalence,
+    list_equivalent_terms,
     make_heading_phrase,
     map_aliases,
     map_compounds,
@@ -70,11 +63,9 @@ _NAMES = 4
 _HEADING_STEMS = 5
 _CONSIDERED = 10  # best statements of a sub-question whose counterparts are looked for
 _QUERY_CHARS = 300
-_OF_THE_KIND, _NEARLY = 0.8, 0.6
+_NEARLY = 0.6
 _TOLD = 4  # words of a question that one gap names
 _RICH, _HALF = 3, 0.5  # words of a topic of which one statement must say half
-_SHARES, _CLOSE = 0.5, 0.75  # of a topic that a difference must hold, where change is asked for and where not
-_SERIOUS = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 _BY_NAMES = frozenset((AnswerKind.PERSON, AnswerKind.PLACE, AnswerKind.DATE, AnswerKind.CLOCK))
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
 # asks for advice, not for a duty
@@ -82,12 +73,9 @@ _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|sh
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 
 
-Aliases = Mapping[str, tuple[frozenset[str], ...]]  # a stem of the question, and the stems of its other names
-
-
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far the evidence reaches into one sub-question."""
+    """How far the evidence covers one sub-question."""
 
     part: SubQuestion
     share: float
@@ -100,13 +88,13 @@ class Reach:
 
     @property
     def answered(self) -> bool:
-        """Enough of the topic is held and every name is."""
+        """True if the evidence covers enough of the topic and every name."""
         reached = self.facts > 0 and (self.share >= COVERED or self.told)
         return reached and not (self.missing or self.lacking or self.apart)
 
 
 def reflect_on_facts(given: Learned) -> Proposal:
-    """Return coverage as gaps, contradictions between sources, and what to search for next; `done` without gaps."""
+    """Return coverage as gaps, contradictions between sources, and what to search next."""
     pairs = _known_equivalences(given)
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     reaches = [measure_reach(part, given.facts, pairs) for part in parts]
@@ -146,39 +134,8 @@ def reflect_on_facts(given: Learned) -> Proposal:
     )
 
 
-def filter_contradictions(
-    question: str,
-    parts: Sequence[SubQuestion],
-    found: Sequence[Contradiction],
-    pairs: Sequence[Equivalence] = (),
-    known: Sequence[Contradiction] = (),
-) -> tuple[Contradiction, ...]:
-    """Keep the differences that speak to what is asked, the most serious and closest first.
-
-    Where no change is asked for, another wording is none of its business. A term that was replaced everywhere is not
-    told again if it is `known`.
-    """
-    compares = read_expectation(question).comparison
-    told = {normalize_difference(one.difference) for one in known if one.severity is Severity.LOW}
-    kept: list[tuple[int, float, int, Contradiction]] = []
-    for at, one in enumerate(found):
-        if one.severity is Severity.LOW and (not compares or normalize_difference(one.difference) in told):
-            continue
-        near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)
-        if near >= (_SHARES if compares else _CLOSE) or (compares and one.severity is Severity.HIGH):
-            kept.append((_SERIOUS[one.severity], -near, at, one))
-    return tuple(row[3] for row in sorted(kept, key=lambda row: row[:3]))
-
-
-def _topic_nearness(one: Contradiction, part: SubQuestion, pairs: Sequence[Equivalence]) -> float:
-    """Return the share of a sub-question's topic that the differing sentence holds, other names counted."""
-    topic = weigh_terms(part.text).topic
-    held = frozenset(add_aliased_stems(stem_text(one.claim), map_aliases(topic, pairs)))
-    return len(topic & held) / len(topic) if topic else 1.0
-
-
 def measure_reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equivalence]) -> Reach:
-    """Measure which share of a sub-question's topic words its facts hold, other names of things counted."""
+    """Measure the share of a sub-question's topic words in its facts, other names counted."""
     topic = weigh_terms(part.text).topic
     own = [fact for fact in facts if part.id in fact.answers]
     other_names = {**map_compounds(part.text), **map_aliases(topic, pairs)}
@@ -204,10 +161,7 @@ def measure_reach(part: SubQuestion, facts: Sequence[Fact], pairs: Sequence[Equi
 
 
 def _stated_together(question: str, topic: frozenset[str], texts: Sequence[str], other_names: Aliases) -> bool:
-    """False if a question of one clause has no statement that speaks of half of its topic, under its headings.
-
-    A chain of names and a comparison are answered by several statements.
-    """
+    """False if a single-clause question has no statement with half of its topic, headings included."""
     chained = is_relational(question) and answer_kind(question).kinds <= _BY_NAMES
     if len(topic) < _RICH or chained or find_compared_sides(question) or len(split_clauses(question)) > 1:
         return True
@@ -217,7 +171,7 @@ def _stated_together(question: str, topic: frozenset[str], texts: Sequence[str],
 
 
 def _unmet_kinds(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iterator[str]:
-    """Name the kinds of statement that the question asks for and none of its facts is."""
+    """Yield the kinds of statement that the question asks for and none of its facts has."""
     wanted = read_expectation(question)
     texts = [strip_markup(fact.quote) for fact in facts]
     asked = frozenset(stem_text(question))
@@ -231,7 +185,7 @@ def _unmet_kinds(question: str, facts: Sequence[Fact], other_names: Aliases) -> 
         yield "gives a number"
     if kind.quantified and not any(_states_kind(fact, kind, question, other_names) for fact in facts):
         yield "gives the number that is asked for"
-    if _WHEN & kind.kinds and not any(score_answer_fit(text, kind) >= _OF_THE_KIND for text in texts):
+    if _WHEN & kind.kinds and not any(score_answer_fit(text, kind) >= FITS_KIND for text in texts):
         yield "gives a date"
     if wanted.name and not any(not frozenset(stem_text(name)) <= asked for text in texts for name in find_names(text)):
         yield "gives a name"
@@ -240,7 +194,7 @@ def _unmet_kinds(question: str, facts: Sequence[Fact], other_names: Aliases) -> 
 
 
 def _both(question: str, facts: Sequence[Fact]) -> bool:
-    """True if one source speaks of both sides of a comparison, each in a statement of its own."""
+    """True if one source covers both sides of a comparison, each in its own statement."""
     compared = [frozenset(stem_text(side)) for side in find_differing_sides(question)]
     texts = [frozenset(stem_text(text)) for text in evidence_texts(facts)]
     own = [one - other for one, other in (compared, compared[::-1])] if len(compared) > 1 else []
@@ -248,12 +202,12 @@ def _both(question: str, facts: Sequence[Fact]) -> bool:
 
 
 def _states_duty(text: str) -> bool:
-    """True for a statement of duty, an imperative that says always or never among them."""
+    """True for a statement of duty, including imperatives with "always" or "never"."""
     return bool(parse_statement(text).duties) or _PLAINLY.search(text) is not None
 
 
 def _states_kind(fact: Fact, kind: ExpectedAnswer, question: str, other_names: Aliases, *, most: float = 0.5) -> bool:
-    """True if one sentence is of the kind asked for and names so much of the topic, under the headings above it."""
+    """True if one sentence has the kind asked for and, with its headings, the share `most` of the topic."""
     topic = find_counted_stems(question) - kind.counted or find_counted_stems(
         question
     )  # "nine doors" says nothing yet of whose they are
@@ -262,7 +216,7 @@ def _states_kind(fact: Fact, kind: ExpectedAnswer, question: str, other_names: A
     for span in split_sentences(text):
         piece = text[span.start : span.end]
         own = topic & frozenset(add_aliased_stems(stem_text(split_joined_names(piece)), other_names))
-        if score_answer_fit(piece, kind) >= _OF_THE_KIND and own and len(own | above) >= most * len(topic):
+        if score_answer_fit(piece, kind) >= FITS_KIND and own and len(own | above) >= most * len(topic):
             return True
     return False
 
@@ -292,7 +246,7 @@ def _coverage_gaps(one: Reach) -> list[Gap]:
 
 
 def _one_sided_gaps(given: Learned) -> list[Gap]:
-    """Where two things are compared, each must have evidence of its own."""
+    """Return a gap for each side of a comparison without evidence of its own."""
     compared = find_compared_sides(given.question)
     if len(compared) < 2 or not given.facts:  # noqa: PLR2004 - two sides
         return []
@@ -307,10 +261,7 @@ def _one_sided_gaps(given: Learned) -> list[Gap]:
 
 
 def _unpaired_statements(given: Learned) -> list[str]:
-    """Return statements that a comparison needs from the other side too: best of each sub-question, none like it there.
-
-    Searching for a statement's own words finds its counterpart in another edition, whatever became of it.
-    """
+    """Return statements of a comparison without a counterpart: searching for their words finds it."""
     if not read_expectation(given.question).comparison or len({fact.version for fact in given.facts}) < 2:  # noqa: PLR2004 - two
         return []
     stated = {fact.id: parse_statement(strip_markup(fact.quote)) for fact in given.facts}
@@ -339,10 +290,7 @@ def _has_counterpart(fact: Fact, facts: Sequence[Fact], stated: Mapping[FactId, 
 
 
 def _names_to_follow(given: Learned) -> list[str]:
-    """Names that the evidence mentions beside the question's own: the next hop of a chain, nearest to it first.
-
-    Names in sentences that name the thing asked about (or stand in its own document) come first.
-    """
+    """Return names in the evidence that are not in the question: the next hop of a chain, nearest first."""
     asked = set(stem_text(given.question))
     about = [frozenset(stem_text(name)) for name in find_anchors(given.question) or find_subjects(given.question)]
     topic = weigh_terms(given.question).topic
@@ -370,7 +318,7 @@ def _names_to_follow(given: Learned) -> list[str]:
 
 
 def _rank_mentions(text: str, topic: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """Yield the names of a sentence with their nearness to a topic word before them: "directed by NAME" is nearest."""
+    """Yield the names of a sentence with their nearness to a topic word before them."""
     for mention in find_mentions(text):
         if mention.kind is MentionKind.QUOTED:
             continue
@@ -383,15 +331,10 @@ def _rank_mentions(text: str, topic: frozenset[str]) -> Iterator[tuple[str, floa
 
 
 def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
-    """Other names of what is asked, then the headings under which most facts stand, then phrases near the question."""
+    """Return other names of what is asked, then the headings with most facts, then recurring phrases."""
     wanted = weigh_terms(given.question).topic
     about = frozenset(s for name in find_anchors(given.question) for s in stem_text(name))
-    found = [
-        format_equivalence(Equivalence(there, here))
-        for pair in pairs
-        for here, there in ((pair.one, pair.other), (pair.other, pair.one))
-        if stem_text(here) and set(stem_text(here)) <= wanted and not set(stem_text(there)) <= wanted
-    ]
+    found = list_equivalent_terms(wanted, pairs)
     filed = [name for fact in given.facts for name in find_broader_names(strip_markup(fact.quote), wanted | about)]
     standing: Counter[str] = Counter()
     places: set[tuple[str, str]] = set()
@@ -407,7 +350,7 @@ def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
 
 
 def _next_topic(given: Learned, reaches: Sequence[Reach], followed: Sequence[str]) -> str:
-    """Propose the next topic: a name to follow where the question is a chain of names, else what is open."""
+    """Propose the next topic: a name to follow in a chain of names, else what is open."""
     if is_relational(given.question) and followed:
         return followed[0]
     for one in reaches:

@@ -1,17 +1,7 @@
-"""Relevance: how far a sentence speaks to a question.
+"""Relevance: how well a sentence matches a question, explains a term, or gives an extreme value.
 
-Knows stems, their rarity in what is read, neighbours and headings. Does not know any index of a library: the only
-statistics are those of the text at hand, so that the same text always ranks the same.
-
-Directness: how plainly one sentence says what is asked, beside how many of its words it holds.
-
-Knows how close together the words stand, how long the sentence is, and which sentences are told for another's sake:
-examples, asides, pointers. Does not know subjects, and never refuses a sentence.
-
-Definitions: what a question wants explained, and how far a sentence explains it.
-
-Knows the forms of such questions ("What is X?", "What does X do?", "Tell me about X"; the first one in German, French
-and Spanish too) and of sentences that say what a thing is or does. Does not know any thing.
+Knows stems and their rarity, neighbours, headings, word distance, the forms of definitions, and superlatives over table
+rows. Does not know any index: all statistics come from the text at hand, so the same text is always ranked the same.
 """
 
 from __future__ import annotations
@@ -23,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
+from corrobora.text.tokens import STOP_WORDS, fold_text, split_words, stem_text, stem_word
 
 _FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
 _HEADING_SHARE = 0.35
@@ -35,7 +25,7 @@ _LENGTH = 22.0  # stems of a usual sentence
 
 @dataclass(frozen=True, slots=True)
 class SentenceTerms:
-    """A sentence to be ranked: its stems, those of the headings above it, and its paragraph (neighbours share one)."""
+    """A sentence to rank: its stems, those of the headings above it, and its paragraph number."""
 
     stems: tuple[str, ...]
     heading: frozenset[str] = frozenset()
@@ -44,7 +34,7 @@ class SentenceTerms:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceScore:
-    """`total` ranks; `coverage` is the share of the question's weight that the sentence itself or its heading holds."""
+    """`total` ranks; `coverage` is the question's weight in the sentence or its headings, `own` in the sentence."""
 
     total: float
     coverage: float
@@ -52,7 +42,7 @@ class RelevanceScore:
 
 
 def is_same_family(one: str, other: str) -> bool:
-    """True if two stems are of one family of words: "direct" and "director", "nation" and "national"."""
+    """True if two stems belong to one word family: "direct" and "director", "nation" and "national"."""
     if one == other:
         return True
     short, long = sorted((one, other), key=len)
@@ -60,7 +50,7 @@ def is_same_family(one: str, other: str) -> bool:
 
 
 def compute_rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
-    """Return for each stem of `texts` its inverse document frequency, always above 0."""
+    """Return the inverse document frequency of each stem of `texts`, always above 0."""
     count: Counter[str] = Counter()
     total = 0
     for text in texts:
@@ -70,19 +60,13 @@ def compute_rarity(texts: Iterable[Iterable[str]]) -> dict[str, float]:
 
 
 def weigh_by_rarity(wanted: Mapping[str, float], rare: Mapping[str, float]) -> dict[str, float]:
-    """Multiply each wanted stem by its rarity, damped: what is rare in a short text is often rare by chance.
-
-    A stem that is nowhere counts as a common one: it ranks nothing, and must not hide what is there.
-    """
+    """Multiply each wanted stem by its damped rarity; a stem that is nowhere counts as a common one."""
     top = max(rare.values(), default=1.0)
     return {term: weight * (0.5 + 0.5 * rare.get(term, 0.5 * top) / top) for term, weight in wanted.items()}
 
 
 def damp_title_terms(weights: Mapping[str, float], title: Collection[str]) -> dict[str, float]:
-    """Lower what the title of a source says: all of it is about that, and a sentence tells little by repeating it.
-
-    Where the title holds all that is asked, nothing is lowered.
-    """
+    """Lower the weight of stems in the title of a source, unless the title contains all of them."""
     held = {term for term in weights if term in title}
     if len(held) == len(weights):
         return dict(weights)
@@ -90,10 +74,7 @@ def damp_title_terms(weights: Mapping[str, float], title: Collection[str]) -> di
 
 
 def score_sentences(units: Sequence[SentenceTerms], weights: Mapping[str, float]) -> tuple[RelevanceScore, ...]:
-    """Score every unit against weighted stems: BM25-like saturation by length, headings and neighbours of a paragraph.
-
-    Returns one score for each unit, in their order; all totals are 0.0 where nothing matches.
-    """
+    """Score every unit against weighted stems: BM25-like saturation, headings and neighbours of the paragraph."""
     mass = sum(weights.values()) or 1.0
     own = [_score_own_terms(unit, weights) for unit in units]
     scores: list[RelevanceScore] = []
@@ -121,7 +102,6 @@ def _score_own_terms(unit: SentenceTerms, weights: Mapping[str, float]) -> float
     return sum(w * counts[t] * top / (counts[t] + _SATURATION * norm) for t, w in weights.items() if counts[t])
 
 
-_FAMILY_PREFIX = 5  # letters that words of one family share at least
 _CLOSE = 0.5  # what a sentence gains that says all its words of the question side by side
 _USUAL = 28  # stems from which a sentence is long
 _ASIDE = re.compile(
@@ -142,13 +122,8 @@ _FOR_ANOTHER, _POINTING, _LEFT_OPEN = 0.6, 0.85, 0.6
 
 
 def score_proximity(said: Sequence[str], topic: Collection[str]) -> float:
-    """Return a factor from 1.0 on for stems that hold words of a topic: most where these stand side by side.
-
-    Example:
-        >>> close_together(("oil", "pump", "chang"), {"oil", "pump"}), close_together(("oil", "chang"), {"oil", "pump"})
-        (1.5, 1.0)
-    """
-    opens = {term[:_FAMILY_PREFIX]: term for term in topic}
+    """Return a factor from 1.0: highest if the words of a topic stand side by side."""
+    opens = {term[:_FAMILY]: term for term in topic}
     held = [each if each in topic else _find_family_word(each, opens) for each in said]
     wanted = len({term for term in held if term})
     if wanted < 2:  # noqa: PLR2004 - one word is close to nothing
@@ -165,23 +140,18 @@ def score_proximity(said: Sequence[str], topic: Collection[str]) -> float:
 
 
 def _find_family_word(each: str, opens: Mapping[str, str]) -> str:
-    """Return the topic word of one family with a stem, "" if there is none."""
-    term = opens.get(each[:_FAMILY_PREFIX], "")
+    """Return the topic word of the same family as a stem, or ""."""
+    term = opens.get(each[:_FAMILY], "")
     return term if term and is_same_family(term, each) else ""
 
 
 def score_brevity(said: Sequence[str]) -> float:
-    """Return a factor up to 1.0: less for a sentence so long that what is asked is only a part of it."""
+    """Return a factor up to 1.0: lower for long sentences."""
     return min(1.0, (_USUAL / max(1, len(said))) ** 0.5)
 
 
 def score_standalone(text: str) -> float:
-    """Return a factor up to 1.0: less for what is told for another sentence's sake or cannot be understood alone.
-
-    Example:
-        >>> by_itself("Oil cools the pump."), by_itself("(See below.)"), by_itself("It cools."), by_itself("Such as:")
-        (1.0, 0.6, 0.85, 0.6)
-    """
+    """Return a factor up to 1.0: lower for asides, pointers and sentences that refer back."""
     if text.rstrip().endswith(":"):
         return _LEFT_OPEN
     if _ASIDE.match(text) or _ELSEWHERE.search(text):
@@ -230,12 +200,7 @@ _MAX_TERM_OFFSET = 200  # characters in which the thing must be named
 
 @lru_cache(maxsize=1_000)
 def find_explained_term(question: str) -> frozenset[str]:
-    """Return the stems of the thing that a question wants explained; nothing for any other question.
-
-    Example:
-        >>> sorted(explained("What does HSTS do?")), explained("How long is it?")
-        (['hst'], frozenset())
-    """
+    """Return the stems of the term a question wants explained ("What does HSTS do?"), or nothing."""
     folded = " ".join(fold_text(question).split())
     for pattern in _EXPLANATION_QUESTIONS:
         match = pattern.search(folded)
@@ -246,12 +211,7 @@ def find_explained_term(question: str) -> frozenset[str]:
 
 
 def score_explanation(text: str, thing: frozenset[str]) -> float:
-    """Say how far a sentence explains a thing: 1.0 if it says what it is, 0.6 what it does, 0.0 if neither.
-
-    Example:
-        >>> explains("For us, a kiln is an oven.", frozenset({"kiln"})), explains("A kiln is hot.", frozenset({"kiln"}))
-        (1.0, 0.0)
-    """
+    """Return how well a sentence explains a term: 1.0 if it says what it is, 0.6 what it does, else 0.0."""
     if not thing:
         return 0.0
     best = 0.0
@@ -268,3 +228,98 @@ def score_explanation(text: str, thing: frozenset[str]) -> float:
             is_it = _STATES_WHAT_IT_IS.match(after) is not None and _BELONGING.search(text[:first]) is None
             best = max(best, 1.0 if is_it else telling)
     return best
+
+
+_ADJECTIVE_NOUNS = {  # of the adjective in a question whose column is named otherwise
+    "high": "height elevation altitude",
+    "tall": "height",
+    "low": "height level",
+    "long": "length duration",
+    "short": "length duration",
+    "wide": "width",
+    "deep": "depth",
+    "heavy": "weight mass",
+    "light": "weight mass",
+    "old": "age year date built founded opened",
+    "young": "age year date built founded opened",
+    "new": "year date built founded opened",
+    "late": "year date built founded opened",
+    "early": "year date built founded opened",
+    "fast": "speed time",
+    "slow": "speed time",
+    "strong": "strength power",
+    "large": "size area volume capacity",
+    "big": "size area volume capacity",
+    "small": "size area volume capacity",
+    "expensive": "price cost fee",
+    "cheap": "price cost fee",
+    "hot": "temperature",
+    "cold": "temperature",
+}
+_LEAST_WORDS = frozenset(
+    "least fewest smallest lowest shortest cheapest lightest slowest coldest earliest youngest".split()
+)
+_AGE_WORDS = frozenset("oldest youngest".split())
+_SUPERLATIVE = re.compile(r"\b(?:(most|least)(?: (expensive))?|([a-z]{2,9}est|best|worst))\b")
+_NO_SUPERLATIVE = frozenset("test rest nest west forest interest request harvest guest quest honest modest".split())
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_YEARS = (1000, 2100)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The highest (`sign` 1) or lowest (-1) value of a column headed by one of these words."""
+
+    sign: int
+    heads: frozenset[str]
+    aged: bool = False  # the oldest is of the most years, or of the first year
+
+
+@lru_cache(maxsize=1_000)
+def find_extreme(question: str) -> Extreme | None:
+    """Return the extreme a question asks for ("the fewest doors"), or None."""
+    said = " ".join(split_words(question))
+    for match in _SUPERLATIVE.finditer(said):
+        degree, adjective, ending = match.groups()
+        word = degree or ending
+        if word in _NO_SUPERLATIVE:
+            continue
+        base = adjective or _base_adjective(word)
+        after = [stem_word(each) for each in said[match.end() :].split()[:3]]
+        heads = frozenset(each for each in after if each) | frozenset(
+            map(stem_word, _ADJECTIVE_NOUNS.get(base, "").split())
+        )
+        if heads:
+            return Extreme(-1 if word in _LEAST_WORDS or (degree == "least") else 1, heads, word in _AGE_WORDS)
+    return None
+
+
+def read_value(row: str, wanted: Extreme) -> float | None:
+    """Return the number in the requested column of a row "Head: cell; Head: cell", or None."""
+    for cell in row.rstrip(".").split("; "):
+        head, colon, text = cell.rpartition(": ")
+        number = _NUMBER.search(text)
+        if colon and number is not None and wanted.heads & frozenset(stem_text(head)):
+            return float(number.group().replace(",", ""))
+    return None
+
+
+def find_foremost_rows(rows: Sequence[str], wanted: Extreme) -> frozenset[int]:
+    """Return the positions of the rows with the extreme; empty if fewer than two rows have a number."""
+    found = {at: number for at, row in enumerate(rows) if (number := read_value(row, wanted)) is not None}
+    if len(found) < 2:  # noqa: PLR2004 - nothing to compare
+        return frozenset()
+    sign = wanted.sign
+    if wanted.aged and all(_YEARS[0] <= number <= _YEARS[1] for number in found.values()):
+        sign = -sign
+    best = max(sign * number for number in found.values())
+    return frozenset(at for at, number in found.items() if sign * number == best)
+
+
+def _base_adjective(word: str) -> str:
+    """Return the adjective of a superlative: "high" for "highest", "heavy" for "heaviest"."""
+    root = fold_text(word).removesuffix("est")
+    for base in (root, f"{root}e", root[:-1], f"{root[:-1]}y"):
+        if base in _ADJECTIVE_NOUNS:
+            return base
+    return root

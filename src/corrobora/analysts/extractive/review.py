@@ -1,11 +1,7 @@
-"""Critique, revise and judge without a model: what code can see of a draft.
+"""Critique, revise and judge without a model, by checking every cited sentence of a draft.
 
-Knows a draft, the facts it may use and the question. Scores are computed from checks of every sentence; nothing here
-raises what another check has lowered.
-
-Drafts: the cited sentences of a Markdown draft, wherever they stand in it.
-
-Knows lines, headings, lists, tables and markers. Does not know what is true; works on any analyst's draft.
+Knows a draft's lines, headings, lists, tables and markers, the facts it may use and the question. Works on any
+analyst's draft and does not know what is true.
 """
 
 from __future__ import annotations
@@ -15,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import find_contradictions, label_version
-from corrobora.analysts.extractive.decomposition import split_question
 from corrobora.analysts.extractive.layouts import cite_fact, normalize_sentence
 from corrobora.analysts.extractive.selection import fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
@@ -24,9 +20,9 @@ from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.revise import Revising
 from corrobora.text import phrases
-from corrobora.text.markup import strip_markup
-from corrobora.text.mentions import find_quantities
+from corrobora.text.markup import CITATION_MARKER, strip_markup
 from corrobora.text.phrases import is_written_by_code
+from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
@@ -54,12 +50,12 @@ class DraftChecks:
 
     @property
     def bad(self) -> tuple[DraftSentence, ...]:
-        """Sentences that a revision takes out."""
+        """The sentences that a revision removes."""
         return (*self.uncited, *self.unknown, *self.unsupported, *self.repeated)
 
 
 def check_draft(question: str, draft: Draft, facts: Sequence[Fact]) -> DraftChecks:
-    """Check every sentence of a draft against the facts it cites, and the draft against the parts of the question."""
+    """Check every sentence of a draft against its cited facts, and the draft against the parts of the question."""
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         by_marker.setdefault(fact.marker.strip("[]"), []).append(fact)
@@ -91,7 +87,7 @@ def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact
 
 
 def _strip_label(text: str, facts: Sequence[Fact]) -> str:
-    """The words of a cell without the name of the edition that says them: it stands in no quote."""
+    """Return the words of a table cell without its edition label, which is in no quote."""
     labels = (strip_markup(label_version(fact.version, fact.published, fact.title)) for fact in facts)
     named = next((name for name in labels if name and text.startswith(f"{name}:")), "")
     return text.removeprefix(f"{named}:").strip("“” ")
@@ -102,10 +98,9 @@ def _missing_parts(question: str, draft: Draft, facts: Sequence[Fact]) -> tuple[
 
 
 def _part_shares(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tuple[str, float]]:
-    """Each part of the question with the share of its topic that some cited sentence of the draft speaks of.
+    """Return each part of the question with the share of its topic in the best cited sentence.
 
-    What counts is the best single sentence: words of a part that are scattered over a page answer nothing. Words that
-    only name the documents, as their titles do, say nothing about what a sentence speaks of.
+    Words scattered over a page answer nothing, and words that only name the documents do not count.
     """
     cited_sentences = [one for one in parse_sentences(draft.body) if one.markers]
     named = frozenset(
@@ -124,7 +119,7 @@ def _part_shares(question: str, draft: Draft, facts: Sequence[Fact]) -> list[tup
 
 
 def critique_draft(given: Reviewing) -> Critique:
-    """List what is wrong with a draft, whatever its sections are called: one problem a line, most serious first."""
+    """List the problems of a draft, most serious first, whatever its sections are called."""
     found = check_draft(given.question, given.draft, given.facts)
     problems = [
         *(_problem_line("no fact has this marker", s) for s in found.unknown),
@@ -150,7 +145,7 @@ def _problem_line(what: str, sentence: DraftSentence) -> str:
 
 
 def revise_draft(given: Revising) -> Draft:
-    """Take out what the checks refuse, add evidence for parts that nothing speaks to; sections keep their names."""
+    """Remove refused sentences and add evidence for parts without any; sections keep their names."""
     found = check_draft(given.question, given.draft, given.facts)
     lines = given.draft.body.splitlines()
     gone: dict[int, list[DraftSentence]] = {}
@@ -175,7 +170,7 @@ def _rewrite_line(line: str, left: Sequence[DraftSentence]) -> str:
 
 
 def _drop_bare_tables(lines: Sequence[str]) -> list[str]:
-    """Drop the heads of tables that have no row left, and the wording that announces what is no longer there."""
+    """Drop table headers without rows and the wording that introduced them."""
     kept: list[str] = []
     for line in reversed(lines):
         below = next((other for other in reversed(kept) if other.strip()), "---")
@@ -192,7 +187,7 @@ def _drop_bare_tables(lines: Sequence[str]) -> list[str]:
 
 
 def _drop_empty_headings(given: Sequence[str]) -> list[str]:
-    """Drop headings that have nothing below them, and runs of empty lines."""
+    """Drop headings without content and runs of empty lines."""
     lines = _drop_bare_tables(given)
     kept: list[str] = []
     for number, line in enumerate(lines):
@@ -214,7 +209,7 @@ def _drop_empty_headings(given: Sequence[str]) -> list[str]:
 
 
 def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) -> str:
-    """Add sections for what nothing speaks to, before the conclusion, in the draft's own form: numbered, with rules."""
+    """Add sections for missing parts before the conclusion, in the draft's own form."""
     printed = {normalize_sentence(sentence.text) for sentence in parse_sentences("\n".join(lines))}
     numbers = [int(match.group(1)) for line in lines if (match := _NUMBERED.match(line))]
     rule = ["---", ""] if "---" in lines else []
@@ -235,8 +230,7 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
 def judge_draft(given: Reviewing) -> Verdict:
     """Score a draft from the checks (ANGLES-30): supported share, resolved markers, parts, grades, sources.
 
-    Completeness is how far the parts of the question are spoken to; where a change or a difference is asked for, half
-    of it is the share of the differences in the evidence of which the draft cites both sides.
+    If a change or a difference is asked for, half of completeness is the share of differences cited with both sides.
     """
     found = check_draft(given.question, given.draft, given.facts)
     cited_sentences = [s for s in found.sentences if s.markers]
@@ -261,7 +255,7 @@ def judge_draft(given: Reviewing) -> Verdict:
 
 
 def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence]) -> tuple[int, int]:
-    """Count the differences that a comparison should tell, and those whose two sides the draft cites."""
+    """Count the differences a comparison should report, and those with both sides cited."""
     if not read_expectation(given.question).comparison:
         return 0, 0
     told = {marker for sentence in cited_sentences for marker in sentence.markers}
@@ -271,7 +265,7 @@ def _count_differences(given: Reviewing, cited_sentences: Sequence[DraftSentence
 
 
 def _is_relevant(found: Contradiction, question: str) -> bool:
-    """True for a difference in what is asked for, not in mere wording."""
+    """True for a difference in what is asked for, not merely in wording."""
     return found.severity is not Severity.LOW and bool(set(find_topic_stems(question)) & set(stem_text(found.claim)))
 
 
@@ -285,7 +279,7 @@ def _bounded_ratio(part: float, whole: int) -> float:
 
 
 def _fact_documents(used: Sequence[Fact]) -> dict[str, str]:
-    """Map each fact to its document: its address without the part, or the first address of its origin."""
+    """Map each fact to its document: its address without the fragment, or the first address of its origin."""
     first: dict[str, str] = {}
     found: dict[str, str] = {}
     for fact in sorted(used, key=lambda fact: fact.id):
@@ -295,10 +289,7 @@ def _fact_documents(used: Sequence[Fact]) -> dict[str, str]:
 
 
 def _source_diversity(used: Sequence[Fact]) -> float:
-    """Half for the number of distinct documents, half for how evenly they are used.
-
-    Parts of one address are one document, and copies of one origin are one as well.
-    """
+    """Score half for the number of distinct documents, half for how evenly they are used."""
     if not used:
         return 0.0
     counts = Counter(_fact_documents(used).values())
@@ -306,7 +297,6 @@ def _source_diversity(used: Sequence[Fact]) -> float:
     return round(0.5 * min(1.0, len(counts) / _ENOUGH_SOURCES) + 0.5 * min(1.0, even * 2), 4)
 
 
-MARKER = re.compile(r"\[(S\d+:C\d+)\]")
 _WITH_SPACE = re.compile(r"\s?\[S\d+:C\d+\]")
 _MARKERS_AFTER = re.compile(r"([.!?][\"'”’)]?)((?:\s?\[S\d+:C\d+\])+)")
 _RULE = re.compile(r"^\s*(?:-{3,}|\|[\s:|-]+\|)\s*$")
@@ -326,12 +316,12 @@ class DraftSentence:
 
 
 def heading_text(line: str) -> str:
-    """Return the text of a heading line, "" for any other line."""
+    """Return the text of a heading line, or ""."""
     return line.lstrip("#").strip() if line.startswith("#") else ""
 
 
 def parse_sentences(body: str) -> tuple[DraftSentence, ...]:
-    """Return the sentences of a draft in order; headings, rules and code's own wordings are none."""
+    """Return the sentences of a draft in order, without headings, rules and fixed wordings."""
     found: list[DraftSentence] = []
     section = ""
     table = False
@@ -342,9 +332,9 @@ def parse_sentences(body: str) -> tuple[DraftSentence, ...]:
         if not line.strip() or _RULE.match(line):
             table = table and bool(line.strip())
             continue
-        if line.startswith("**") and line.endswith("**") and not MARKER.search(line):
+        if line.startswith("**") and line.endswith("**") and not CITATION_MARKER.search(line):
             continue  # the label of a group
-        if is_written_by_code(line) and not MARKER.search(line):
+        if is_written_by_code(line) and not CITATION_MARKER.search(line):
             continue  # a gap may be told in several sentences
         if line.lstrip().startswith("|"):
             if table:
@@ -360,16 +350,16 @@ def _parse_cells(line: str, number: int, section: str) -> list[DraftSentence]:
     found: list[DraftSentence] = []
     at = 0
     for cell in re.split(r"(?<!\\)\|", line):
-        if MARKER.search(cell):
+        if CITATION_MARKER.search(cell):
             said = [replace(one, cell=True) for one in _split_sentences(cell, number, section, at)]
             ends = not any(one.markers for one in said[:-1])  # a cell that cites only at its end cites for all of it
-            found += [replace(one, markers=tuple(MARKER.findall(cell))) for one in said] if ends else said
+            found += [replace(one, markers=tuple(CITATION_MARKER.findall(cell))) for one in said] if ends else said
         at += len(cell) + 1
     return found
 
 
 def _split_sentences(text: str, number: int, section: str, shift: int) -> list[DraftSentence]:
-    """Split a line; markers after the full stop belong to the sentence before it, so they are read inside it."""
+    """Split a line; markers after a full stop belong to the sentence before it."""
     moved = _MARKERS_AFTER.sub(lambda m: f"{m.group(2)}{m.group(1)}", text)
     found: list[DraftSentence] = []
     for span in split_sentences(moved):
@@ -378,6 +368,8 @@ def _split_sentences(text: str, number: int, section: str, shift: int) -> list[D
         if not stem_text(words) or is_written_by_code(words):
             continue
         found.append(
-            DraftSentence(number, shift + span.start, shift + span.end, words, tuple(MARKER.findall(piece)), section)
+            DraftSentence(
+                number, shift + span.start, shift + span.end, words, tuple(CITATION_MARKER.findall(piece)), section
+            )
         )
     return found

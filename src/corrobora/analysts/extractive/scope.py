@@ -1,7 +1,7 @@
-"""Scope without a model: the queries of one round, broad first, then from what was read.
+"""Scope without a model: the queries of one round, broad at first, then based on what was read.
 
-Knows one thread's needs: open questions, learned words, names met, escapes, hints of the phase. Does not know the
-library; every query it makes differs from those already asked.
+Knows the open questions, learned words, names, escapes and hints of one thread. Does not know the library; every query
+differs from those asked before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from corrobora.analysts.extractive.plan import distinct_queries
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
-from corrobora.text.mentions import find_mentions, find_names, find_years, is_calendar_name
+from corrobora.text.mentions import find_mentions, find_names
+from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
 from corrobora.text.questions import (
     find_alternatives,
     find_anchors,
@@ -24,7 +25,6 @@ from corrobora.text.questions import (
     find_topic_stems,
     is_relational,
 )
-from corrobora.text.releases import find_asked_releases
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
 from corrobora.text.vocabulary import parse_equivalence
 
@@ -34,11 +34,10 @@ _FOLLOWED = 4  # names taken from what is known
 
 
 def scope_round(given: ScopeInput) -> Intent:
-    """Return the intent of one round (TRIPLET-13): a goal, its queries, and what they aim at.
+    """Return the intent of one round (TRIPLET-13): a goal, its queries, and their targets.
 
-    Round 1 asks broadly; later rounds ask with learned words and follow names met in the evidence. An escape changes
-    the queries as its name says. At least one query is returned, and none that was asked before, as long as any other
-    can be made.
+    Round 1 asks broadly; later rounds use learned words and names from the evidence. At least one query is returned,
+    and none that was asked before if another can be made.
     """
     phase = given.phase
     least, most = max(1, phase.min_queries), max(1, phase.min_queries, phase.max_queries)
@@ -62,7 +61,7 @@ def scope_round(given: ScopeInput) -> Intent:
 
 
 def _candidate_queries(given: ScopeInput) -> list[str]:
-    """List what could be asked, most wanted first."""
+    """List possible queries, most wanted first."""
     if given.forced_subject:
         return [_join_phrases(given.forced_subject, _topic_words(given)), given.forced_subject, *_next_queries(given)]
     if given.escape is not None:
@@ -73,7 +72,7 @@ def _candidate_queries(given: ScopeInput) -> list[str]:
 
 
 def _first_queries(given: ScopeInput) -> list[str]:
-    """Broad first: the planner's query or the question, then its parts and the sides it compares."""
+    """Return the planner's query or the question, then its parts and compared sides."""
     broad = given.suggested[0] if given.suggested else given.question
     parts = [part.text if is_relational(part.text) else _answer_wording(part.text) for part in given.open_questions]
     core = "" if is_relational(given.question) else _content_words(given.question, without=_side_stems(given.question))
@@ -87,7 +86,7 @@ def _first_queries(given: ScopeInput) -> list[str]:
 
 
 def _next_queries(given: ScopeInput) -> list[str]:
-    """Open questions in the sources' words, counterparts of what was read, names that were met, what was suggested."""
+    """Return queries for open questions in the sources' words, counterparts, names and suggestions."""
     texts = _open_texts(given)
     ways = [_phrase_variants(text, given, turn) for turn, text in enumerate(texts)]
     told = [query for way in zip_longest(*ways, fillvalue="") for query in way]
@@ -106,7 +105,7 @@ def _next_queries(given: ScopeInput) -> list[str]:
 
 
 def _answer_wording(text: str) -> str:
-    """Say the topic of a question in the words in which its answer is usually put: a number, a duty, a reason."""
+    """Return the topic of a question with words that its answer usually contains."""
     wanted = classify_question(text)
     return (
         _join_phrases(_core_topic(text), " ".join(suggest_answer_words(wanted)))
@@ -116,12 +115,12 @@ def _answer_wording(text: str) -> str:
 
 
 def _is_statement(term: str) -> bool:
-    """A whole sentence among the terms is one whose counterpart elsewhere is wanted."""
+    """True for a whole sentence among the terms: its counterpart elsewhere is wanted."""
     return len(term.split()) > _PHRASE_WORDS
 
 
 def _open_texts(given: ScopeInput) -> list[str]:
-    """Return what is still open: the questions that gaps name, then the open ones; the question itself if none is."""
+    """Return the questions that gaps name, then the open ones; the question itself if there are none."""
     named = [gap.text.split(": ", 1)[1] for gap in given.gaps if ": " in gap.text]
     texts = dict.fromkeys((*named, *(part.text for part in given.open_questions)))
     if len(texts) == 1 and _learned_terms(given):
@@ -130,7 +129,7 @@ def _open_texts(given: ScopeInput) -> list[str]:
 
 
 def _phrase_variants(text: str, given: ScopeInput, turn: int) -> list[str]:
-    """Say an open question in several ways: in learned names, by the things it names, with learned phrases."""
+    """Word an open question in several ways: learned names, named things, learned phrases."""
     core = _core_topic(text)
     translated = _translate_terms(core, given)
     phrases = _learned_phrases(given)
@@ -160,14 +159,14 @@ def _translate_terms(core: str, given: ScopeInput) -> str:
 
 
 def _core_topic(text: str) -> str:
-    """Return the topic words of a question without the sides it compares: they stand in titles, not in sentences."""
+    """Return the topic words of a question without compared sides and attributions."""
     aside = _side_stems(text) | frozenset(s for name in find_attributions(text) for s in stem_text(name))
     core = _content_words(text, without=aside)
     return core if len(stem_text(core)) > 1 else _content_words(text) or text.strip("? ")
 
 
 def _learned_terms(given: ScopeInput) -> dict[str, str]:
-    """Map stems of the question's words to the sources' words for them, as far as they were learned."""
+    """Map stems of the question to the sources' words for them."""
     found: dict[str, str] = {}
     for term in given.terms:
         pair = parse_equivalence(term)
@@ -185,7 +184,7 @@ def _plain_terms(given: ScopeInput) -> list[str]:
 
 
 def _learned_phrases(given: ScopeInput) -> list[str]:
-    """Learned phrases that are no names."""
+    """Return learned phrases that are no names."""
     return [term for term in _plain_terms(given) if not _is_name(term)]
 
 
@@ -195,7 +194,7 @@ def _is_name(term: str) -> bool:
 
 
 def _follow_names(given: ScopeInput) -> list[str]:
-    """Ask for names that the findings mention and the question does not: the next hop of a chain."""
+    """Return queries for names in the findings that are not in the question: the next hop of a chain."""
     asked = set(stem_text(given.question))
     past = {fold_text(query) for query in given.past_queries}
     hanging = is_relational(given.question)
@@ -216,7 +215,7 @@ def _follow_names(given: ScopeInput) -> list[str]:
 
 
 def _anchor_name(given: ScopeInput) -> str:
-    """Return the first thing that the question is about by name, else its topic."""
+    """Return the first named subject of the question, else its topic."""
     return next(iter(find_anchors(given.question)), "") or _topic_words(given)
 
 
@@ -255,7 +254,7 @@ def _related_names(given: ScopeInput) -> list[str]:
 
 
 def _reformulate_query(given: ScopeInput) -> list[str]:
-    """Change at least half of the terms of the last query: its rarest words stay, learned ones replace the rest."""
+    """Replace at least half of the last query's terms by learned ones; its longest words stay."""
     last = given.past_queries[-1] if given.past_queries else given.question
     old = list(dict.fromkeys(word for word in _content_words(last).split()))
     gone = set(stem_text(last))
@@ -286,7 +285,7 @@ def _topic_words(given: ScopeInput) -> str:
 
 
 def _content_words(text: str, *, without: frozenset[str] = frozenset()) -> str:
-    """Return the words of `text` that name its topic, as they stand."""
+    """Return the words of `text` that name its topic, as spelled."""
     light = find_framing_stems(text)
     kept: dict[str, None] = {}
     for raw in text.split():
@@ -303,13 +302,13 @@ def _side_stems(question: str) -> frozenset[str]:
 
 
 def _join_phrases(first: str, second: str) -> str:
-    """Put two phrases together without repeating words."""
+    """Join two phrases without repeating words."""
     said = set(stem_text(first))
     return " ".join((first, *(word for word in second.split() if not set(stem_text(word)) <= said))).strip()
 
 
 def _add_constraints(text: str, given: ScopeInput) -> str:
-    """Add disambiguation and the years of the focus, where the query does not hold them yet (TRIPLET-17)."""
+    """Add disambiguation and the years of the focus unless the query contains them (TRIPLET-17)."""
     said = set(stem_text(text))
     extra = [term for term in given.disambiguation if not set(stem_text(term)) & said]
     if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
@@ -319,7 +318,7 @@ def _add_constraints(text: str, given: ScopeInput) -> str:
 
 
 def _add_hint(text: str, given: ScopeInput, at: int) -> Query:
-    """Give a query one of its phase's hints in turn: `site:` restricts the place, other hints are words."""
+    """Add one of the phase's hints in turn: `site:` restricts the place, other hints are words."""
     hints = given.phase.query_hints
     if not hints:
         return Query(text, intent=_round_goal(given))

@@ -1,7 +1,7 @@
-"""Write without a model: summaries, gatherings and reports made of sentences that stand in the sources.
+"""Write without a model: summaries and reports of sentences that stand in the sources.
 
-Knows facts, sub-questions and contradictions. Adds headings, tables and the fixed wordings of `policies.phrases`
-only; where there is no evidence it says so.
+Knows facts, sub-questions and contradictions. Adds only headings, tables and the fixed wordings of `text.phrases`; if
+there is no evidence, it says so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ENOUGH, _ENOUGH_BROAD = 8, 14  # statements of one section, unless more words a
 
 @dataclass(frozen=True, slots=True)
 class SectionPlan:
-    """What belongs into one section, before words are counted."""
+    """What belongs in one section, before words are counted."""
 
     title: str
     asked: str
@@ -63,10 +63,10 @@ class SectionPlan:
 
 
 def write_draft(given: Material) -> Draft:
-    """Write a draft in the profile's layout: `purpose` summary is short; report and gathering follow `layout`.
+    """Write a draft in the profile's layout; the `purpose` summary is short.
 
-    Every sentence is a quote's sentence with its marker, or one of the fixed wordings. Words stay within `words_max`,
-    and reach `words_min` as far as there is evidence.
+    Every sentence is a sentence of a quote with its marker, or a fixed wording. It has at most `words_max` words, and
+    at least `words_min` if there is enough evidence.
     """
     facts = _collect_facts(given)
     whole = check_sufficiency(given.question, [part.text for part in given.sub_questions], evidence_texts(facts))
@@ -113,7 +113,7 @@ def write_draft(given: Material) -> Draft:
 
 
 def _gap_reasons(given: Material) -> dict[str, str]:
-    """Say for each sub-question what was not found, in the words of its first gap."""
+    """Map each sub-question to what was not found, in the words of its first gap."""
     found: dict[str, str] = {}
     for gap in given.gaps:
         part = next((part for part in given.sub_questions if part.id == gap.target), None)
@@ -124,10 +124,7 @@ def _gap_reasons(given: Material) -> dict[str, str]:
 
 
 def _unstated_reasons(reasons: Mapping[str, str], facts: Sequence[Fact]) -> dict[str, str]:
-    """Keep the reasons for which no statement answers a sub-question.
-
-    A word that no statement uses may be said by another, and a side of a comparison is no answer: neither tells enough.
-    """
+    """Keep the reasons of sub-questions that no statement answers."""
     return {
         asked: reason
         for asked, reason in reasons.items()
@@ -136,13 +133,13 @@ def _unstated_reasons(reasons: Mapping[str, str], facts: Sequence[Fact]) -> dict
 
 
 def _is_barely_said(asked: str, facts: Sequence[Fact]) -> bool:
-    """True if no statement holds half of what is asked, or no more than half of many words."""
+    """True if no statement contains half of what is asked, or more than half of many words."""
     most = max((one.share for one in rank_facts(asked, facts)), default=0.0)
     return most < _HALF or (most <= _HALF and len(weigh_terms(asked).topic) >= _MANY)
 
 
 def _is_factoid(given: Material) -> bool:
-    """True for one question that asks for one thing: a number, a date, a name, a place, whether something is so."""
+    """True for one question about one thing: a number, a date, a name, a place, yes or no."""
     kind = classify_question(given.question)
     if (
         len(given.sub_questions) > 1
@@ -164,7 +161,7 @@ def _draft_title(given: Material) -> str:
 
 
 def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPlan]:
-    """One section for each sub-question; what answers none goes last, if it speaks to the question at all."""
+    """Plan one section for each sub-question; relevant facts that answer none go last."""
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     plots: list[SectionPlan] = []
     placed: set[str] = set()
@@ -184,7 +181,7 @@ def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPla
 
 
 def _stray_answers(given: Material, facts: Sequence[Fact]) -> frozenset[tuple[str, str]]:
-    """Return what is filed under an open part though nothing read says what sets the part apart: it answers others."""
+    """Return answers filed under an open part although nothing read contains the words specific to it."""
     parts = given.sub_questions
     if len(parts) < 2:  # noqa: PLR2004 - one part
         return frozenset()
@@ -212,7 +209,7 @@ def _part_title(part: Part) -> str:
 
 
 def _part_question(given: Material, part: Part) -> str:
-    """A part is asked for the sub-questions that its facts answer, seen from its angle."""
+    """Return the sub-questions that a part's facts answer, with its angle."""
     answered = {answer for fact in part.facts for answer in fact.answers}
     own = [asked.text for asked in given.sub_questions if asked.id in answered]
     return f"{' '.join(own) or given.question} {part.title}"
@@ -225,7 +222,7 @@ def _fill_sections(
     least: int,
     asked: Sequence[SubQuestion],
 ) -> tuple[Section, ...]:
-    """Give every section its share of the words, best statements first; what one leaves the others may use."""
+    """Give every section its share of the words, best statements first; unused words go to the others."""
     bound = _WEAK_ALONE if len(asked) < 2 else _WEAK  # noqa: PLR2004 - one question
     bounds = [(_WEAK_BROAD, _ENOUGH_BROAD) if find_explained_term(plot.asked) else (bound, _ENOUGH) for plot in plots]
     room = max(60, int(most * 0.8) if least < most * 0.8 else most)
@@ -259,7 +256,7 @@ def _fill_sections(
 
 
 def _order_facts(plot: SectionPlan, differing: frozenset[str], *, factoid: bool) -> tuple[RankedFact, ...]:
-    """Put the statements of a section in order; where one thing is asked for, only what answers it as fully is left."""
+    """Order the statements of a section; for a factoid keep only those that answer it about as fully."""
     order = select_diverse(rank_facts(plot.asked, plot.facts, compared=differing), _STATEMENTS)
     if not factoid or not order:
         return order
@@ -275,7 +272,7 @@ def _order_facts(plot: SectionPlan, differing: frozenset[str], *, factoid: bool)
 
 
 def _pair_counterparts(order: Sequence[RankedFact], facts: Sequence[Fact]) -> tuple[RankedFact, ...]:
-    """Let each statement be followed by its counterpart in another edition: only both together show a change."""
+    """Follow each statement by its counterpart in another edition: only both together show a change."""
     stated = {fact.id: parse_statement(fact_text(fact)) for fact in (*facts, *(one.fact for one in order))}
     left = {one.fact.id: one for one in order}
     found: list[RankedFact] = []
@@ -300,7 +297,7 @@ def _pair_counterparts(order: Sequence[RankedFact], facts: Sequence[Fact]) -> tu
 def _add_unsaid_parts(
     asked: Sequence[SubQuestion], orders: Sequence[Sequence[RankedFact]], chosen: Sequence[list[RankedFact]]
 ) -> None:
-    """Leave no sub-question that has evidence unsaid."""
+    """Add a statement for every sub-question that has evidence and is not yet answered."""
     for part in asked:
         if any(part.id in one.fact.answers for section in chosen for one in section):
             continue
@@ -314,12 +311,12 @@ def _add_unsaid_parts(
 
 
 def _is_weak(order: Sequence[RankedFact], turn: int, bound: float) -> bool:
-    """A statement far below the best one of its section is not worth its words, unless words are asked for."""
+    """True for a statement far below the best one of its section."""
     return turn > 0 and order[turn].worth < bound * max(one.worth for one in order)
 
 
 def _difference_rows(given: Material, facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
-    """Return the contradictions that speak to the question, most to the point first."""
+    """Return the contradictions relevant to the question, most relevant first."""
     known = {fact.id for fact in facts}
     every = {frozenset((one.a, one.b)): one for one in (*find_contradictions(facts), *given.contradictions)}
     topic = set(find_topic_stems(" ".join((given.question, *(part.text for part in given.sub_questions)))))

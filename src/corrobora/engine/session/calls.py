@@ -35,7 +35,7 @@ from corrobora.engine.session.journal import (
 )
 from corrobora.engine.session.retry import call_with_retries, run_parallel
 from corrobora.policies.budget import Estimate
-from corrobora.policies.coverage import EvidencePolicy, choose_evidence_policy
+from corrobora.policies.evidence import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.profile import Profile
 from corrobora.ports import (
     Analyst,

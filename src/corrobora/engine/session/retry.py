@@ -12,7 +12,7 @@ from typing import TypeVar
 from corrobora.domain.errors import JournalError, NeedsHuman, ProviderError, Stale
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import hash_parts
-from corrobora.policies.retry import compute_backoff
+from corrobora.policies.queries import compute_backoff
 from corrobora.ports import Clock
 
 T = TypeVar("T")

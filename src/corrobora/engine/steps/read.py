@@ -29,7 +29,7 @@ from corrobora.engine.inputs import collect_terms, extract_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts, name_task
 from corrobora.policies.drift import detect_drift, find_known_conflicts
-from corrobora.policies.retry import RETRY_EXHAUSTED
+from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Aspect, compare_topics, find_difference, parse_statement
 from corrobora.text.markup import strip_markup

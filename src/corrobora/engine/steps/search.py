@@ -18,8 +18,14 @@ from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.engine.session.retry import run_parallel
-from corrobora.policies.queries import bind_intent, ensure_changed_query, make_fallback_query, must_rescope
-from corrobora.policies.retry import attempt_number, choose_providers, choose_strategy, list_other_providers
+from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
+from corrobora.policies.queries import (
+    attempt_number,
+    choose_providers,
+    choose_strategy,
+    list_other_providers,
+    make_fallback_query,
+)
 from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
 from corrobora.ports import Crawler, Entry
 from corrobora.roles.scope import scope

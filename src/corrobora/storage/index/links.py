@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from corrobora.storage.index import posting_cache, posting_lists
 from corrobora.storage.index.posting_cache import array_literal
-from corrobora.text import title_aliases
+from corrobora.text import mentions
+from corrobora.text.mentions import AliasMention, alias_prefix, find_alias_mentions, group_by_prefix, make_alias
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.title_aliases import AliasMention, alias_prefix, find_alias_mentions, group_by_prefix, make_alias
 from corrobora.text.tokens import fold_text
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ async def read_links(connection: Connection, passages: Sequence[int]) -> list[Li
 
 def question_prefixes(text: str) -> list[str]:
     """Return the heads by which the aliases that `text` may mention are looked up."""
-    return sorted(title_aliases.list_alias_prefixes(text))
+    return sorted(mentions.list_alias_prefixes(text))
 
 
 def sources_named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:

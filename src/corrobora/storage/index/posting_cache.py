@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from corrobora.storage.index.posting_lists import Codes, Ints, read_rare_blobs, unpack_blob
 from corrobora.storage.index.retrieval import Blob, QueryPostings
-from corrobora.text import title_aliases
+from corrobora.text import mentions
 from corrobora.text.ranking import list_publisher_names
 
 if TYPE_CHECKING:
@@ -331,10 +331,7 @@ def find_alias_prefixes(texts: Sequence[str]) -> AliasPrefixes:
     borders = np.cumsum([len(text) + len(_BETWEEN) for text in ready])
     owner = np.searchsorted(borders, starts[first], side="right")
     others = [
-        (at, head)
-        for at, text in enumerate(texts)
-        if not text.isascii()
-        for head in title_aliases.list_alias_prefixes(text)
+        (at, head) for at, text in enumerate(texts) if not text.isascii() for head in mentions.list_alias_prefixes(text)
     ]
     return AliasPrefixes(
         [*owner.tolist(), *owner[reached].tolist(), *(at for at, _ in others)],

@@ -39,6 +39,12 @@ def test_a_question_without_limits_or_content_is_refused_with_reasons(question):
     assert scoping.queries == ()
 
 
+def test_q20_500_questions_are_too_many_and_a_split_is_proposed():
+    found = play(clarify, Asking("root", Brief("\n".join(f"What is the height of tower {n}?" for n in range(500)))))
+    assert not found.feasible
+    assert found.narrower
+
+
 def test_too_many_parts_are_refused_with_narrower_questions():
     question = " ".join(f"Where is the town of Place{n} and who built it?" for n in "ABCDEFGH")
     scoping = play(clarify, Asking("root", Brief(question), max_sub_questions=4))

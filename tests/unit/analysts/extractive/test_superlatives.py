@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.analysts.extractive.decomposition import find_extreme, find_foremost_rows
+from corrobora.analysts.extractive.relevance import find_extreme, find_foremost_rows
 
 ROWS = (
     "Hall: Arden; Doors: 12; Height: 9.5 m; Built: 1874",

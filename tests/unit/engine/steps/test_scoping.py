@@ -6,7 +6,7 @@ from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.plan import Brief, Node
 from corrobora.domain.thread import Course, Intent, Round, ThreadState
 from corrobora.engine.pursue import check_invariants
-from corrobora.policies.queries import bind_intent, ensure_changed_query, fit_query_count
+from corrobora.policies.intent import bind_intent, ensure_changed_query, fit_query_count
 from corrobora.reporting.thread_json import build_round_finding, name_findings_file
 from corrobora.testing.samples import SAMPLES
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.storage.index import posting_cache
-from corrobora.text import title_aliases
+from corrobora.text import mentions
 
 _WORDS = ["King", "Rome", "queen", "II", "7", "3rd", "McCoy", "fooBar", "Élan", "naïve", "ſ", "I", "s"]
 _BETWEEN = ["'s", "'s", "’s", "'S", "'", " ", " ", " ", ", ", " (", "--", "\n\n", " - ", "....", "_", "\0"]
@@ -20,7 +20,7 @@ def test_heads_of_many_texts_are_those_of_each(texts):
     each = [
         {head for at, head in zip(found.texts, found.heads, strict=True) if at == place} for place in range(len(texts))
     ]
-    assert each == [title_aliases.list_alias_prefixes(text) for text in texts]
+    assert each == [mentions.list_alias_prefixes(text) for text in texts]
 
 
 def test_a_possessive_is_passed_over_and_texts_are_kept_apart():

@@ -1,0 +1,141 @@
+"""The rules of a round: which queries it asks, whatever an analyst proposed. `bind_intent` lists them in their order.
+
+Knows one intent, the input it was made from and the thread. Does not know who proposed it, nor how it is searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corrobora.domain.evidence import Query
+from corrobora.domain.limits import LIMITS
+from corrobora.domain.thread import Escape, Intent, ScopeInput, ThreadState
+from corrobora.policies.drift import must_reformulate
+from corrobora.policies.queries import (
+    add_query,
+    choose_strategy,
+    choose_time_words,
+    has_time_words,
+    is_reformulated,
+    make_fallback_query,
+    reword_query,
+    select_fresh_queries,
+)
+from corrobora.text.tokens import fold_text, stem_text
+
+Queries = tuple[Query, ...]
+
+
+def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState) -> Intent:
+    """Return the analyst's intent with the queries that the rules allow and demand, applied in this order."""
+    queries = cover_subject(intent.queries, given.forced_subject, intent.goal)
+    queries = _replace_repeated(queries, given, thread)
+    queries = _add_steering(queries, thread.steer)
+    queries = fit_query_count(queries, given, intent.goal)
+    queries = _retry_failed_question(queries, intent, given, thread)
+    queries = _add_date(queries, given)
+    if not given.forced_subject:
+        return replace(intent, queries=queries)
+    log = f"Subject {given.forced_subject} has received 0 dedicated search rounds. Forcing coverage."
+    subjects = tuple(dict.fromkeys((given.forced_subject, *intent.subjects)))
+    return replace(intent, queries=queries, subjects=subjects, forced=log)
+
+
+def must_rescope(intent: Intent, given: ScopeInput, thread: ThreadState) -> bool:
+    """True if half of the terms must change and no query of the intent does so.
+
+    They must change where the escape says so, or after three results in a row that drifted (TRIPLET-32, TRIPLET-39).
+    """
+    changes = thread.escape is Escape.REFORMULATE or must_reformulate(thread)
+    return changes and not any(is_reformulated(query.text, given.past_queries) for query in intent.queries)
+
+
+def ensure_changed_query(intent: Intent, given: ScopeInput) -> Intent:
+    """Put the query that changed enough first; if none did, change the first one by code."""
+    new = tuple(query for query in intent.queries if is_reformulated(query.text, given.past_queries))
+    if new:
+        return replace(intent, queries=(*new, *(query for query in intent.queries if query not in new)))
+    if not intent.queries:
+        return intent
+    learned = (*given.terms, *(part.text for part in given.open_questions), given.phase.goal)
+    first = replace(intent.queries[0], text=reword_query(intent.queries[0].text, given.past_queries, learned))
+    return replace(intent, queries=(first, *intent.queries[1:]), reasoning=f"{intent.reasoning} Reworded by code.")
+
+
+def cover_subject(queries: Queries, name: str, goal: str) -> Queries:
+    """Aim at a subject that has had no round past half of the budget, whatever the analyst chose (TRIPLET-16)."""
+    if not name or _asks_for(queries, name):
+        return queries
+    first = queries[0] if queries else Query("", intent=goal)
+    return (replace(first, text=f"{name} {first.text}".strip()), *queries[1:])
+
+
+def _asks_for(queries: Queries, wanted: str) -> bool:
+    stems = set(stem_text(wanted))
+    return any(stems <= set(stem_text(query.text)) for query in queries)
+
+
+def _replace_repeated(queries: Queries, given: ScopeInput, thread: ThreadState) -> Queries:
+    """Never ask the same thing of the same place twice (TRIPLET-58); if nothing is left, reword the first query."""
+    asked = {(fold_text(query.text), query.site) for done in thread.rounds for query in done.intent.queries}
+    fresh = tuple(query for query in queries if (fold_text(query.text), query.site) not in asked)
+    if fresh or not queries:
+        return fresh
+    return (replace(queries[0], text=reword_query(queries[0].text, given.past_queries, given.terms)),)
+
+
+def _add_steering(queries: Queries, hint: str) -> Queries:
+    """Ask what a person asked for between the rounds (ROUNDS-25), if the analyst did not."""
+    if not stem_text(hint) or _asks_for(queries, hint):
+        return queries
+    return (Query(hint, intent="asked for by a person"), *queries)
+
+
+def fit_query_count(queries: Queries, given: ScopeInput, goal: str) -> Queries:
+    """Keep the number of queries within the phase: surplus ones are dropped, missing ones are added.
+
+    Gaps come first, then open questions and what the planner suggested; where all of it was asked before, in new words.
+    """
+    found = list(queries[: max(1, given.phase.max_queries)])
+    wanted = (
+        *(gap.text.split(": ", 1)[-1] for gap in given.gaps),
+        *(part.text for part in given.open_questions),
+        *given.suggested,
+        given.question,
+    )
+    while len(found) < given.phase.min_queries:
+        past = (*given.past_queries, *(query.text for query in found))
+        fresh = select_fresh_queries(wanted, past) or (
+            reword_query(wanted[len(found) % len(wanted)], past, given.terms),
+        )
+        found.append(Query(fresh[0], intent=goal))
+    return tuple(found)
+
+
+def _retry_failed_question(queries: Queries, intent: Intent, given: ScopeInput, thread: ThreadState) -> Queries:
+    """Ask for a sub-question that failed before by the fallback strategy of its attempt (TIMED-15)."""
+    if thread.escape is not None or not thread.course.exhaust:
+        return queries
+    failed = next((q for q in thread.sub_questions if q.id in intent.targets and q.attempts), None)
+    if failed is None:
+        return queries
+    extra = make_fallback_query(failed.text, choose_strategy(failed.attempts), given.terms)
+    texts = add_query([query.text for query in queries], extra, thread.past_queries, most=given.phase.max_queries)
+    known = {query.text: query for query in queries}
+    return tuple(known.get(text) or Query(text, intent=failed.text) for text in texts)
+
+
+def _add_date(queries: Queries, given: ScopeInput) -> Queries:
+    """Name the time where it matters (TRIPLET-18): a period that is given, or "latest" where now is asked for.
+
+    One query of a round does; the others may look for what has no date.
+    """
+    asked = " ".join((given.question, given.objective, *(part.text for part in given.open_questions)))
+    words = choose_time_words(asked, given.focus_since, given.focus_until)
+    if not words or not queries or any(has_time_words(query.text) for query in queries):
+        return queries
+    last = queries[-1]
+    text = f"{last.text[: LIMITS.query_max_chars - len(words) - 1]} {words}"
+    if is_reformulated(last.text, given.past_queries) and not is_reformulated(text, given.past_queries):
+        return queries  # an escape that must change half of the terms comes first
+    return (*queries[:-1], replace(last, text=text))

@@ -1,0 +1,213 @@
+"""Quantities, dates and version numbers of a text.
+
+Knows digits, number words, units, months and version numbers by their spelling, in linear time. Does not know what is
+measured, nor any product: a decimal with its unit is no version.
+
+Releases: the version numbers that a question names, and which texts speak of them.
+
+Knows dotted numbers with and without a "v", and ranges between two of them. Does not know any product: a decimal with
+its unit is no version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corrobora.text.tokens import fold_text, stem_word
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number and its unit: the stem of the noun after it ("charact" in "8 characters"), "%" or a currency sign."""
+
+    value: float
+    unit: str
+    text: str
+
+
+MONTH_NAMES = tuple("january february march april may june july august september october november december".split())
+MONTHS: dict[str, int] = {
+    "sept": 9, **{form: number for number, name in enumerate(MONTH_NAMES, start=1) for form in (name, name[:3])}
+}  # fmt: skip
+_YEAR = re.compile(r"(?<![\d.,/-])(1[0-9]\d\d|20\d\d)(?![\d])(?!\.\d|,\d)")
+_DATE = re.compile(
+    r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})(?:st|nd|rd|th)? ([A-Za-z]{3,9})\.?,? (\d{4})\b"
+    r"|\b([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b"
+)
+_NUMBER = re.compile(
+    r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
+    r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
+)
+_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
+_TEENS: dict[str, int] = dict(
+    zip(
+        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
+        range(10, 20),
+        strict=True,
+    )
+)
+_TENS: dict[str, int] = dict(
+    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
+)
+_WORD_NUMBER = re.compile(
+    rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
+    r"[\s-]([A-Za-z]{3,20})\b"
+)
+
+
+def is_calendar_name(name: str) -> bool:
+    """True for "November 6" and "March": dates have many spellings, so they name nothing."""
+    word, _, rest = name.partition(" ")
+    return bool(MONTHS.get(fold_text(word))) and (not rest or rest.replace(" ", "").isdigit())
+
+
+def find_years(text: str) -> tuple[int, ...]:
+    """Return the distinct years from 1000 to 2099 in `text`, ascending."""
+    return tuple(sorted({int(match.group(1)) for match in _YEAR.finditer(text)}))
+
+
+def find_dates(text: str) -> tuple[str, ...]:
+    """Return the distinct full dates of `text` as ISO dates, in order; impossible dates are left out."""
+    found: list[str] = []
+    for match in _DATE.finditer(text):
+        year, month, day, day2, month2, year2, month3, day3, year3 = match.groups()
+        name = month2 or month3
+        number = int(month) if month else MONTHS.get(fold_text(name), 0)
+        of_month = int(day or day2 or day3)
+        if 1 <= number <= 12 and 1 <= of_month <= 31:  # noqa: PLR2004 - a calendar
+            found.append(f"{year or year2 or year3}-{number:02d}-{of_month:02d}")
+    return tuple(dict.fromkeys(found))
+
+
+def find_quantities(text: str) -> tuple[Quantity, ...]:
+    """Return the numbers of `text` that have a unit or a scale word, in order."""
+    found: list[tuple[int, Quantity]] = []
+    for match in _NUMBER.finditer(text):
+        currency, digits, percent, scale, noun = match.groups()
+        unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
+        value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
+        if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
+            named = noun and stem_word(fold_text(noun))  # "12 million in" has no unit
+            told = text[
+                match.start() : match.end(3) if percent else match.end() if named else match.end(4 if scale else 2)
+            ]
+            found.append((match.start(), Quantity(value, unit, told.strip())))
+    for match in _WORD_NUMBER.finditer(text):
+        tens, ones, alone, noun = match.groups()
+        unit = stem_word(fold_text(noun))
+        if unit:
+            small = {**_ONES, **_TEENS}
+            value = _TENS[fold_text(tens)] + small.get(fold_text(ones or ""), 0) if tens else small[fold_text(alone)]
+            found.append((match.start(), Quantity(float(value), unit, match.group())))
+    return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
+
+
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d{2})(?:-(\d{2}))?(?!\d)")
+_MONTH_FIRST = re.compile(r"(?<![^\W_])([A-Za-z]{3,9})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(\d{4})(?!\d)")
+_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)? (?:of )?([A-Za-z]{3,9})\.?,? (\d{4})(?!\d)")
+
+
+def find_date_prefixes(text: str) -> tuple[str, ...]:
+    """Return the days and months that `text` names as sorted ISO prefixes ("2023-10-07", "2023-10")."""
+    found: list[str] = []
+    for year, month, day in _ISO_DATE.findall(text):
+        found.append(f"{year}-{month}-{day}" if day else f"{year}-{month}")
+    for name, day, year in _MONTH_FIRST.findall(text):
+        found += _make_date_prefix(year, name, day)
+    for day, name, year in _DAY_FIRST.findall(text):
+        found += _make_date_prefix(year, name, day)
+    days = [each for each in found if len(each) > 7]  # noqa: PLR2004 - a month whose day is named says nothing new
+    return tuple(sorted({each for each in found if each in days or not any(d.startswith(each) for d in days)}))
+
+
+def _make_date_prefix(year: str, name: str, day: str) -> list[str]:
+    month = MONTHS.get(name.lower())
+    if month is None:
+        return []
+    return [f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}"]
+
+
+_VERSION_NUMBER = re.compile(
+    r"(?i)(?<![\w.,/$€£-])v?(\d{1,4}(?:\.\d{1,4}){1,3}(?:[-.]?(?:alpha|beta|dev|post|rc|a|b|p)[-.]?\d{0,4})?)(?![\w%]|[.,]\d)"
+)
+_MEASURED = re.compile(r"\s?(?:%|[°€$£]|percent\b|per cent\b|[a-z]+(?:s|meters?|metres?|grams?)\b|[kmcg]?[mgbl]\b)")
+_NOT_MEASURED = re.compile(r"(?i)\s?(?:is|was|has|does|vs|as|this|series|releases?|changes?)\b")
+_SECTION = re.compile(r"(?i)(?:§|\b(?:section|sec\.?|chapter|clause|table|figure|fig\.?|appendix|page|part))\s*$")
+_RANGE = re.compile(r"(?i)\b(?:between|from|since|after)\b")
+_PARTS = re.compile(r"\d+|[a-z]+")
+_BELOW_ITS_NAME, _OF_IT, _OF_NONE, _OF_ANOTHER = 12.0, 2.0, 0.7, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """The version numbers a question names; with `between`, everything after the first up to the last."""
+
+    numbers: tuple[str, ...] = ()
+    between: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    def is_named_in(self, text: str) -> bool:
+        """True if a text names one of the releases or one in their range; "2.31" does not name 2.3."""
+        held = find_releases(text)
+        if any(number in self.numbers for number in held):
+            return True
+        if not self.between:
+            return False
+        low, high = sorted((_release_key(self.numbers[0]), _release_key(self.numbers[-1])))
+        return any(low < _release_key(number) <= high for number in held)
+
+
+@lru_cache(maxsize=10_000)
+def find_releases(text: str) -> tuple[str, ...]:
+    """Return the distinct version numbers of a text in order, without "v"; measures and section numbers are none."""
+    found: dict[str, None] = {}
+    for match in _VERSION_NUMBER.finditer(text):
+        after = text[match.end() : match.end() + 20]
+        dots = match.group(1).count(".")
+        measured = dots == 1 and _MEASURED.match(after) and not _NOT_MEASURED.match(after)
+        if not measured and not _SECTION.search(text[max(0, match.start() - 12) : match.start()]):
+            found[match.group(1).lower()] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=1_000)
+def find_asked_releases(question: str) -> Releases:
+    """Return the releases a question asks about: "between 1.2 and 1.4" means after 1.2, up to 1.4."""
+    numbers = find_releases(question)
+    return Releases(numbers, len(numbers) == 2 and _RANGE.search(question) is not None)  # noqa: PLR2004 - two ends
+
+
+def remove_releases(text: str) -> str:
+    """Remove version numbers from a text: their digits would match unrelated sentences."""
+    named = find_releases(text)
+    return (
+        _VERSION_NUMBER.sub(lambda match: " " if match.group(1).lower() in named else match.group(), text)
+        if named
+        else text
+    )
+
+
+def score_release_match(asked: Releases, placed: Sequence[str], *, every: bool = False) -> float:
+    """Return the weight of a statement for a question about releases; 1.0 if it asks about none.
+
+    `placed` holds the statement and then the texts above it; the first one that names a release decides. With `every`,
+    the question asks for all changes of a release, and text under a heading that names it counts most.
+    """
+    if not asked:
+        return 1.0
+    naming = next((at for at, text in enumerate(placed) if find_releases(text)), -1)
+    if naming < 0:
+        return _OF_NONE
+    if every and any(asked.is_named_in(text) for text in placed[1:]):
+        return _BELOW_ITS_NAME
+    return _OF_IT if asked.is_named_in(placed[naming]) else _OF_ANOTHER
+
+
+def _release_key(number: str) -> tuple[tuple[int, str], ...]:
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in _PARTS.findall(number))
