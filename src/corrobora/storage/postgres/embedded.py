@@ -16,8 +16,15 @@ from typing import Self
 from urllib.parse import quote
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, RunningServer
-from corrobora.storage.postgres.processes import FileLock, UserList, hold_lock, server_account
+from corrobora.storage.postgres.cluster import PORT, SUPERUSER, Cluster, RunningServer
+from corrobora.storage.postgres.processes import (
+    SHARED_HOME,
+    FileLock,
+    UserList,
+    ensure_shared_home,
+    hold_lock,
+    server_account,
+)
 
 _START_WAIT_SECONDS = 180.0
 _STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
@@ -63,9 +70,8 @@ class EmbeddedServer:
             cluster.secure_folder(cluster.base)
             running = cluster.read_pid_file()
             if running is not None and not cluster.accepts_connections(running):
-                cluster.stop_server(
-                    running
-                )  # an interrupted start, or a socket that was swept away: nobody can connect
+                # An interrupted start, or a socket file that was deleted: nobody can connect.
+                cluster.stop_server(running)
                 running = None
             if running is None:
                 cluster.ensure_created()
@@ -198,5 +204,5 @@ def _find_cluster(home: Path, *, create: bool) -> Cluster:
             home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
         return Cluster(home / "postgres", account, as_root=True)
     if create:
-        SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+        ensure_shared_home()
     return Cluster(SHARED_HOME / sha256(os.fsencode(home)).hexdigest()[:12], account, as_root=True)

@@ -18,12 +18,12 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from corrobora.domain.errors import JournalError
 
 ACCOUNT = "corrobora"  # the operating-system account that root starts the server as
+SHARED_HOME = Path("/var/lib/corrobora")  # root's folder for what other accounts must be able to reach
 _LOCK_PAUSE_SECONDS = 0.02
+_ACCOUNT_WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,20 @@ class Account:
     gid: int
 
     def may_enter(self, path: Path) -> bool:
-        """Say whether this account can walk down to `path` and into it, by the mode bits of every folder."""
-        return all(self._may_search(folder.stat()) for folder in (path, *path.parents) if folder.exists())
+        """Say whether this account can walk down to `path` and into it, by the mode bits of every folder.
+
+        A folder that this process itself may not look at counts as closed.
+        """
+        for folder in (path, *path.parents):
+            try:
+                info = folder.stat()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return False
+            if not self._may_search(info):
+                return False
+        return True
 
     def _may_search(self, info: os.stat_result) -> bool:
         if info.st_uid == self.uid:
@@ -58,8 +70,13 @@ def server_account() -> Account:
     name = ACCOUNT if uid == 0 else None
     entry = _entry_by_name(name) if name else _entry_by_uid(uid)
     if entry is None and name:
-        _create_account(name)
-        entry = _entry_by_name(name)
+        # `useradd` of two processes at once gives the account a number that the loser's server does not find.
+        ensure_shared_home()
+        with hold_lock(SHARED_HOME / "account.lock", timeout_seconds=_ACCOUNT_WAIT_SECONDS):
+            entry = _entry_by_name(name)
+            if entry is None:
+                _create_account(name)
+                entry = _entry_by_name(name)
     if entry is None:
         who = f"The account {name}" if name else f"User id {uid}"
         raise JournalError(
@@ -68,6 +85,11 @@ def server_account() -> Account:
             next_step="Create it (useradd --system corrobora), run as an ordinary user, or set CORROBORA_DATABASE_URL.",
         )
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def ensure_shared_home() -> None:
+    """Create the shared folder of root, which everybody can enter and only root can write."""
+    SHARED_HOME.mkdir(mode=0o755, parents=True, exist_ok=True)
 
 
 def _entry_by_name(name: str) -> pwd.struct_passwd | None:
@@ -184,6 +206,8 @@ class UserList:
 
 def is_running(pid: int) -> bool:
     """True if the process exists and is not a zombie."""
+    import psutil  # noqa: PLC0415 - 20 ms that a command with a server of its own does not need
+
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -192,8 +216,17 @@ def is_running(pid: int) -> bool:
 
 def runs_in(pid: int, folder: Path, program: str) -> bool:
     """True if process `pid` is `program` and its working folder is `folder`."""
+    import psutil  # noqa: PLC0415 - see `is_running`
+
     try:
         process = psutil.Process(pid)
         return process.name().startswith(program) and Path(process.cwd()) == folder
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
+
+
+def list_processes() -> list[int]:
+    """Return the ids of all processes of this machine."""
+    import psutil  # noqa: PLC0415 - see `is_running`
+
+    return psutil.pids()
