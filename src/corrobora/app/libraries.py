@@ -1,14 +1,7 @@
-"""Ingesting: folders and files into a library, parsed by the readers, stored by the catalog.
+"""Libraries: files read into them, and the embedder and the store of facts that the settings name.
 
-Knows which parser is trusted to run here and which in a killable child: `ParserChild` decides by format.
-
-Vectors: the embedder that the settings name.
-
-Knows settings. Imports an embedder only when one is named: vectors are an option.
-
-Facts: the knowledge base that the settings name, if it is not the database.
-
-Knows the setting facts.qdrant_url. Imports the client only where it is asked for.
+Knows the settings, and that documents are parsed in a child process that may be killed. Does not know how documents are
+indexed, and imports an embedder or the client of a store only where one is configured.
 """
 
 from __future__ import annotations
@@ -27,7 +20,11 @@ from corrobora.engine.steps.ingest import IngestProgress as FileProgress
 from corrobora.ports import Embedder
 from corrobora.settings import Settings
 from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.vectors import VectorIndex
 from corrobora.storage.postgres.database import Database
+
+if TYPE_CHECKING:
+    from corrobora.adapters.facts.qdrant import QdrantFacts
 
 Progress = Callable[[int, int, str], None]
 
@@ -41,12 +38,23 @@ class IngestSummary:
     removed: int
     skipped: tuple[SkippedFile, ...]
     truncated: tuple[str, ...] = ()
+    embedded: int = 0
+    vector_problem: str = ""
 
 
-async def ingest_files(
-    database: Database, name: str, paths: Sequence[Path], progress: Progress, *, label: str = ""
+async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
+    database: Database,
+    name: str,
+    paths: Sequence[Path],
+    progress: Progress,
+    *,
+    label: str = "",
+    embedder: Embedder | None = None,
 ) -> IngestSummary:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
+
+    With an embedder, every passage of the library that has no vector of its model gets one. A failing embedder costs
+    the vectors only; `vector_problem` then says why.
 
     Raises:
         UserError: a path does not exist, or nothing in it can be read.
@@ -55,12 +63,14 @@ async def ingest_files(
     def report_progress(step: FileProgress) -> None:
         progress(step.done, step.total, step.path)
 
+    vectors = None if embedder is None else VectorIndex(database, embedder, may_replace=True)
     async with ParserProcess() as child:
 
         async def parse_file(data: bytes, file: str) -> ParsedDocument:
             return await child.parse_document(data, name=file)
 
-        work = Ingest(Catalog(database), parse_file, on_progress=report_progress)
+        catalog = Catalog(database, vectors=vectors)
+        work = Ingest(catalog, parse_file, on_progress=report_progress)
         reports = [await work.add_path(name, path, label=label) for path in paths]
     return IngestSummary(
         sum(len(report.stored) for report in reports),
@@ -68,30 +78,38 @@ async def ingest_files(
         sum(len(report.removed) for report in reports),
         tuple(skipped for report in reports for skipped in report.skipped),
         tuple(path for report in reports for path in report.truncated),
+        sum(report.embedded for report in reports),
+        "" if vectors is None else vectors.problem,
     )
 
 
-def load_embedder(settings: Settings) -> Embedder:
-    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`). Raises `UserError`."""
+def open_embedder(settings: Settings) -> Embedder | None:
+    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`), None if neither is set.
+
+    Raises:
+        UserError: the address comes without a model, or the folder holds no usable one.
+    """
+    if not settings.embedder_model and not settings.embedder_url:
+        return None
     if settings.embedder_url:
         from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415
 
         if not settings.embedder_model:
-            raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
+            raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Set it.")
         key = settings.key("openai")
         return OpenAICompatibleEmbedder(
             settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
         )
     folder = Path(settings.embedder_model or "")
     if not folder.is_dir():
-        raise UserError("embedder_folder", f"embedder.model {str(folder)!r} is no folder.", next_step="Name one.")
+        raise UserError(
+            "embedder_folder",
+            f"embedder.model {str(folder)!r} is not a folder.",
+            next_step="Name the folder of a model.",
+        )
     from corrobora.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
 
     return OnnxEmbedder(folder)
-
-
-if TYPE_CHECKING:
-    from corrobora.adapters.facts.qdrant import QdrantFacts
 
 
 def open_fact_store(settings: Settings) -> QdrantFacts | None:

@@ -30,7 +30,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
 from corrobora.domain.run import Request
 from corrobora.policies.selection import SITE_SUFFIX
-from corrobora.ports import Analyst, Clock, Embedder, Library, Limiter, Reader, SearchProvider
+from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.profiles import Profile, allowance_of
 from corrobora.settings import Settings
 
@@ -238,12 +238,3 @@ def open_readers(  # noqa: PLR0913 - the parts of the readers
 ) -> tuple[Reader, ...]:
     """The readers of a run: the library's, and safe ones for pages where the web is allowed."""
     return (LibraryReader(library), *open_web_readers(settings, request, web, library, space, limiter=limiter))
-
-
-def open_embedder(settings: Settings) -> Embedder | None:
-    """The embedder that the settings name, or None: vectors are an option."""
-    if not settings.embedder_model and not settings.embedder_url:
-        return None
-    from corrobora.app.libraries import load_embedder  # noqa: PLC0415 - onnxruntime only where it is used
-
-    return load_embedder(settings)

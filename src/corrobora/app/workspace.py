@@ -13,12 +13,13 @@ import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from corrobora.app.delivery import ARTIFACT_DIR, ThreadReports, check_targets, send_report
 from corrobora.app.dialogues import DialogueManager
-from corrobora.app.libraries import IngestSummary, Progress, ingest_files, open_fact_store
+from corrobora.app.libraries import IngestSummary, Progress, ingest_files, open_embedder, open_fact_store
 from corrobora.app.models import ModelPool
 from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, StoredHuman, SystemClock, pause_topic
 from corrobora.app.wiring import (
@@ -26,7 +27,6 @@ from corrobora.app.wiring import (
     WebAccess,
     check_sources,
     open_analysts,
-    open_embedder,
     open_readers,
     open_searches,
     open_web_searches,
@@ -42,7 +42,7 @@ from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
 from corrobora.engine.session.journal import PassageClaims, decode
-from corrobora.ports import Clock, Limiter
+from corrobora.ports import Clock, Embedder, Limiter
 from corrobora.profiles import Profile, load_profile, resolve_advance, resolve_rules
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.settings import Settings
@@ -125,11 +125,16 @@ class Workspace:
 
     def open_library(self, names: Sequence[str]) -> PostgresLibrary:
         """Open the named libraries as one."""
-        return PostgresLibrary(self.database, tuple(names), open_embedder(self.settings))
+        return PostgresLibrary(self.database, tuple(names), self._embedder)
 
     async def ingest_files(self, name: str, paths: Sequence[Path], progress: Progress) -> IngestSummary:
         """Read folders and files into a library; every file is accounted for."""
-        return await ingest_files(self.database, name, paths, progress)
+        return await ingest_files(self.database, name, paths, progress, embedder=self._embedder)
+
+    @cached_property
+    def _embedder(self) -> Embedder | None:
+        """The embedder of the settings; loading a model takes seconds, so it is loaded once, for the first library."""
+        return open_embedder(self.settings)
 
     async def submit_run(self, request: Request, *, run: RunId | None = None, deferred: bool = True) -> RunId:
         """Store a run; queue it unless this process works on it itself.
@@ -322,6 +327,9 @@ class Workspace:
     async def _finish_attempt(self, session: Session, report: Report, epoch: int) -> None:
         """Close the attempt: last event, then the final status with its honest outcome."""
         run = session.run
+        library = session.library
+        if isinstance(library, PostgresLibrary) and library.vector_problem:
+            session.emit(EventType.WARNING, "root", {"message": library.vector_problem}, part="vectors")
         session.emit(EventType.RUN_FINISHED, "root", {"outcome": report.outcome, "reason": report.reason})
         await session.journal.flush()
         await self.runs.store_elapsed(run, epoch, session.budget.elapsed)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.app.libraries import open_embedder
 from corrobora.app.models import ModelPool
 from corrobora.app.runs import SystemClock
-from corrobora.app.wiring import ACCEPT_UNKNOWN_PRICE, open_analysts, open_embedder, open_searches, run_allowance
+from corrobora.app.wiring import ACCEPT_UNKNOWN_PRICE, open_analysts, open_searches, run_allowance
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.profiles import load_profile

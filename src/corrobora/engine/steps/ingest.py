@@ -1,7 +1,7 @@
 """Ingest: folders and files into a library, with every file accounted for.
 
 Knows what changed since the last time and which files are never read (links, devices, secrets). Does not know formats
-or storage: a reader and a shelf are given.
+or storage: a parser and a catalog are given.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ class DocumentCatalog(Protocol):
         """Take documents out of search."""
         ...
 
+    async def embed_missing(self, space: int) -> int:
+        """Compute the vectors that passages lack, if an embedder is configured; return how many."""
+        ...
+
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
         """Fold and merge what is due."""
         ...
@@ -83,13 +87,17 @@ class IngestProgress:
 
 @dataclass(slots=True)
 class IngestReport:
-    """Every file ends in exactly one of the four: stored, unchanged, skipped, or removed."""
+    """Every file ends in exactly one of the four: stored, unchanged, skipped, or removed.
+
+    `embedded` counts the passages whose vectors were computed.
+    """
 
     stored: list[str] = field(default_factory=list[str])
     unchanged: list[str] = field(default_factory=list[str])
     removed: list[str] = field(default_factory=list[str])
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     truncated: list[str] = field(default_factory=list[str])
+    embedded: int = 0
 
     def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
         """List a file that was not stored."""
@@ -109,13 +117,13 @@ class Ingest:
 
     def __init__(
         self,
-        shelf: DocumentCatalog,
+        catalog: DocumentCatalog,
         parse: Parse,
         *,
         on_progress: Callable[[IngestProgress], None] = lambda _: None,
         max_files: int = MAX_FILES,
     ) -> None:
-        self._shelf = shelf
+        self._catalog = catalog
         self._parse = parse
         self._on_progress = on_progress
         self._max_files = max_files
@@ -132,15 +140,16 @@ class Ingest:
         base = _resolve_root(root)
         prefix = label or escape_unprintable(str(base))
         files = await asyncio.to_thread(_list_files, base, prefix, report, self._max_files)
-        number = await self._shelf.open(space, root="" if label else str(base))
-        known = await self._shelf.files(number)
+        number = await self._catalog.open(space, root="" if label else str(base))
+        known = await self._catalog.files(number)
         await self._store_all(number, files, known, report)
         kept = {file.key for file in files} - {each.path for each in report.skipped}
         gone = sorted(key for key in known if (key == prefix or key.startswith(f"{prefix}/")) and key not in kept)
         if gone:
-            await self._shelf.retire(number, gone)
+            await self._catalog.retire(number, gone)
             report.removed += gone
-        await self._shelf.upkeep(number, deleted=bool(gone))
+        report.embedded = await self._catalog.embed_missing(number)
+        await self._catalog.upkeep(number, deleted=bool(gone))
         report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
         report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
         if not (report.stored or report.unchanged or report.removed):
@@ -167,11 +176,11 @@ class Ingest:
                 size += len(item.text)
                 report.stored.append(file.shown)
             if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
-                await self._shelf.store(space, batch)
+                await self._catalog.store(space, batch)
                 batch, size = [], 0
             self._on_progress(IngestProgress(file.shown, done, len(files)))
         if batch:
-            await self._shelf.store(space, batch)
+            await self._catalog.store(space, batch)
 
     async def _read_item(self, file: _ListedFile, known: Mapping[str, str], report: IngestReport) -> IngestItem | None:
         """Read one file; None if it is unchanged or cannot be read, which the report then says."""

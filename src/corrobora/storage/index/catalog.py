@@ -20,6 +20,7 @@ from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
+    from corrobora.storage.index.vectors import VectorIndex
     from corrobora.storage.postgres.database import Connection, Database
 
 
@@ -67,8 +68,11 @@ class SpaceInfo:
 class Catalog:
     """Writes and lists spaces. Every write is one transaction; a crash leaves all of it or nothing."""
 
-    def __init__(self, database: Database, tokenizer: Tokenizer | None = None) -> None:
+    def __init__(
+        self, database: Database, tokenizer: Tokenizer | None = None, *, vectors: VectorIndex | None = None
+    ) -> None:
         self._database = database
+        self._vectors = vectors
         self._tokenizer = tokenizer or Tokenizer()
         self._checked = False
 
@@ -221,6 +225,10 @@ class Catalog:
             "select path, digest from source where space = %s and path is not null and gone is null", (space,)
         )
         return {row[0]: row[1] for row in rows}
+
+    async def embed_missing(self, space: int) -> int:
+        """Compute the vectors that passages of a space lack, if an embedder is configured; return how many."""
+        return 0 if self._vectors is None else await self._vectors.embed_missing(space)
 
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
         """Fold and merge what is due. Not in the path of a request: a large merge takes seconds."""

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corrobora.storage.index.bm25 import Blob, QueryPostings
 from corrobora.storage.index.posting_lists import Codes, Ints, read_rare_blobs, unpack_blob
-from corrobora.storage.index.retrieval import Blob, QueryPostings
 from corrobora.text import title_aliases
 from corrobora.text.ranking import list_publisher_names
 

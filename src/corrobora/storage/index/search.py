@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from corrobora.storage.index import links, retrieval
+from corrobora.storage.index import bm25, links
 from corrobora.storage.index.posting_cache import array_literal
 from corrobora.storage.index.posting_lists import term_id
 from corrobora.text import ranking
@@ -17,9 +17,9 @@ from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
 
 if TYPE_CHECKING:
+    from corrobora.storage.index.bm25 import Scorer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
     from corrobora.storage.index.posting_lists import Tokenizer
-    from corrobora.storage.index.retrieval import Scorer
     from corrobora.storage.postgres.database import Connection
 
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; what leaves
@@ -180,7 +180,7 @@ class Search:
         self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
         return rows
 
-    def _rank_by_words(self, postings: retrieval.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
+    def _rank_by_words(self, postings: bm25.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
         parts: list[tuple[float, Ranking]] = []
         split = split_clauses(self._text)
@@ -188,7 +188,7 @@ class Search:
             frequencies = postings.frequencies
             for clause in split:
                 own = set(self._tokenizer.query_terms(clause))
-                weight = sum(retrieval.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
+                weight = sum(bm25.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
                 parts.append((weight, self._scorer.rank(postings.keep_terms(own), limit=max(1, depth // 2)).as_pairs()))
         whole = self._scorer.rank(postings, limit=depth).as_pairs()
         scores = ranking.add_clause_scores(whole, parts) if whole else {}
