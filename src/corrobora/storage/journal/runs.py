@@ -18,21 +18,23 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import LiteralString, Self
+from typing import TYPE_CHECKING, LiteralString, Self
 
 from psycopg.rows import TupleRow
-from pydantic import TypeAdapter, ValidationError
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus
 from corrobora.storage.postgres.database import Database
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
 _NAME = re.compile(r"[a-z0-9_-]{1,64}")
-_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 _MAX_ARTIFACT_BYTES = 64_000_000
 _GET: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds FROM runs WHERE id = %s
@@ -96,15 +98,24 @@ def validate_id(text: str) -> RunId:
     return RunId(text)
 
 
+@cache
+def _request_adapter() -> TypeAdapter[Request]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - building it takes 60 ms, which listing runs does not need
+
+    return TypeAdapter(Request)
+
+
 def dump_request(request: Request) -> str:
     """Write a request as JSON."""
-    return _REQUEST.dump_json(request).decode()
+    return _request_adapter().dump_json(request).decode()
 
 
 def load_request(run: str, text: str) -> Request:
     """Read a stored request; raise `JournalError` if it does not have the closed shape of this version."""
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
     try:
-        return _REQUEST.validate_json(text)
+        return _request_adapter().validate_json(text)
     except ValidationError as error:
         raise JournalError(
             "run_request",
@@ -183,16 +194,6 @@ class Runs:
             "SELECT status, epoch FROM runs WHERE id = %s", [run], where="reading a run"
         )
         return None if row is None else (RunStatus(row[0]), int(row[1]))
-
-    async def set_status(self, run: str, status: RunStatus, *, reason: str = "") -> bool:
-        """Set the status of a run that is not final, whoever owns it; False if it is final or unknown."""
-        changed = await self._database.execute(
-            """UPDATE runs SET status = %s, reason = %s, updated_at = clock_timestamp()
-            WHERE id = %s AND status <> ALL(%s)""",
-            [status.value, reason, run, list(FINAL_STATUSES)],
-            where="changing a run",
-        )
-        return changed > 0
 
     async def cancel_requested(self, run: str) -> bool:
         """True if somebody asked to cancel the run."""

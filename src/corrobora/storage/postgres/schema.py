@@ -12,7 +12,6 @@ from hashlib import sha256
 from importlib import resources
 from typing import LiteralString, cast
 
-from procrastinate.schema import SchemaManager
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
@@ -83,8 +82,12 @@ async def apply_migrations(connection: AsyncConnection[TupleRow], known: tuple[M
 
 
 def _migration_sql(migration: Migration) -> LiteralString:
-    sql = migration.sql.replace(_INCLUDE, SchemaManager.get_schema())
-    return cast("LiteralString", sql)  # our own files: as trustworthy as the code
+    sql = migration.sql
+    if _INCLUDE in sql:
+        from procrastinate.schema import SchemaManager  # noqa: PLC0415 - 80 ms that only a new database costs
+
+        sql = sql.replace(_INCLUDE, SchemaManager.get_schema())
+    return cast("LiteralString", sql)  # files of this package, as trustworthy as its code
 
 
 async def _read_applied(connection: AsyncConnection[TupleRow]) -> dict[int, tuple[str, str]]:

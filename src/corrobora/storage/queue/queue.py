@@ -1,11 +1,8 @@
-"""Schedules: requests that become runs by the clock, each turn exactly once over all workers (ANGLES-39).
+"""The queue: runs handed to workers, on one machine or many, and runs started by a schedule.
 
-Knows cron lines and whose turn it is. Does not know how a run is executed.
-
-The queue: runs handed to workers, on one machine or many, behind a port of five methods.
-
-Knows that a run is the truth and a job row only one attempt at it, who is dead, and what to do then. Does not know the
-method: an attempt is whatever `execute` does with a run and its epoch.
+Knows that a run is the truth and a job row only one attempt at it, who is dead and what to do then, and cron lines, of
+which each turn is taken exactly once over all workers (ANGLES-39). Does not know the method: an attempt is whatever
+`execute` does with a run and its epoch.
 """
 
 from __future__ import annotations
@@ -17,10 +14,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TypeAlias, cast
-
-from croniter import CroniterError, croniter
-from procrastinate.job_context import JobContext
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from corrobora.domain.errors import CorroboraError, JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
@@ -35,16 +29,19 @@ from corrobora.storage.journal.runs import (
     validate_id,
 )
 from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue import attempts as sql
-from corrobora.storage.queue.attempts import (
+from corrobora.storage.queue import statements as sql
+from corrobora.storage.queue.statements import (
     ATTEMPT_TASK,
     DEAD_AFTER_SECONDS,
     POLL_SECONDS,
-    AttemptWorker,
     has_ended,
-    is_user_request,
     this_process,
 )
+
+if TYPE_CHECKING:
+    from procrastinate.job_context import JobContext
+
+    from corrobora.storage.queue.attempts import AttemptWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ class Schedules:
     async def start_due_runs(self, task: str, queue: str) -> Sequence[RunId]:
         """Make a run for each schedule whose time has come. Called by every worker; each turn is taken once.
 
-        Turns that were missed while no worker lived are made up for by one run, not by many.
+        Turns that were missed while no worker was running are made up for by one run, not by many.
         """
         made: list[RunId] = []
         for identity, cron, _, due in await self._database.fetch_all(sql.READ_DUE_SCHEDULES, where="reading schedules"):
@@ -109,6 +106,8 @@ class Schedules:
 
 def next_run_time(cron: str, now: datetime) -> datetime:
     """Return the first time after `now` that the cron line names; raise `UserError` if it is not a cron line."""
+    from croniter import CroniterError, croniter  # noqa: PLC0415 - 90 ms that only schedules cost
+
     try:
         return croniter(cron, now).get_next(datetime)
     except (CroniterError, ValueError, KeyError) as error:
@@ -151,7 +150,6 @@ class Queue:
         self._database = database
         self._runs = Runs(database)
         self._schedules = Schedules(database)
-        self._owner = this_process()
         self._active: dict[str, int] = {}
         self._missing: frozenset[int] = frozenset()
         self._sweeps = 0
@@ -197,6 +195,8 @@ class Queue:
         on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
         cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats.
         """
+        from corrobora.storage.queue.attempts import AttemptWorker  # noqa: PLC0415 - only workers need the library
+
         worker = AttemptWorker(
             self._database,
             lambda context, run: self._run_attempt(execute, context, RunId(run)),
@@ -271,7 +271,9 @@ class Queue:
 
     async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
         """One attempt: claim, execute within the deadline, and leave the run in a state that says what happened."""
-        epoch = await self._runs.claim(run, self._owner)
+        from corrobora.storage.queue.attempts import is_user_request  # noqa: PLC0415 - see `run_worker`
+
+        epoch = await self._runs.claim(run, this_process())
         if epoch is None:
             return
         self._active[run] = epoch

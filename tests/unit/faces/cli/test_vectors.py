@@ -72,9 +72,7 @@ def search(library: Any, text: str = "chilly ice") -> Any:
     return library("library", "search", "papers", text, "--json")
 
 
-def test_documents_are_found_by_vector_that_share_no_word_with_the_question(
-    library: Any, embeddings: Embeddings
-) -> None:
+def test_documents_that_share_no_word_with_the_question_are_found(library: Any, embeddings: Embeddings) -> None:
     added = library("library", "add", "papers", "papers")
     assert (added.code, "vectors  2 computed" in added.err) == (0, True)
     found = search(library)

@@ -74,7 +74,6 @@ async def test_each_claim_has_its_own_epoch_and_a_final_run_has_none(database: D
     assert (row.status, row.outcome, row.reason) == (RunStatus.DONE, "partial", "a source was missing")
     assert row.elapsed_seconds == 12.5
     assert await runs.claim(run, "late") is None
-    assert not await runs.set_status(run, RunStatus.PAUSED)
 
 
 async def test_the_last_answer_of_a_person_counts(database: Database) -> None:
