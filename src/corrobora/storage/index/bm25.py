@@ -32,7 +32,7 @@ class Blob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueryPostings:
-    """What was read for a question: blobs, the totals that BM25 needs, and the span of the passage numbers."""
+    """The postings of a question: blobs, the totals that BM25 needs, and the range of the passage numbers."""
 
     blobs: tuple[Blob, ...]
     n_docs: int
@@ -42,19 +42,19 @@ class QueryPostings:
 
     @property
     def frequencies(self) -> dict[int, int]:
-        """Number of documents for each term, dead ones included until the next merge."""
+        """Number of documents of each term, deleted ones included until the next merge."""
         found: dict[int, int] = {}
         for blob in self.blobs:
             found[blob.term] = found.get(blob.term, 0) + len(blob.docs)
         return found
 
     def keep_terms(self, terms: Collection[int]) -> QueryPostings:
-        """Return the same postings without all other terms; totals stay."""
+        """Return the postings of these terms only, with the same totals."""
         return replace(self, blobs=tuple(blob for blob in self.blobs if blob.term in terms))
 
 
 class RankedPassages(NamedTuple):
-    """Passage numbers with scores, best first; equal scores by rising number."""
+    """Passage numbers with scores, best first; equal scores in ascending order of the number."""
 
     ids: Ints
     scores: Scores
@@ -65,14 +65,14 @@ class RankedPassages(NamedTuple):
 
 
 class Scorer:
-    """Scores postings. Keeps its arrays between questions: as long as the span of the passage numbers, or the lists."""
+    """Scores postings. Reuses its arrays between questions, since allocating them would cost more than scoring."""
 
     def __init__(self) -> None:
         self._buffer = np.zeros(1024, np.float32)
         self._marks = np.empty(1024, np.bool_)
         self._places = np.empty(1024, np.intp)
         self._scores = np.empty(1024, np.float32)
-        self._size = 0  # of the part that the last question used; it begins with the passage `_lowest`
+        self._size = 0  # of the part used by the last question, which starts at passage `_lowest`
         self._lowest = 0
         self._average = -1.0
         self._table = np.empty(0, np.float32)
@@ -80,7 +80,7 @@ class Scorer:
     def rank(self, postings: QueryPostings, *, limit: int) -> RankedPassages:
         """Return the `limit` best documents by BM25 over all terms, exactly.
 
-        The sum of a document is built in a fixed order of terms, so equal content gives equal bits whatever the
+        The terms of a document are added in a fixed order, so the same content gives the same bits whatever the
         segments are.
         """
         self._lowest, self._size = postings.lowest, 0
@@ -97,12 +97,12 @@ class Scorer:
             np.subtract(blob.docs, self._lowest, out=self._places[part])
             scores = table.take(blob.codes, out=self._scores[part], mode="clip")
             scores *= np.float32(weights[blob.term])
-        np.add.at(self._buffer[: self._size], self._places[:end], self._scores[:end])  # one after the other, in order
+        np.add.at(self._buffer[: self._size], self._places[:end], self._scores[:end])  # `add.at` adds in order
         ids, found = self._select_best([len(blob.docs) for blob in blobs], limit)
         return RankedPassages((ids + self._lowest).astype(np.int32), found)
 
     def _reserve_buffers(self, span: int, n: int) -> None:
-        """Have room for `n` postings, and a zero for every passage of the span."""
+        """Make room for `n` postings, and set the score of every passage in the range to zero."""
         if len(self._buffer) < span:
             self._buffer = np.zeros(int(span * 1.25) + 1024, np.float32)
             self._marks = np.empty(len(self._buffer), np.bool_)
@@ -119,7 +119,7 @@ class Scorer:
         return self._table
 
     def weighted_sums(self, postings: QueryPostings, weights: Mapping[int, float], ids: Sequence[int]) -> list[float]:
-        """Return for `ids` the sum of BM25 times the weight of each term; what `score_of` tells stays as it is."""
+        """Return for `ids` the sum of BM25 times the weight of each term; `last_scores` is not affected."""
         frequencies = postings.frequencies
         table = self._impact_table(postings.total_length / max(1, postings.n_docs))
         wanted = np.array(ids, np.int32)
@@ -134,9 +134,9 @@ class Scorer:
         return sums.tolist()
 
     def _select_best(self, sizes: Sequence[int], limit: int) -> tuple[Places, Scores]:
-        """Select the best: the k-th best score among holders of the rarest terms is a valid lower bound for the rest.
+        """Select the best. The k-th best score among the passages of the rarest terms is a lower bound for all.
 
-        `sizes` are those of the lists of the terms, the rarest first.
+        `sizes` are the lengths of the posting lists, the rarest term first.
         """
         buffer = self._buffer[: self._size]
         n = 0
@@ -147,7 +147,7 @@ class Scorer:
             if n >= limit * lists * 2:
                 break
         floor = np.float32(0)
-        depth = limit * lists  # a document may stand in every one of the lists
+        depth = limit * lists  # a document may be in each of the lists
         if n > depth:
             scores = buffer[self._places[:n]]
             floor = np.partition(scores, n - depth)[n - depth]
@@ -162,7 +162,7 @@ class Scorer:
         return ids[order], found[order]
 
     def last_scores(self, ids: Sequence[int]) -> list[float]:
-        """Return the scores that the last `rank` gave to `ids`; 0.0 for those without any term."""
+        """Return the scores of `ids` in the last `rank`; 0.0 for those without any of the terms."""
         places = [id_ - self._lowest for id_ in ids]
         return [float(self._buffer[at]) if 0 <= at < self._size else 0.0 for at in places]
 

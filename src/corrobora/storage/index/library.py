@@ -29,7 +29,7 @@ MAX_CACHED_PASSAGES = 1_000
 
 
 class DocumentCache:
-    """Documents up to so many characters in all, and so many passages."""
+    """An LRU cache of documents and passages, each limited in size. What it holds never changes in the database."""
 
     def __init__(self, *, characters: int = MAX_CACHED_CHARACTERS, passages: int = MAX_CACHED_PASSAGES) -> None:
         self._characters = characters
@@ -39,7 +39,7 @@ class DocumentCache:
         self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
 
     def put_document(self, source: Source, text: str) -> None:
-        """Keep a document, if it is not larger than the shelf."""
+        """Cache a document, unless it is larger than the whole cache."""
         if source.id in self._documents or len(text) > self._characters:
             return
         self._documents[source.id] = (source, text)
@@ -49,14 +49,14 @@ class DocumentCache:
             self._held -= len(dropped)
 
     def get_document(self, source: SourceId) -> tuple[Source, str] | None:
-        """Return a kept document."""
+        """Return a document if it is cached."""
         found = self._documents.get(source)
         if found is not None:
             self._documents.move_to_end(source)
         return found
 
     def put_passages(self, passages: Iterable[Passage]) -> None:
-        """Keep passages."""
+        """Cache passages."""
         for passage in passages:
             self._passages[passage.id] = passage
             self._passages.move_to_end(passage.id)
@@ -64,7 +64,7 @@ class DocumentCache:
             self._passages.popitem(last=False)
 
     def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
-        """Return these passages in this order if all of them are kept."""
+        """Return these passages in this order if all of them are cached."""
         found = [self._passages[each] for each in ids if each in self._passages]
         return found if len(found) == len(ids) else None
 
@@ -103,7 +103,7 @@ class PostgresLibrary:
 
     @contextlib.contextmanager
     def _lend_scorer(self) -> Generator[Scorer]:
-        """Lend a scorer: its buffer belongs to one question at a time."""
+        """Lend a scorer, whose buffers serve one question at a time."""
         scorer = self._scorers.pop() if self._scorers else Scorer()
         try:
             yield scorer
@@ -141,9 +141,9 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
-        kept = self._documents.get_document(source)
-        if kept is not None:
-            return kept
+        cached = self._documents.get_document(source)
+        if cached is not None:
+            return cached
         row = await self._database.fetch_one(
             "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
             " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
@@ -162,9 +162,9 @@ class PostgresLibrary:
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         """Return the passages that exist, in the order asked for."""
-        kept = self._documents.get_passages(ids)
-        if kept is not None:
-            return kept
+        cached = self._documents.get_passages(ids)
+        if cached is not None:
+            return cached
         rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
         found = {each.id: each for each in rows}
         return [found[each] for each in ids if each in found]
@@ -214,23 +214,23 @@ class PostgresLibrary:
         task.add_done_callback(self._upkeep.discard)
 
     async def close(self) -> None:
-        """Wait for upkeep under way."""
+        """Wait for maintenance of the index that is running."""
         await asyncio.gather(*self._upkeep, return_exceptions=True)
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
-        """Keep facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
-        async with self._database.connection("remembering facts") as connection:
+        """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
+        async with self._database.connection("storing facts") as connection:
             return await facts.insert_facts(connection, self._tokenizer, facts_, run=run)
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first, from sources of the spaces of this library."""
+        """Return stored facts that share words with `text`, best first, from sources of the spaces of this library."""
         spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("recalling facts") as connection:
             return await facts.query_facts(connection, self._tokenizer, spaces, text, limit=limit)
 
     async def remember_insights(self, insights_: Sequence[Insight], *, run: str) -> int:
-        """Keep what sources told beside what was asked, the same of one source once. Returns how many were new."""
-        async with self._database.connection("keeping insights") as connection:
+        """Store what sources mention beside what was asked, once for each source. Returns how many were new."""
+        async with self._database.connection("storing insights") as connection:
             return await facts.insert_insights(connection, self._tokenizer, insights_, run=run)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:

@@ -31,16 +31,16 @@ Attempt = Callable[[JobContext, str], Awaitable[None]]
 
 
 class ResilientJobManager(JobManager):
-    """The library's job manager, waiting out outages instead of ending its worker.
+    """The job manager of the library, which waits for the end of an outage instead of ending its worker.
 
-    Its heartbeat also brings back a row that another worker pruned; its `finish_job` insists until the row is closed,
-    because an open row would hold the run's lock.
+    Its heartbeat also restores a row that another worker pruned, and its `finish_job` repeats until the row is closed,
+    because an open row would hold the lock of the run.
     """
 
     worker_id: int | None = None
 
     async def register_worker(self) -> int:
-        """Register, and remember under which number."""
+        """Register, and store the number of the worker."""
         self.worker_id = await super().register_worker()
         return self.worker_id
 
@@ -54,7 +54,7 @@ class ResilientJobManager(JobManager):
             return None
 
     async def update_heartbeat(self, worker_id: int) -> None:
-        """Say that this worker lives, even if its row is gone."""
+        """Write a heartbeat, even if the row of this worker was removed."""
         try:
             await self.connector.execute_query_async(
                 "INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE "
@@ -65,7 +65,7 @@ class ResilientJobManager(JobManager):
             _log.warning("a heartbeat failed: %s", error.__cause__)
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: FBT001 - the library's signature
-        """Close the row of an attempt, as often as it takes; a row that a sweeper closed is closed."""
+        """Close the row of an attempt, with as many tries as it takes, unless a sweeper has closed it."""
         while True:
             try:
                 await super().finish_job(job, status, delete_job)
@@ -81,7 +81,7 @@ class ResilientJobManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
-        """Listen for ever; polling stands in while the connection is lost."""
+        """Listen until cancelled; the worker polls while the connection is lost."""
         while True:
             try:
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
@@ -90,7 +90,7 @@ class ResilientJobManager(JobManager):
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def unregister_worker(self, worker_id: int) -> None:
-        """Leave; if the database is away, the sweeper of another worker sees us as dead."""
+        """Unregister; if the database is down, the sweeper of another worker finds this one dead."""
         try:
             await super().unregister_worker(worker_id)
         except ConnectorException as error:
@@ -114,7 +114,7 @@ class AttemptWorker:
         self.app.task(name=ATTEMPT_TASK, pass_context=True)(run_attempt)
 
     async def take_jobs(self, queues: Iterable[str], *, concurrency: int) -> None:
-        """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and leave.
+        """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and unregister.
 
         Raises:
             asyncio.CancelledError: always, in the end.
@@ -141,5 +141,5 @@ class AttemptWorker:
 
 
 def is_user_request(context: JobContext) -> bool:
-    """True if the attempt is being cancelled because somebody asked for it, not because the worker leaves."""
+    """True if the attempt is being cancelled because somebody asked for it, not because the worker stops."""
     return context.abort_reason() is AbortReason.USER_REQUEST

@@ -26,7 +26,7 @@ def this_process() -> str:
 
 
 def has_ended(owner: str) -> bool:
-    """True if the owner is a process of this machine that has ended; False if it lives or is out of sight."""
+    """True if the owner is a process of this machine that has ended; False if it runs or cannot be seen."""
     machine, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
     if machine != _machine_name() or not pid.isdigit():
@@ -66,13 +66,13 @@ wanted AS (
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
     SELECT queue, %(task)s, priority, id, id, jsonb_build_object('run', id) FROM wanted
     ON CONFLICT (queueing_lock) WHERE status = 'todo' DO UPDATE SET queue_name = excluded.queue_name
-        WHERE procrastinate_jobs.queue_name <> excluded.queue_name  -- it waits where somebody will take it
+        WHERE procrastinate_jobs.queue_name <> excluded.queue_name  -- that a worker takes it
     RETURNING 1
 )
 SELECT old.status, (SELECT count(*) FROM queued) FROM old
 """
 
-# A job of a process of this machine that is known to have ended need not wait for its missing heartbeats.
+# If the process of a job ran on this machine and has ended, there is no need to wait for missing heartbeats.
 FREE_DEAD_OWNER: LiteralString = """
 UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false
 FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j.status = 'doing'
@@ -94,8 +94,8 @@ WITH wanted AS (
 SELECT pg_notify(%(channel)s, id) FROM wanted
 """
 
-# Close the rows of dead workers and put a new row for each run that may go on. A run that was started by a command on
-# somebody's machine waits for that person instead.
+# Close the rows of dead workers and insert a new row for each run that may continue. A run that a command started on a
+# person's machine waits for that person instead.
 SWEEP_DEAD_WORKERS: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
@@ -126,7 +126,7 @@ SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM again),
     (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
 """
 
-# Runs are the truth: one that should go on and has no live job gets one. Fresh changes are left alone for a moment.
+# Runs are the truth: one that should continue and has no live job gets one. Recent changes are left alone for a moment.
 RECONCILE_RUNS: LiteralString = """
 WITH judged AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
@@ -146,7 +146,7 @@ SELECT (SELECT count(*) FROM again),
     (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
 """
 
-# A worker that leaves hands its run back; the new row waits for the lock of the old one.
+# A worker that stops hands its run back; the new row waits for the lock of the old one.
 RELEASE_RUN: LiteralString = """
 WITH back AS (
     UPDATE runs r SET updated_at = clock_timestamp(),
@@ -173,7 +173,7 @@ READ_STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
 READ_DUE_SCHEDULES: LiteralString = (
     "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
 )
-# Whoever moves `next_at` takes the turn; the run and its job are made in the same statement.
+# The worker that moves `next_at` takes the turn; the same statement creates the run and its job.
 TAKE_TURN: LiteralString = """
 WITH turn AS (
     UPDATE schedule SET next_at = %(next)s, last_run = %(run)s WHERE id = %(id)s AND next_at = %(due)s RETURNING request

@@ -55,7 +55,7 @@ async def test_creating_a_run_under_an_id_of_ones_own_may_be_repeated(database: 
     mine = RunId("my-run_1")
     made = await asyncio.gather(*(runs.create(Request("One?"), run=mine) for _ in range(4)))
     assert set(made) == {mine}
-    with pytest.raises(UserError, match="asks something else"):
+    with pytest.raises(UserError, match="with another request"):
         await runs.create(Request("Two?"), run=mine)
 
 
