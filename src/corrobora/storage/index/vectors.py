@@ -65,10 +65,10 @@ class VectorIndex:
     async def _has_vectors(self, spaces: Sequence[int]) -> bool:
         """True if some passages have vectors of this model; else `problem` says why not, if there are passages."""
         async with self._database.connection("looking for vectors") as connection, connection.transaction():
+            stored = await _read_stamp(connection)  # before any table is locked, or replacing vectors may deadlock
             cursor = await connection.execute("select 1 from passage where space = any(%s) limit 1", (list(spaces),))
             if await cursor.fetchone() is None:
                 return False
-            stored = await _read_stamp(connection)
             if stored and _model_of(stored) != self._embedder.name:
                 self._report_other_model(stored)
                 return False
@@ -134,7 +134,7 @@ class VectorIndex:
     ) -> bool:
         """Store vectors in one transaction; False, with `problem` set, if those of another model must stay."""
         async with connection.transaction():
-            stored = await _read_stamp(connection)
+            stored = await _read_stamp(connection, mode="update")  # a shared lock of two writers could not be upgraded
             if stored != self._stamp:
                 renamed = _model_of(stored) != self._embedder.name
                 if stored and not (renamed and self._may_replace) and await _any_vector(connection):
@@ -191,12 +191,12 @@ def _model_of(stamp: str) -> str:
     return stamp.rpartition("/")[0]
 
 
-async def _read_stamp(connection: Connection) -> str:
+async def _read_stamp(connection: Connection, *, mode: LiteralString = "share") -> str:
     """Return which model and how many dimensions the stored vectors have; "" if there are none.
 
     Call it in a transaction: until that ends, nobody can replace the vectors.
     """
-    cursor = await connection.execute("select value from library_setting where name = 'embedder' for share")
+    cursor = await connection.execute(f"select value from library_setting where name = 'embedder' for {mode}")  # noqa: S608
     row = await cursor.fetchone()
     return str(row[0]) if row else ""
 

@@ -177,3 +177,18 @@ async def test_other_dimensions_of_the_same_model_are_a_fault_until_the_librarie
     await catalog.remove_space("lib")
     await shelves.fill(database, [shelves.item(9, "King", "A king.")])
     assert await embed_all(database, catalog, Buckets(dimensions=8)) == (1, "")
+
+
+async def test_processes_that_replace_vectors_at_once_and_search_do_not_block_each_other(database):
+    catalog = await shelves.fill(database, [shelves.made(at) for at in range(60)])
+    await embed_all(database, catalog, Buckets())
+
+    async def search():
+        library = PostgresLibrary(database, ["lib"], Buckets("other", 8))
+        return [len(await library.hybrid_search("king rome gold")) for _ in range(10)]
+
+    adding = [embed_all(database, catalog, Buckets("other", 8), may_replace=True) for _ in range(3)]
+    found = await asyncio.gather(*adding, search(), search())
+    assert [problem for _, problem in found[:3]] == [""] * 3
+    assert set(found[3] + found[4]) == {10}
+    assert (await database.fetch_one("select count(*), max(vector_dims(emb::vector)) from passage_vector")) == (60, 8)
