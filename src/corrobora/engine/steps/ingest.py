@@ -39,7 +39,7 @@ class DocumentCatalog(Protocol):
     """Where documents are stored: the catalog of the library."""
 
     async def open(self, name: str, *, root: str = "") -> int:
-        """Return the number of a space, made if there is none."""
+        """Return the number of a space, which is created if there is none."""
         ...
 
     async def files(self, space: int) -> dict[str, str]:
@@ -51,7 +51,7 @@ class DocumentCatalog(Protocol):
         ...
 
     async def retire(self, space: int, paths: Sequence[str]) -> int:
-        """Take documents out of search."""
+        """Remove documents from search."""
         ...
 
     async def embed_missing(self, space: int) -> int:
@@ -59,7 +59,7 @@ class DocumentCatalog(Protocol):
         ...
 
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
-        """Fold and merge what is due."""
+        """Maintain the index."""
         ...
 
 
@@ -69,7 +69,7 @@ Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """A file that was not stored, with its outcome and the reason in words."""
+    """A file that was not stored, with its outcome and the reason for people."""
 
     path: str
     outcome: ReadOutcome
@@ -78,7 +78,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """How far an ingest is; told after every file."""
+    """The progress of an ingest, reported after every file."""
 
     path: str
     done: int
@@ -108,7 +108,7 @@ class IngestReport:
 class _ListedFile:
     path: Path
     shown: str  # relative to the root, printable
-    key: str  # under which the catalog knows it
+    key: str  # under which the catalog stores it
     about: Mapping[str, object]
 
 
@@ -129,9 +129,9 @@ class Ingest:
         self._max_files = max_files
 
     async def add_path(self, space: str, root: Path, *, label: str = "") -> IngestReport:
-        """Store what is new or changed under `root` (a folder or one file) and remove what vanished from it.
+        """Store new and changed files under `root` (a folder or one file) and remove the files that were deleted.
 
-        `label` replaces the absolute path in the keys of the files: for documents that move with the program.
+        `label` replaces the absolute path in the keys of the files, for documents that move with the program.
 
         Raises:
             UserError: `root` does not exist, or holds no readable file and nothing of it was stored before.
@@ -207,7 +207,7 @@ def _resolve_root(root: Path) -> Path:
 
 
 def _build_source(file: _ListedFile, parsed: ParsedDocument) -> Source:
-    """Join what the manifest says with what the document says of itself; the manifest wins."""
+    """Combine the manifest with the metadata of the document; the manifest wins."""
 
     def manifest_text(name: str, fallback: str = "") -> str:
         value = file.about.get(name)
@@ -231,7 +231,7 @@ def read_bytes(path: Path) -> bytes:
     """Read a regular file without following a link and without waiting for a pipe.
 
     Raises:
-        ReadError: `refused` for what is no regular file, `too_large`, `not_found`, `failed`.
+        ReadError: `refused` for anything but a regular file, `too_large`, `not_found`, `failed`.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -239,12 +239,12 @@ def read_bytes(path: Path) -> bytes:
         with os.fdopen(handle, "rb") as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
-                raise ReadError(ReadOutcome.REFUSED, "It is no regular file.")
+                raise ReadError(ReadOutcome.REFUSED, "It is not a regular file.")
             if state.st_size > LIMITS.file_max_bytes:
                 raise ReadError(ReadOutcome.TOO_LARGE, f"It has {state.st_size} bytes (limit {LIMITS.file_max_bytes}).")
             data = file.read(LIMITS.file_max_bytes + 1)
     except FileNotFoundError as error:
-        raise ReadError(ReadOutcome.NOT_FOUND, "It vanished while the folder was read.") from error
+        raise ReadError(ReadOutcome.NOT_FOUND, "It was deleted while the folder was read.") from error
     except OSError as error:
         raise ReadError(ReadOutcome.FAILED, f"It cannot be opened ({error.strerror}).") from error
     if len(data) > LIMITS.file_max_bytes:
@@ -253,12 +253,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def looks_secret(name: str) -> bool:
-    """True for names under which keys and passwords are usually kept."""
+    """True for names of files that usually contain keys or passwords."""
     return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
 
 
 def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_ListedFile]:
-    """List the files to be read, in a fixed order; the others go to the report."""
+    """List the files to read, in a fixed order, and report the others."""
     about = _read_manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
     files: list[_ListedFile] = []
     for path, problem in _walk_folder(base):
@@ -269,7 +269,7 @@ def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -
         if problem is not None:
             report.skip_file(key, *problem)
         elif looks_secret(path.name):
-            report.skip_file(key, ReadOutcome.SKIPPED, "Its name is one under which secrets are kept.")
+            report.skip_file(key, ReadOutcome.SKIPPED, "Files of this name usually contain secrets.")
         elif len(files) >= max_files:
             report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
             break
@@ -279,7 +279,7 @@ def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -
 
 
 def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
-    """Yield regular files, and with a reason what is not read; hidden folders are passed over."""
+    """Yield every file, with a reason if it is not read; hidden folders are skipped."""
     if not base.is_dir() or base.is_symlink():
         yield base, _find_problem(base.is_symlink(), base.is_file())
         return
@@ -308,17 +308,17 @@ def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | N
 def _find_problem(link: bool, regular: bool) -> tuple[ReadOutcome, str] | None:  # noqa: FBT001 - two facts of one entry
     if link:
         return ReadOutcome.REFUSED, "It is a symbolic link."
-    return None if regular else (ReadOutcome.REFUSED, "It is no regular file (device, socket or pipe).")
+    return None if regular else (ReadOutcome.REFUSED, "It is not a regular file (device, socket or pipe).")
 
 
 def escape_unprintable(name: str) -> str:
-    """Show a name of any bytes: what is not UTF-8 or not printable is escaped."""
+    """Escape what is not UTF-8 or not printable in a name."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _read_manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object]]:
-    """Read the optional manifest: one JSON object a line, by `path`; a broken line is reported, the others are used."""
+    """Read the optional manifest, one JSON object with a `path` in each line; a broken line is reported and skipped."""
     path = base / MANIFEST
     if not path.exists():
         return {}
@@ -339,7 +339,7 @@ def _read_manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, o
             known = cast("dict[str, object]", row)
             found[str(known["path"])] = known
         else:
-            report.skip_file(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is no JSON object with a path.")
+            report.skip_file(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is not a JSON object with a path.")
     return found
 
 

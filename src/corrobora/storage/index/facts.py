@@ -94,11 +94,11 @@ async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequ
                 *held,
                 *(_StoredClaim(n["source"], n["id"], n["claim"]) for n in new if _may_duplicate(n, row, origins)),
             )
-            twin = _find_duplicate(row, near)
-            if twin is None:
+            duplicate = _find_duplicate(row, near)
+            if duplicate is None:
                 new.append(row)
             else:
-                merged.append({**row, "id": twin.id, "source": twin.source})
+                merged.append({**row, "id": duplicate.id, "source": duplicate.source})
         inserted = 0
         if new:
             inserted = (await connection.execute(_INSERT, (run, json.dumps(new)))).rowcount
@@ -295,6 +295,6 @@ async def query_insights(
     weigh = _rarity_weight(terms, [row[6] for row in rows])
     ranked = sorted(rows, key=lambda row: (-weigh(row[6]), -row[4], row[2], row[0], row[1]))[:limit]
     return [
-        Insight(InsightKind(kind), told, SourceId(f"S{source}"), why, confidence, title)
-        for kind, told, source, why, confidence, title, _ in ranked
+        Insight(InsightKind(kind), text_, SourceId(f"S{source}"), why, confidence, title)
+        for kind, text_, source, why, confidence, title, _ in ranked
     ]

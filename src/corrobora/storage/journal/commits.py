@@ -90,7 +90,7 @@ WITH own AS (
     FROM unnest(%b::text[], %b::int[], %b::bigint[], %b::bigint[]) AS c (run, epoch, n, expected)
     WHERE r.id = c.run AND r.epoch = c.epoch AND c.expected IN (-1, r.next_seq)
     RETURNING r.id, r.epoch, r.next_seq - c.n AS base, r.next_seq AS last
-), told AS (
+), appended AS (
     INSERT INTO run_events (run, seq, epoch, type, key, path, round, data)
     SELECT e.run, own.base + e.n, e.epoch, e.type, e.key, e.path, nullif(e.round, -1), e.data
     FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[], %b::text[], %b::text[], %b::int[], %b::text[])
@@ -309,9 +309,9 @@ async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[st
     state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
     left: list[EventWrite] = []
     for event in group.events:
-        epoch, _, told = state.get(event.lane.run, (None, 0, frozenset[str]()))
+        epoch, _, stored = state.get(event.lane.run, (None, 0, frozenset[str]()))
         event.lane.stale |= epoch != event.lane.epoch
-        if event.lane.stale or event.key in told:
+        if event.lane.stale or event.key in stored:
             event.lane.settle_writes(1)
         else:
             left.append(event)

@@ -19,7 +19,7 @@ from psycopg import sql
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.run import Event, EventType, Stage
 from corrobora.storage.journal.commits import EVENT_CHANNEL
-from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, validate_id
+from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, unknown_run_error, validate_id
 from corrobora.storage.postgres.database import Database, open_connection
 
 _PAGE = 500
@@ -189,7 +189,7 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
             WHERE id = %(run)s AND status <> 'running' RETURNING id
         ), forgotten AS (
             DELETE FROM journal USING opened WHERE run = opened.id AND key ~ %(pattern)s
-        ), told AS (
+        ), renamed AS (
             UPDATE run_events SET key = key || '!' || seq FROM opened
             WHERE run = opened.id AND (type = ANY(%(again)s) OR %(all)s)
         )
@@ -206,5 +206,5 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
     if row is not None and row[0]:
         return
     if row is None or row[1] is None:
-        raise UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+        raise unknown_run_error(run)
     raise UserError("run_active", f"Run {run} is being worked on.", next_step=f"First: corrobora cancel {run}")

@@ -102,6 +102,11 @@ def _request_adapter() -> TypeAdapter[Request]:
     return TypeAdapter(Request)
 
 
+def unknown_run_error(run: str) -> UserError:
+    """Return the error for an id without a run."""
+    return UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+
+
 def dump_request(request: Request) -> str:
     """Write a request as JSON."""
     return _request_adapter().dump_json(request).decode()
@@ -153,9 +158,7 @@ class Runs:
         """Return a run. Raises `UserError` with code `run_unknown` if there is none with this id."""
         row = await self._database.fetch_one(_GET, [validate_id(run)], where="reading a run")
         if row is None:
-            raise UserError(
-                "run_unknown", f"There is no run {run} in this database.", next_step="See `corrobora runs list`."
-            )
+            raise unknown_run_error(run)
         return _run_row(row)
 
     async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:

@@ -141,5 +141,5 @@ class AttemptWorker:
 
 
 def is_user_request(context: JobContext) -> bool:
-    """True if the attempt is being cancelled because somebody asked for it, not because the worker stops."""
+    """True if the attempt is being cancelled because a person asked for it, not because the worker stops."""
     return context.abort_reason() is AbortReason.USER_REQUEST
