@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.app.libraries import Ingest, IngestReport
+from corrobora.app.ingest import IngestReport
+from corrobora.app.libraries import Ingest
 from corrobora.domain.documents import ParsedDocument
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres.database import Database

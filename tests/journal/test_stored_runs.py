@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from corrobora.storage.queue.attempts import this_process
+from corrobora.storage.queue.statements import this_process
 from corrobora.testing.server import ModelServer
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "stored_runs"

@@ -16,7 +16,6 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.plan import make_plan
 from corrobora.config import load_profile
-from corrobora.config.profiles import load_profile
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import Usage

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from corrobora.app.wiring import WebAccess, Wiring
     from corrobora.config import Settings
     from corrobora.engine.session.calls import Session
-    from corrobora.ports import Clock
+    from corrobora.ports import Clock, Embedder
     from corrobora.storage.journal.dialogues import Dialogues
     from corrobora.storage.journal.events import EventLog
     from corrobora.storage.journal.journal import JournalWriter
@@ -109,6 +109,13 @@ class Workspace:
         from corrobora.storage.queue.queue import Schedules  # noqa: PLC0415
 
         return Schedules(self.database)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedder of the settings; loading a model takes seconds, so it is loaded once, for the first library."""
+        from corrobora.app.libraries import open_embedder  # noqa: PLC0415
+
+        return open_embedder(self.settings)
 
     @cached_property
     def wiring(self) -> Wiring:

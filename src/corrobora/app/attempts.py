@@ -31,6 +31,7 @@ from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules
 from corrobora.reporting.thread_json import describe_estimate
+from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.journal import RunJournal
 from corrobora.storage.journal.runs import Artifact, Runs
 
@@ -96,6 +97,9 @@ class Attempt:
 
     async def _finish(self, session: Session, report: Report) -> None:
         """Close the attempt: last event, then the final status with its honest outcome."""
+        library = session.library
+        if isinstance(library, PostgresLibrary) and library.vector_problem:
+            session.emit(EventType.WARNING, "root", {"message": library.vector_problem}, part="vectors")
         session.emit(EventType.RUN_FINISHED, "root", {"outcome": report.outcome, "reason": report.reason})
         status = RunStatus.FAILED if report.outcome is Outcome.PROVIDER_DOWN else RunStatus.DONE
         await self._store_end(session, status, report.outcome, report.reason)

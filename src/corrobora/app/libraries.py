@@ -1,200 +1,38 @@
-"""Libraries: opened for search, and brought in line with folders and files, every file accounted for.
+"""Libraries: opened for search, brought in line with folders and files, with the embedder that the settings name.
 
-Knows what changed since the last time, which files are never read (links, devices, secrets), and the embedder that the
-settings name, which is imported only then. Does not know formats: a parser in a killable child does.
+Knows the settings, and that documents are parsed in a child process that may be killed. Does not know how documents are
+indexed, and imports an embedder only where one is configured.
 """
 
 from __future__ import annotations
 
-import asyncio
-import fnmatch
-import hashlib
-import json
-import os
-import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.app.ingest import Ingest, SkippedFile
+from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
-from corrobora.domain.documents import IngestItem, ParsedDocument
-from corrobora.domain.errors import ReadError, UserError
-from corrobora.domain.evidence import ReadOutcome, Source, SourceId
-from corrobora.domain.limits import LIMITS
+from corrobora.domain.documents import ParsedDocument
+from corrobora.domain.errors import UserError
 from corrobora.ports import Embedder
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index.vectors import VectorIndex
 from corrobora.storage.postgres.database import Database
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
-MANIFEST = "manifest.jsonl"
-MAX_FILES = 200_000
-MAX_DEPTH = 64
-_BATCH_CHARS = 4_000_000
-_BATCH_FILES = 1_000
-_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
-_SECRETS = (
-    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
-    *(".netrc", ".pgpass", ".htpasswd", "credentials", "credentials.*", "secrets.*", "*.keystore", "*.jks"),
-    *(".npmrc", ".pypirc", ".git-credentials", "*.ovpn", "*.gpg"),
-)
-
-
-Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]  # reads the bytes of a named file; raises `ReadError`
-Progress = Callable[[int, int, str], None]  # files done, files in all, the file
+Progress = Callable[[int, int, str], None]
 
 
 def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
     """Open the named libraries as one."""
-    return PostgresLibrary(workspace.database, tuple(names), open_embedder(workspace.settings))
-
-
-def open_embedder(settings: Settings) -> Embedder | None:
-    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`), None if neither is set.
-
-    Raises:
-        UserError: the model is not named, or is no folder.
-    """
-    if not settings.embedder_model and not settings.embedder_url:
-        return None
-    if settings.embedder_url:
-        from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415
-
-        if not settings.embedder_model:
-            raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
-        key = settings.key("openai")
-        return OpenAICompatibleEmbedder(
-            settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
-        )
-    folder = Path(settings.embedder_model or "")
-    if not folder.is_dir():
-        raise UserError("embedder_folder", f"embedder.model {str(folder)!r} is no folder.", next_step="Name one.")
-    from corrobora.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
-
-    return OnnxEmbedder(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedFile:
-    """A file that was not stored, with its outcome and the reason in words."""
-
-    path: str
-    outcome: ReadOutcome
-    reason: str
-
-
-@dataclass(slots=True)
-class IngestReport:
-    """Every file ends in exactly one of the four: stored, unchanged, skipped, or removed."""
-
-    stored: list[str] = field(default_factory=list[str])
-    unchanged: list[str] = field(default_factory=list[str])
-    removed: list[str] = field(default_factory=list[str])
-    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
-    truncated: list[str] = field(default_factory=list[str])
-
-    def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
-        """List a file that was not stored."""
-        self.skipped.append(SkippedFile(path, outcome, reason))
-
-
-@dataclass(frozen=True, slots=True)
-class _ListedFile:
-    path: Path
-    shown: str  # relative to the root, printable
-    key: str  # under which the catalog knows it
-    about: Mapping[str, object]
-
-
-class Ingest:
-    """Brings a library space in line with folders and files."""
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        parse: Parse,
-        *,
-        on_progress: Progress = lambda _done, _total, _path: None,
-        max_files: int = MAX_FILES,
-    ) -> None:
-        self._catalog = catalog
-        self._parse = parse
-        self._on_progress = on_progress
-        self._max_files = max_files
-
-    async def add_path(self, space: str, root: Path, *, label: str = "") -> IngestReport:
-        """Store what is new or changed under `root` (a folder or one file) and remove what vanished from it.
-
-        `label` replaces the absolute path in the keys of the files: for documents that move with the program.
-
-        Raises:
-            UserError: `root` does not exist, or holds no readable file and nothing of it was stored before.
-        """
-        report = IngestReport()
-        base = _resolve_root(root)
-        prefix = label or escape_unprintable(str(base))
-        files = await asyncio.to_thread(_list_files, base, prefix, report, self._max_files)
-        number = await self._catalog.open(space, root="" if label else str(base))
-        known = await self._catalog.files(number)
-        await self._store_all(number, files, known, report)
-        kept = {file.key for file in files} - {each.path for each in report.skipped}
-        gone = sorted(key for key in known if (key == prefix or key.startswith(f"{prefix}/")) and key not in kept)
-        if gone:
-            await self._catalog.retire(number, gone)
-            report.removed += gone
-        await self._catalog.upkeep(number, deleted=bool(gone))
-        report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
-        report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
-        if not (report.stored or report.unchanged or report.removed):
-            named = (
-                f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3]
-            )
-            reasons = "; ".join(each.rstrip(".") for each in named)
-            raise UserError(
-                "library_nothing_readable",
-                f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
-                next_step="Markdown, HTML, reStructuredText, text, PDF and DOCX files are read.",
-            )
-        return report
-
-    async def _store_all(
-        self, space: int, files: Sequence[_ListedFile], known: Mapping[str, str], report: IngestReport
-    ) -> None:
-        batch: list[IngestItem] = []
-        size = 0
-        for done, file in enumerate(files, start=1):
-            item = await self._read_item(file, known, report)
-            if item is not None:
-                batch.append(item)
-                size += len(item.text)
-                report.stored.append(file.shown)
-            if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
-                await self._catalog.store(space, batch)
-                batch, size = [], 0
-            self._on_progress(done, len(files), file.shown)
-        if batch:
-            await self._catalog.store(space, batch)
-
-    async def _read_item(self, file: _ListedFile, known: Mapping[str, str], report: IngestReport) -> IngestItem | None:
-        """Read one file; None if it is unchanged or cannot be read, which the report then says."""
-        try:
-            data = await asyncio.to_thread(read_bytes, file.path)
-            digest = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0" + data).hexdigest()
-            if known.get(file.key) == digest:
-                report.unchanged.append(file.shown)
-                return None
-            parsed = await self._parse(data, file.shown)
-        except ReadError as error:
-            report.skip_file(file.key, ReadOutcome(error.outcome), error.message)
-            return None
-        if parsed.truncated:
-            report.truncated.append(file.shown)
-        return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
+    return PostgresLibrary(workspace.database, tuple(names), workspace.embedder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +44,39 @@ class IngestSummary:
     removed: int
     skipped: tuple[SkippedFile, ...]
     truncated: tuple[str, ...] = ()
+    embedded: int = 0
+    vector_problem: str = ""
 
 
-async def ingest_files(
-    database: Database, name: str, paths: Sequence[Path], progress: Progress, *, label: str = ""
+async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
+    database: Database,
+    name: str,
+    paths: Sequence[Path],
+    progress: Progress,
+    *,
+    label: str = "",
+    embedder: Embedder | None = None,
 ) -> IngestSummary:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
+
+    With an embedder, every passage of the library that has no vector of its model gets one. A failing embedder costs
+    the vectors only; `vector_problem` then says why.
 
     Raises:
         UserError: a path does not exist, or nothing in it can be read.
     """
+
+    def report_progress(step: FileProgress) -> None:
+        progress(step.done, step.total, step.path)
+
+    vectors = None if embedder is None else VectorIndex(database, embedder, may_replace=True)
     async with ParserProcess() as child:
 
         async def parse_file(data: bytes, file: str) -> ParsedDocument:
             return await child.parse_document(data, name=file)
 
-        work = Ingest(Catalog(database), parse_file, on_progress=progress)
+        catalog = Catalog(database, vectors=vectors)
+        work = Ingest(catalog, parse_file, on_progress=report_progress)
         reports = [await work.add_path(name, path, label=label) for path in paths]
     return IngestSummary(
         sum(len(report.stored) for report in reports),
@@ -229,171 +84,35 @@ async def ingest_files(
         sum(len(report.removed) for report in reports),
         tuple(skipped for report in reports for skipped in report.skipped),
         tuple(path for report in reports for path in report.truncated),
+        sum(report.embedded for report in reports),
+        "" if vectors is None else vectors.problem,
     )
 
 
-def load_embedder(settings: Settings) -> Embedder:
-    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`). Raises `UserError`."""
+def open_embedder(settings: Settings) -> Embedder | None:
+    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`), None if neither is set.
+
+    Raises:
+        UserError: the address comes without a model, or the folder holds no usable one.
+    """
+    if not settings.embedder_model and not settings.embedder_url:
+        return None
     if settings.embedder_url:
         from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415
 
         if not settings.embedder_model:
-            raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
+            raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Set it.")
         key = settings.key("openai" if is_vendor_host("openai", settings.embedder_url) else "embedder")
         return OpenAICompatibleEmbedder(
             settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
         )
     folder = Path(settings.embedder_model or "")
     if not folder.is_dir():
-        raise UserError("embedder_folder", f"embedder.model {str(folder)!r} is no folder.", next_step="Name one.")
+        raise UserError(
+            "embedder_folder",
+            f"embedder.model {str(folder)!r} is not a folder.",
+            next_step="Name the folder of a model.",
+        )
     from corrobora.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
 
     return OnnxEmbedder(folder)
-
-
-def _resolve_root(root: Path) -> Path:
-    base = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow a link that must be refused
-    if not os.path.lexists(base):
-        raise UserError("library_no_path", f"There is no file or folder {root}.", next_step="Check the path.")
-    return base
-
-
-def _build_source(file: _ListedFile, parsed: ParsedDocument) -> Source:
-    """Join what the manifest says with what the document says of itself; the manifest wins."""
-
-    def manifest_text(name: str, fallback: str = "") -> str:
-        value = file.about.get(name)
-        return value if isinstance(value, str) and value else fallback
-
-    title = manifest_text("title", parsed.title or Path(file.shown).stem.replace("_", " ").replace("-", " "))
-    series = manifest_text("doc")
-    return Source(
-        id=SourceId(""),
-        title=f"{series}: {title}" if series and series.lower() not in title.lower() else title,
-        url=manifest_text("url", file.shown),
-        snapshot="",
-        version=manifest_text("version", parsed.version),
-        published=manifest_text("published", parsed.published),
-        publisher=manifest_text("publisher", parsed.publisher),
-        primary=file.about.get("primary") is True,
-    )
-
-
-def read_bytes(path: Path) -> bytes:
-    """Read a regular file without following a link and without waiting for a pipe.
-
-    Raises:
-        ReadError: `refused` for what is no regular file, `too_large`, `not_found`, `failed`.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        handle = os.open(path, flags)
-        with os.fdopen(handle, "rb") as file:
-            state = os.fstat(file.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                raise ReadError(ReadOutcome.REFUSED, "It is no regular file.")
-            if state.st_size > LIMITS.file_max_bytes:
-                raise ReadError(ReadOutcome.TOO_LARGE, f"It has {state.st_size} bytes (limit {LIMITS.file_max_bytes}).")
-            data = file.read(LIMITS.file_max_bytes + 1)
-    except FileNotFoundError as error:
-        raise ReadError(ReadOutcome.NOT_FOUND, "It vanished while the folder was read.") from error
-    except OSError as error:
-        raise ReadError(ReadOutcome.FAILED, f"It cannot be opened ({error.strerror}).") from error
-    if len(data) > LIMITS.file_max_bytes:
-        raise ReadError(ReadOutcome.TOO_LARGE, f"It grew over {LIMITS.file_max_bytes} bytes.")
-    return data
-
-
-def looks_secret(name: str) -> bool:
-    """True for names under which keys and passwords are usually kept."""
-    return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
-
-
-def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_ListedFile]:
-    """List the files to be read, in a fixed order; the others go to the report."""
-    about = _read_manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
-    files: list[_ListedFile] = []
-    for path, problem in _walk_folder(base):
-        shown = escape_unprintable(path.relative_to(base).as_posix()) if path != base else escape_unprintable(path.name)
-        key = f"{prefix}/{shown}" if path != base else prefix
-        if shown == MANIFEST and path != base:
-            continue
-        if problem is not None:
-            report.skip_file(key, *problem)
-        elif looks_secret(path.name):
-            report.skip_file(key, ReadOutcome.SKIPPED, "Its name is one under which secrets are kept.")
-        elif len(files) >= max_files:
-            report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
-            break
-        else:
-            files.append(_ListedFile(path, shown, key, about.get(shown, {})))
-    return files
-
-
-def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
-    """Yield regular files, and with a reason what is not read; hidden folders are passed over."""
-    if not base.is_dir() or base.is_symlink():
-        yield base, _find_problem(base.is_symlink(), base.is_file())
-        return
-    stack = [(base, 0)]
-    while stack:
-        folder, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            yield folder, (ReadOutcome.SKIPPED, f"Deeper than {MAX_DEPTH} folders.")
-            continue
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
-        except OSError as error:
-            yield folder, (ReadOutcome.FAILED, f"The folder cannot be opened ({error.strerror}).")
-            continue
-        inner: list[tuple[Path, int]] = []
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
-                    inner.append((Path(entry.path), depth + 1))
-            else:
-                yield Path(entry.path), _find_problem(entry.is_symlink(), entry.is_file(follow_symlinks=False))
-        stack += inner[::-1]
-
-
-def _find_problem(link: bool, regular: bool) -> tuple[ReadOutcome, str] | None:  # noqa: FBT001 - two facts of one entry
-    if link:
-        return ReadOutcome.REFUSED, "It is a symbolic link."
-    return None if regular else (ReadOutcome.REFUSED, "It is no regular file (device, socket or pipe).")
-
-
-def escape_unprintable(name: str) -> str:
-    """Show a name of any bytes: what is not UTF-8 or not printable is escaped."""
-    text = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-
-
-def _read_manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object]]:
-    """Read the optional manifest: one JSON object a line, by `path`; a broken line is reported, the others are used."""
-    path = base / MANIFEST
-    if not path.exists():
-        return {}
-    found: dict[str, Mapping[str, object]] = {}
-    try:
-        lines = read_bytes(path).decode("utf-8", "replace").split("\n")
-    except ReadError as error:
-        report.skip_file(MANIFEST, ReadOutcome(error.outcome), error.message)
-        return {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row: object = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if isinstance(row, dict) and isinstance(cast("dict[str, object]", row).get("path"), str):
-            known = cast("dict[str, object]", row)
-            found[str(known["path"])] = known
-        else:
-            report.skip_file(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is no JSON object with a path.")
-    return found
-
-
-def _strip_prefix(key: str, prefix: str) -> str:
-    return key.removeprefix(f"{prefix}/")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
@@ -27,6 +28,8 @@ from corrobora.policies.intake import check_question
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.app.dialogues import DialogueManager
+
+log = logging.getLogger("corrobora")
 
 
 def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
@@ -254,6 +257,8 @@ def hybrid_search(
                 raise unknown_library_error(min(missing), known)
             opened = open_library(workspace, names)
             hits = await opened.hybrid_search(text, limit=limit)
+            if opened.vector_problem:
+                log.warning("%s", opened.vector_problem)
             await opened.close()
             return hits
 

@@ -11,7 +11,8 @@ import pytest
 
 from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.app.libraries import MAX_DEPTH, Ingest, escape_unprintable, ingest_files, looks_secret, open_embedder
+from corrobora.app.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
+from corrobora.app.libraries import ingest_files, open_embedder
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
 from corrobora.storage.index.catalog import Catalog
@@ -153,8 +154,8 @@ async def test_k02_a_file_that_vanishes_or_changes_while_its_folder_is_read(data
     """One that vanishes is listed; one that changes is stored as it was read, and read again the next time."""
     write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
 
-    def meddle(_done: int, _total: int, path: str) -> None:
-        if path == "a.md":
+    def meddle(step: IngestProgress) -> None:
+        if step.path == "a.md":
             (tmp_path / "b.md").unlink()
             write(tmp_path, a_md="The emperor.", c_md="The bridge.")
 
@@ -262,6 +263,6 @@ def test_an_address_without_a_model_is_refused(settings_of: Any) -> None:
 
 
 def test_a_model_that_is_no_folder_is_refused(settings_of: Any, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no folder") as caught:
+    with pytest.raises(UserError, match="is not a folder") as caught:
         open_embedder(settings_of(CORROBORA_EMBEDDER_MODEL=str(tmp_path / "none")))
     assert caught.value.code == "embedder_folder"

@@ -49,12 +49,16 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
     from corrobora.app.libraries import ingest_files  # noqa: PLC0415
 
     with _progress_bar(f"reading into {name}", show=show) as progress:
-        result = await ingest_files(workspace.database, name, tuple(paths), progress)
+        result = await ingest_files(workspace.database, name, tuple(paths), progress, embedder=workspace.embedder)
     if show or result.skipped:
         counts = (
             f"{result.added} read, {result.unchanged} unchanged, {result.removed} gone, {len(result.skipped)} skipped"
         )
         write_stderr(f"library  {name}: {counts}")
+    if result.vector_problem:
+        write_stderr(f"vectors  {one_line(result.vector_problem, 500)}")
+    elif show and result.embedded:
+        write_stderr(f"vectors  {result.embedded} computed")
     for each in result.skipped[:_MAX_LISTED]:
         write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
     if len(result.skipped) > _MAX_LISTED:
@@ -295,7 +299,11 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
         known = await list_libraries(workspace)
         if name not in {each.name for each in known}:
             raise unknown_library_error(name, known)
-        return list(await open_library(workspace, [name]).hybrid_search(question, limit=limit))
+        opened = open_library(workspace, [name])
+        found = list(await opened.hybrid_search(question, limit=limit))
+        if opened.vector_problem:
+            write_stderr(f"vectors  {one_line(opened.vector_problem, 500)}")
+        return found
 
     hits = with_workspace(open_settings(config_file), search_passages)
     if as_json:

@@ -1,7 +1,7 @@
 """The catalog: spaces and what is written into them.
 
-Knows how documents become sources, snapshots, passages, postings and links in one transaction, and how they go again.
-Does not know files, formats or questions.
+Knows how documents become sources, snapshots, passages, postings and links in one transaction, and how they are removed
+again. Every write into a library goes through it. Does not know files, formats or questions.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
+    from corrobora.storage.index.vectors import VectorIndex
     from corrobora.storage.postgres.database import Connection, Database
 
 
@@ -30,7 +31,7 @@ _SNAPSHOT_LOCK = 0x636F_7273
 
 
 class StoredDocument(NamedTuple):
-    """A stored document. Most are never looked at: source and passages are made when they are asked for."""
+    """A stored document. Its source and passages are built on demand, since most are never used."""
 
     document: _PreparedDocument
     number: int  # of the source
@@ -67,8 +68,11 @@ class SpaceInfo:
 class Catalog:
     """Writes and lists spaces. Every write is one transaction; a crash leaves all of it or nothing."""
 
-    def __init__(self, database: Database, tokenizer: Tokenizer | None = None) -> None:
+    def __init__(
+        self, database: Database, tokenizer: Tokenizer | None = None, *, vectors: VectorIndex | None = None
+    ) -> None:
         self._database = database
+        self._vectors = vectors
         self._tokenizer = tokenizer or Tokenizer()
         self._checked = False
 
@@ -187,7 +191,7 @@ class Catalog:
         return {each.document.key: each for each in stored}
 
     async def _load_stored(self, each: _PreparedDocument, number: int) -> StoredDocument:
-        """Return what is stored of a document that was there before."""
+        """Return a document that was stored before."""
         rows = await self._database.fetch_all(
             "select id, starts, ends, heading from passage where source = %s order by place", (number,)
         )
@@ -222,8 +226,12 @@ class Catalog:
         )
         return {row[0]: row[1] for row in rows}
 
+    async def embed_missing(self, space: int) -> int:
+        """Compute the vectors that passages of a space lack, if an embedder is configured; return how many."""
+        return 0 if self._vectors is None else await self._vectors.embed_missing(space)
+
     async def upkeep(self, space: int, *, deleted: bool = False) -> None:
-        """Fold and merge what is due. Not in the path of a request: a large merge takes seconds."""
+        """Fold and merge what is due. Never call it within a request: a large merge takes seconds."""
         async with self._database.connection("merging the index") as connection:
             await segments.maintain_index(connection, space, deleted=deleted)
 
@@ -245,7 +253,7 @@ class _PreparedDocument:
         )
 
     def with_number(self, number: int) -> Source:
-        it = self.source  # spelled out: `replace` takes as long as to hash and to cut a short text
+        it = self.source  # spelled out, because `replace` takes as long as hashing and splitting a short text
         return Source(
             SourceId(f"S{number}"),
             *(it.title, it.url, self.sha, it.origin or self.sha, it.version, it.published, it.publisher, it.kind),
@@ -333,10 +341,10 @@ async def _copy_rows(connection: Connection, space: int, stored: Sequence[Stored
 
 
 async def lock_space(connection: Connection, space: int) -> None:
-    """Be the only writer of a space until the transaction ends, and let neither it nor any snapshot go meanwhile.
+    """Lock a space for writing until the transaction ends; neither it nor any snapshot can be removed meanwhile.
 
     Raises:
-        UserError: the space is gone.
+        UserError: the space was removed.
     """
     await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
     cursor = await connection.execute("select id from space where id = %s for key share", (space,))
@@ -354,7 +362,7 @@ def _hash_url(url: str) -> str:
 
 
 async def _drop_orphans(connection: Connection) -> None:
-    """Remove snapshots that no source names any more. Waits for those who store, lest one of them takes such a text."""
+    """Remove snapshots without a source. Waits for running writers, because one of them may reuse such a text."""
     await connection.execute("select pg_advisory_xact_lock(%s, 0)", (_SNAPSHOT_LOCK,))
     await connection.execute(
         "delete from snapshot n where not exists (select 1 from source s where s.snapshot = n.sha)"

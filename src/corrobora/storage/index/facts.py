@@ -1,19 +1,15 @@
-"""Facts kept across runs: with source, span, confidence and grade, near-duplicates merged.
+"""Facts and insights kept across runs, near-duplicates merged.
 
-Knows when two facts say the same in the same origin, and which stored facts speak to a question.
-Does not know how facts are extracted or graded.
-
-Insights kept across runs: questions, gaps and linked sources that a document told beside what was asked (TREE-32).
-
-Knows the table `insight` and which insights share words with a text. Does not know when an insight counts: the
-engine's triggers do.
+Knows when two facts say the same in the same origin, the table of insights (questions, gaps and links that a document
+mentions beside what was asked, TREE-32), and which of both share words with a text. Does not know how they are
+extracted, graded or used.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
@@ -37,7 +33,7 @@ FactRow = dict[str, Any]  # a fact as the columns of its table
 
 
 class _StoredClaim(NamedTuple):
-    """What a fact that is stored, or about to be, is compared by."""
+    """The fields by which two facts are compared."""
 
     source: int
     id: str
@@ -50,7 +46,7 @@ _COLUMNS = (
 )
 
 
-# Several facts in a statement, as JSON: a round trip for each of them was most of what remembering cost.
+# Several facts in one statement, as JSON: a round trip for each of them was most of the cost of storing them.
 _FIND_CANDIDATES: LiteralString = """
 select w.n, f.source, f.id, f.claim
 from jsonb_to_recordset(%s::jsonb) as w (n int4, origin text, terms int4[])
@@ -84,8 +80,8 @@ where f.id = w.id and f.source = w.source
 async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequence[Fact], *, run: str) -> int:
     """Insert facts; the same quote of a source, or nearly the same claim of the same origin, is merged.
 
-    Merging keeps the higher confidence and grade. Facts of different origins stay apart: they are two witnesses. A fact
-    whose source is gone is left out. Returns how many were new.
+    Merging keeps the higher confidence and grade. Facts of different origins are not merged: they are two witnesses. A
+    fact whose source was removed is left out. Returns how many were new.
     """
     async with connection.transaction():
         origins = await _lock_origins(connection, facts)
@@ -98,11 +94,11 @@ async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequ
                 *held,
                 *(_StoredClaim(n["source"], n["id"], n["claim"]) for n in new if _may_duplicate(n, row, origins)),
             )
-            twin = _find_duplicate(row, near)
-            if twin is None:
+            duplicate = _find_duplicate(row, near)
+            if duplicate is None:
                 new.append(row)
             else:
-                merged.append({**row, "id": twin.id, "source": twin.source})
+                merged.append({**row, "id": duplicate.id, "source": duplicate.source})
         inserted = 0
         if new:
             inserted = (await connection.execute(_INSERT, (run, json.dumps(new)))).rowcount
@@ -112,10 +108,10 @@ async def insert_facts(connection: Connection, tokenizer: Tokenizer, facts: Sequ
 
 
 async def _lock_origins(connection: Connection, facts: Sequence[Fact]) -> dict[int, str]:
-    """Return the origin of each source that is stored, and hold the lock of these origins to the transaction's end.
+    """Return the origin of each stored source, and lock these origins until the end of the transaction.
 
-    Parallel parts of a run remember facts of the same pages: without an order they would wait for each other for ever,
-    and without a lock neither would see the other's twin.
+    Parallel threads of a run store facts of the same pages. Locking in a fixed order prevents a deadlock, and without
+    the lock neither thread would see the duplicate of the other.
     """
     sources = sorted({int(fact.source[1:]) for fact in facts})
     await connection.execute(
@@ -149,7 +145,7 @@ def _fact_columns(fact: Fact, tokenizer: Tokenizer) -> FactRow:
 async def _find_candidates(
     connection: Connection, rows: Sequence[FactRow], origins: Mapping[int, str]
 ) -> list[list[_StoredClaim]]:
-    """Return for each row the stored facts of its origin that share a word with it."""
+    """Return the stored facts of the same origin that share a word with each row."""
     wanted = [{"n": n, "origin": origins[row["source"]], "terms": row["terms"]} for n, row in enumerate(rows)]
     cursor = await connection.execute(_FIND_CANDIDATES, (json.dumps(wanted), _CANDIDATES))
     found: list[list[_StoredClaim]] = [[] for _ in range(len(rows))]
@@ -164,7 +160,7 @@ def _may_duplicate(new: FactRow, row: FactRow, origins: Mapping[int, str]) -> bo
 
 
 def _find_duplicate(row: FactRow, held: Sequence[_StoredClaim]) -> _StoredClaim | None:
-    """Return the fact among `held` that says the same, the oldest source first."""
+    """Return the fact among `held` that makes the same claim, the oldest source first."""
     wanted = claim_pairs(row["claim"])
     for each in sorted(held):
         if each.id == row["id"] or is_same_claim(wanted, claim_pairs(each.claim)):
@@ -173,7 +169,7 @@ def _find_duplicate(row: FactRow, held: Sequence[_StoredClaim]) -> _StoredClaim 
 
 
 def claim_pairs(claim: str) -> frozenset[str]:
-    """Return the word pairs of a claim, and apart its numbers and negations: where these differ, claims do."""
+    """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
     found = split_words(claim)
     return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
         f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
@@ -204,14 +200,20 @@ async def query_facts(
         (list(spaces), terms),
     )
     rows = await cursor.fetchall()
-    holders = {term: sum(term in row[19] for row in rows) for term in terms}
-    weight = {term: math.log(1 + (len(rows) + 0.5) / (n + 0.5)) for term, n in holders.items()}
+    weigh = _rarity_weight(terms, [row[19] for row in rows])
 
     def shared_weight(row: TupleRow) -> float:
-        return sum(weight[term] for term in terms if term in row[19]) / (1 + 0.02 * len(row[19]))
+        return weigh(row[19]) / (1 + 0.02 * len(row[19]))
 
     ranked = sorted(rows, key=lambda row: (-shared_weight(row), -row[7], row[0]))[:limit]
     return [_fact_from_row(row, shared_weight(row)) for row in ranked]
+
+
+def _rarity_weight(terms: Sequence[int], rows: Sequence[Sequence[int]]) -> Callable[[Sequence[int]], float]:
+    """Return a function that adds up how rare the terms are, among `rows`, that a row shares with the question."""
+    holders = {term: sum(term in row for row in rows) for term in terms}
+    weight = {term: math.log(1 + (len(rows) + 0.5) / (n + 0.5)) for term, n in holders.items()}
+    return lambda row: sum(weight[term] for term in terms if term in row)
 
 
 def _fact_from_row(row: TupleRow, score: float) -> Fact:
@@ -244,9 +246,9 @@ _MAX_RECENT = 5_000  # of the newest that share a word
 async def insert_insights(
     connection: Connection, tokenizer: Tokenizer, insights: Sequence[Insight], *, run: str
 ) -> int:
-    """Insert insights; the same of one source is counted once more, and the surer confidence stays.
+    """Insert insights; a repeated insight of a source is counted, and the higher confidence is kept.
 
-    Insights of a source that is not stored are left out: without a citation they are worth nothing.
+    Insights of a source that is not stored are left out: they could not be cited.
     """
     rows = {(int(each.source[1:]), each.kind.value, each.text): each for each in insights if each.text.strip()}
     if not rows:
@@ -290,14 +292,9 @@ async def query_insights(
         (list(spaces), terms, _MAX_RECENT),
     )
     rows = await cursor.fetchall()
-    holders = {term: sum(term in row[6] for row in rows) for term in terms}
-    weight = {term: math.log(1 + (len(rows) + 0.5) / (n + 0.5)) for term, n in holders.items()}
-
-    def shared_weight(row: TupleRow) -> float:
-        return sum(weight[term] for term in terms if term in row[6])
-
-    ranked = sorted(rows, key=lambda row: (-shared_weight(row), -row[4], row[2], row[0], row[1]))[:limit]
+    weigh = _rarity_weight(terms, [row[6] for row in rows])
+    ranked = sorted(rows, key=lambda row: (-weigh(row[6]), -row[4], row[2], row[0], row[1]))[:limit]
     return [
-        Insight(InsightKind(kind), told, SourceId(f"S{source}"), why, confidence, title)
-        for kind, told, source, why, confidence, title, _ in ranked
+        Insight(InsightKind(kind), text_, SourceId(f"S{source}"), why, confidence, title)
+        for kind, text_, source, why, confidence, title, _ in ranked
     ]

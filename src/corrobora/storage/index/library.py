@@ -1,12 +1,7 @@
-"""A shelf: the documents and passages that one library object has read lately, so that they are not read again.
+"""The library: stored documents and passages, the search over them, and what runs have learned from them.
 
-Knows how much it may hold, and drops what was not asked for longest. Does not know the database. What it holds never
-changes: a source and its snapshot are stored once, and a removed one stays readable for those who have cited it.
-
-The library: stored documents and the search over them.
-
-Knows the spaces it was opened with, and joins BM25, links, boosts and vectors into one ranked list.
-Does not know files, the web or who asks.
+Knows the spaces it was opened with, joins words, links, boosts and vectors into one ranked list, and caches what was
+read lately. Does not know files, the web or who asks.
 """
 
 from __future__ import annotations
@@ -21,19 +16,20 @@ from corrobora.domain.documents import IngestItem
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.storage.index import facts, retrieval
+from corrobora.storage.index import facts
+from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.posting_lists import Tokenizer
-from corrobora.storage.index.retrieval import Scorer
 from corrobora.storage.index.search import FoundPassage, Search
+from corrobora.storage.index.vectors import VectorIndex
 
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
 
 
 class DocumentCache:
-    """Documents up to so many characters in all, and so many passages."""
+    """An LRU cache of documents and passages, each limited in size. What it holds never changes in the database."""
 
     def __init__(self, *, characters: int = MAX_CACHED_CHARACTERS, passages: int = MAX_CACHED_PASSAGES) -> None:
         self._characters = characters
@@ -43,7 +39,7 @@ class DocumentCache:
         self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
 
     def put_document(self, source: Source, text: str) -> None:
-        """Keep a document, if it is not larger than the shelf."""
+        """Cache a document, unless it is larger than the whole cache."""
         if source.id in self._documents or len(text) > self._characters:
             return
         self._documents[source.id] = (source, text)
@@ -53,14 +49,14 @@ class DocumentCache:
             self._held -= len(dropped)
 
     def get_document(self, source: SourceId) -> tuple[Source, str] | None:
-        """Return a kept document."""
+        """Return a document if it is cached."""
         found = self._documents.get(source)
         if found is not None:
             self._documents.move_to_end(source)
         return found
 
     def put_passages(self, passages: Iterable[Passage]) -> None:
-        """Keep passages."""
+        """Cache passages."""
         for passage in passages:
             self._passages[passage.id] = passage
             self._passages.move_to_end(passage.id)
@@ -68,7 +64,7 @@ class DocumentCache:
             self._passages.popitem(last=False)
 
     def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
-        """Return these passages in this order if all of them are kept."""
+        """Return these passages in this order if all of them are cached."""
         found = [self._passages[each] for each in ids if each in self._passages]
         return found if len(found) == len(ids) else None
 
@@ -76,18 +72,17 @@ class DocumentCache:
 if TYPE_CHECKING:
     from corrobora.domain.documents import Heading
     from corrobora.ports import Embedder
-    from corrobora.storage.postgres.database import Connection, Database
+    from corrobora.storage.postgres.database import Database
 
 DEPTH = 100  # passages ranked before boosts and links
 _SNIPPET_CHARS = 1_200
-_EMBED_BATCH = 256
 
 
 class PostgresLibrary:
     """A `Library` over some spaces of one database.
 
-    Opened with no embedder it ranks by words and links alone, which is the default. Close it to wait for the upkeep
-    that its own writes have started.
+    Without an embedder, which is the default, it ranks by words and links alone. Close it to wait for the maintenance
+    of the index that its own writes have started.
     """
 
     def __init__(
@@ -98,17 +93,17 @@ class PostgresLibrary:
     ) -> None:
         self._database = database
         self.spaces = tuple(spaces)
-        self._embedder = embedder
         self._tokenizer = Tokenizer()
-        self.catalog = Catalog(database, self._tokenizer)
+        self._vectors = VectorIndex(database, embedder) if embedder is not None else None
+        self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
         self._scorers: list[Scorer] = []
-        self._kept = PostingCache(spaces)
-        self._shelf = DocumentCache()
+        self._postings = PostingCache(spaces)
+        self._documents = DocumentCache()
         self._upkeep: set[asyncio.Task[None]] = set()
 
     @contextlib.contextmanager
     def _lend_scorer(self) -> Generator[Scorer]:
-        """Lend a scorer: its buffer belongs to one question at a time."""
+        """Lend a scorer, whose buffers serve one question at a time."""
         scorer = self._scorers.pop() if self._scorers else Scorer()
         try:
             yield scorer
@@ -124,21 +119,21 @@ class PostgresLibrary:
         terms = self._tokenizer.query_terms(text)
         if not terms or limit < 1:
             return ()
-        near = (await self._embedder.embed([text]))[0] if self._embedder is not None else None
+        near: Sequence[int] = ()
+        if self._vectors is not None:
+            near = await self._vectors.find_nearest(text, await self.catalog.space_numbers(self.spaces), DEPTH)
         async with self._database.connection("searching the library") as connection:
             with self._lend_scorer() as scorer:
-                search = Search(connection, self._kept, text, scorer, self._tokenizer)
-                if near is not None and self._embedder is not None:
-                    await retrieval.prepare_table(connection, self._embedder.name, self._embedder.dimensions)
-                    numbers = await self._space_numbers(connection)
-                    search.near = await retrieval.find_nearest(connection, numbers, near, DEPTH)
+                search = Search(connection, self._postings, text, scorer, self._tokenizer)
+                search.near = near
                 found = await search.find_passages(terms, max(DEPTH, 2 * limit), limit)
             bodies = await search.read_bodies([each.row.id for each in found])
         return [_make_hit(each, bodies.get(each.row.id, ""), text) for each in found]
 
-    async def _space_numbers(self, connection: Connection) -> list[int]:
-        cursor = await connection.execute("select id from space where name = any(%s) order by id", (list(self.spaces),))
-        return [row[0] for row in await cursor.fetchall()]
+    @property
+    def vector_problem(self) -> str:
+        """Why vectors are not used, for people; "" if they are, or if no embedder is configured."""
+        return self._vectors.problem if self._vectors is not None else ""
 
     async def document(self, source: SourceId) -> tuple[Source, str]:
         """Return a source and the text of its snapshot, also if it is no longer in search.
@@ -146,9 +141,9 @@ class PostgresLibrary:
         Raises:
             ReadError: no such source in the spaces of this library.
         """
-        kept = self._shelf.get_document(source)
-        if kept is not None:
-            return kept
+        cached = self._documents.get_document(source)
+        if cached is not None:
+            return cached
         row = await self._database.fetch_one(
             "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
             " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
@@ -162,14 +157,14 @@ class PostgresLibrary:
                 next_step="List the sources with: corrobora library show NAME.",
             )
         found = Source(SourceId(f"S{row[0]}"), *row[1:10])
-        self._shelf.put_document(found, row[10])
+        self._documents.put_document(found, row[10])
         return found, row[10]
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         """Return the passages that exist, in the order asked for."""
-        kept = self._shelf.get_passages(ids)
-        if kept is not None:
-            return kept
+        cached = self._documents.get_passages(ids)
+        if cached is not None:
+            return cached
         rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
         found = {each.id: each for each in rows}
         return [found[each] for each in ids if each in found]
@@ -195,7 +190,7 @@ class PostgresLibrary:
             (*values, list(self.spaces)),
         )
         found = [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
-        self._shelf.put_passages(found)
+        self._documents.put_passages(found)
         return found
 
     async def store(
@@ -205,38 +200,11 @@ class PostgresLibrary:
         number = await self.catalog.open(space)
         (stored,) = await self.catalog.store(number, [IngestItem(source, text, tuple(headings))])
         if stored.new:
-            await self._embed_missing(number)
+            await self.catalog.embed_missing(number)
             self._start_upkeep(number)
-        self._shelf.put_document(stored.source, text)
-        self._shelf.put_passages(stored.passages)
+        self._documents.put_document(stored.source, text)
+        self._documents.put_passages(stored.passages)
         return stored.source, stored.passages
-
-    async def embed_missing(self) -> int:
-        """Embed what has no vector yet in the spaces of this library; return how many passages that were."""
-        async with self._database.connection("reading spaces") as connection:
-            spaces = await self._space_numbers(connection)
-        return sum([await self._embed_missing(space) for space in spaces])
-
-    async def _embed_missing(self, space: int) -> int:
-        if self._embedder is None:
-            return 0
-        done = 0
-        async with self._database.connection("preparing vectors") as connection:
-            await retrieval.prepare_table(connection, self._embedder.name, self._embedder.dimensions)
-        while True:
-            async with self._database.connection("reading passages without vectors") as connection:
-                waiting = await retrieval.find_unembedded(connection, space, _EMBED_BATCH)
-            if not waiting:
-                break
-            found = await self._embedder.embed([body for _, body in waiting])
-            pairs = [(number, vector) for (number, _), vector in zip(waiting, found, strict=True)]
-            async with self._database.connection("storing vectors") as connection, connection.transaction():
-                await retrieval.store_vectors(connection, space, self._embedder.dimensions, pairs)
-            done += len(waiting)
-        if done:
-            async with self._database.connection("indexing vectors") as connection:
-                await retrieval.build_index(connection)
-        return done
 
     def _start_upkeep(self, space: int) -> None:
         if self._upkeep:
@@ -246,29 +214,29 @@ class PostgresLibrary:
         task.add_done_callback(self._upkeep.discard)
 
     async def close(self) -> None:
-        """Wait for upkeep under way."""
+        """Wait for maintenance of the index that is running."""
         await asyncio.gather(*self._upkeep, return_exceptions=True)
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
-        """Keep facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
-        async with self._database.connection("remembering facts") as connection:
+        """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
+        async with self._database.connection("storing facts") as connection:
             return await facts.insert_facts(connection, self._tokenizer, facts_, run=run)
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first, from sources of the spaces of this library."""
+        """Return stored facts that share words with `text`, best first, from sources of the spaces of this library."""
+        spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("recalling facts") as connection:
-            spaces = await self._space_numbers(connection)
             return await facts.query_facts(connection, self._tokenizer, spaces, text, limit=limit)
 
     async def remember_insights(self, insights_: Sequence[Insight], *, run: str) -> int:
-        """Keep what sources told beside what was asked, the same of one source once. Returns how many were new."""
-        async with self._database.connection("keeping insights") as connection:
+        """Store what sources mention beside what was asked, once for each source. Returns how many were new."""
+        async with self._database.connection("storing insights") as connection:
             return await facts.insert_insights(connection, self._tokenizer, insights_, run=run)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
         """Return stored insights that share words with `text`, best first, from these spaces."""
+        spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("looking for insights") as connection:
-            spaces = await self._space_numbers(connection)
             return await facts.query_insights(connection, self._tokenizer, spaces, text, limit=limit)
 
 

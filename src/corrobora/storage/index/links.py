@@ -1,12 +1,7 @@
-"""Holders: the indexed passages that hold all the words of a name, for thousands of names at once.
+"""Links: which passages mention the title of which source, kept up to date while documents come and go.
 
-Knows posting blobs and how to read few of them. Does not know titles or sentences: a holder may have the words of a
-name anywhere, so whoever asks looks at the text itself.
-
-Links: which passages mention the title of which source, kept true while documents come and go.
-
-Knows aliases, mentions and the sentence of a mention, for one space at a time and in both directions.
-Does not know ranking: the hop's weights live with the search.
+Knows aliases, mentions with their sentences, and how to find the passages that hold all words of a name, for thousands
+of names at once. Does not know ranking: the weights of a hop belong to the search.
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ from typing import TYPE_CHECKING, LiteralString, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.storage.index import posting_cache, posting_lists
+from corrobora.storage.index import posting_lists
 from corrobora.storage.index.posting_cache import array_literal
 from corrobora.text import mentions
 from corrobora.text.mentions import AliasMention, alias_prefix, find_alias_mentions, group_by_prefix, make_alias
@@ -34,7 +29,7 @@ if TYPE_CHECKING:
 PostingKeys = NDArray[np.int64]  # term << 32 | passage, rising
 
 _RAREST = 4  # terms of a name that are intersected
-_SHORT = 64  # a blob of so many postings is read at once, a longer one if a name with holders needs it
+_SHORT = 64  # a blob of at most so many postings is read at once, a longer one only if a name depends on it
 _ABSENT = -1
 _SIEVE_BITS = 20
 _READ = """
@@ -55,7 +50,7 @@ where space = %(space)s and term = any(string_to_array(%(terms)s, ' ')::int4[]) 
 
 
 class _FoundPostings(NamedTuple):
-    """What the first statement read, for terms by rising number: postings, how many each term has, which have more."""
+    """What the first statement read, in ascending order of terms: postings, their number, and which have more."""
 
     terms: NDArray[np.int64]
     sizes: NDArray[np.int64]
@@ -68,7 +63,7 @@ async def find_phrase_matches(
 ) -> dict[int, list[str]]:
     """Return the indexed passages that hold the rarest terms of a name, each with those names.
 
-    The long blobs of common words are read only for names that the short ones of their rare words leave in question.
+    The long blobs of common words are read only for names that the short blobs of their rare words cannot rule out.
     """
     labels = [name for name, terms in names.items() if terms]
     terms = np.array([term for terms in names.values() for term in terms], np.int64)
@@ -151,7 +146,7 @@ def _places_of_terms(found: NDArray[np.integer], terms: NDArray[np.int64]) -> ND
 
 
 def _place_in_owner(owner: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return for each place which one it is of its owner, whose places follow one another."""
+    """Return the rank of each element within its owner; the elements of one owner are adjacent."""
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     return np.arange(len(owner)) - np.repeat(starts, np.diff(starts, append=len(owner)))
 
@@ -161,7 +156,7 @@ def intersect_postings(
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return (owner, passage) for the passages that hold all terms of an owner, at most four.
 
-    The terms of one owner follow one another; the first of them should be rare.
+    The terms of one owner are adjacent; the first of them should be rare.
     """
     owners, row = np.unique(owner, return_inverse=True)
     table = np.full((len(owners), _RAREST), _ABSENT, np.int64)
@@ -180,8 +175,8 @@ def intersect_postings(
 
 
 SENTENCE_CHARS = 400
-MAX_FAN = 4  # a name that more sources bear leads nowhere
-# What leaves the passages that a select yields as `id`: links by names that at most %(fan)s bear, numbered in order.
+MAX_FAN = 4  # a name that more sources have is ambiguous and is not followed
+# The links from the passages that a select yields as `id`, by names that at most %(fan)s sources have, numbered.
 LINKS_FROM_SEEDS: LiteralString = """
 select l.src, l.alias, l.sent, l.source, row_number() over (order by l.src, l.alias, l.source)::int4 turn,
   array(select q.id from passage q where q.source = l.source and q.place < 200 order by q.place) passages
@@ -210,8 +205,8 @@ async def add_links(
     """Bring links up to date after new sources (id to title) and their passages (id to body), in one transaction.
 
     Old titles named by the new passages and new titles named by old passages are both found, so that adding documents
-    one by one gives the same links as adding them together. Called before the new passages are indexed: they are at
-    hand and need not be found.
+    one by one gives the same links as adding them together. Call it before the new passages are indexed: they are
+    given and need not be found.
     """
     fresh = await _add_aliases(connection, space, titles)
     affected = dict(passages)
@@ -225,7 +220,7 @@ async def add_links(
 
 
 async def remove_links(connection: Connection, space: int, sources: Sequence[int]) -> None:
-    """Forget the names of sources that go; passages that mention them are looked at again."""
+    """Delete the aliases of removed sources, and refresh the passages that mention them."""
     cursor = await connection.execute(
         "with lost as (delete from alias where source = any(%(sources)s) returning alias)"
         " select distinct m.src from mention m join lost l on m.alias = l.alias and m.space = %(space)s"
@@ -259,7 +254,7 @@ async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, 
 
 
 def may_mention(body: str, aliases: Sequence[str]) -> bool:
-    """True if the first two words of one of `aliases` stand together in `body`: a cheap test before the true one."""
+    """True if the first two words of one of `aliases` are adjacent in `body`: a cheap test before the exact one."""
     folded = fold_text(body)
     return any(_occur_together(folded, *alias_prefix(alias).split(" ")) for alias in aliases)
 
@@ -283,9 +278,8 @@ async def _read_bodies(connection: Connection, ids: Sequence[int]) -> dict[int, 
 
 async def refresh_mentions(connection: Connection, space: int, passages: Mapping[int, str]) -> None:
     """Find the mentions of some passages again and replace what was stored for them."""
-    numbers = list(passages)
-    found = posting_cache.find_alias_prefixes(list(passages.values()))
-    asked = set(found.heads)
+    prefixes = {number: mentions.list_alias_prefixes(body) for number, body in passages.items()}
+    asked = set[str]().union(*prefixes.values())
     if not asked:
         return
     cursor = await connection.execute(
@@ -293,13 +287,13 @@ async def refresh_mentions(connection: Connection, space: int, passages: Mapping
         (space, "\n".join(asked)),
     )
     known = group_by_prefix(row[0] for row in await cursor.fetchall())
-    await connection.execute("delete from mention where src = any(%s::int4[])", (array_literal(numbers),))
+    await connection.execute("delete from mention where src = any(%s::int4[])", (array_literal(passages),))
     if not known:
         return
-    naming = sorted({at for at, head in zip(found.texts, found.heads, strict=True) if head in known})
     async with connection.cursor() as writer, writer.copy("copy mention (src, space, alias, sent) from stdin") as copy:
-        for number in (numbers[at] for at in naming):
-            body = passages[number]
+        for number, body in passages.items():
+            if prefixes[number].isdisjoint(known):
+                continue
             for alias, sentence in _first_mentions(body, find_alias_mentions(body, known)).items():
                 await copy.write_row((number, space, alias, sentence))
 
@@ -321,18 +315,18 @@ def _first_mentions(body: str, found: Sequence[AliasMention]) -> dict[str, str]:
 
 
 async def read_links(connection: Connection, passages: Sequence[int]) -> list[Link]:
-    """Return the links that leave some passages by names that at most four sources bear, in a fixed order."""
+    """Return the links from some passages by names that at most four sources have, in a fixed order."""
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(_FROM_PASSAGES, {"ids": array_literal(passages), "fan": MAX_FAN})
         return [Link(*row) for row in await cursor.fetchall()]
 
 
 def question_prefixes(text: str) -> list[str]:
-    """Return the heads by which the aliases that `text` may mention are looked up."""
+    """Return the prefixes by which the aliases that `text` may mention are looked up."""
     return sorted(mentions.list_alias_prefixes(text))
 
 
 def sources_named_in(text: str, bearers: Mapping[str, Sequence[int]]) -> set[int]:
-    """Return the sources that `text` names, given the aliases that it may mention with the sources that bear each."""
+    """Return the sources that `text` names, given the aliases that it may mention and the sources of each."""
     named = {mention.alias for mention in find_alias_mentions(text, group_by_prefix(bearers))}
     return {source for alias in named if len(bearers[alias]) <= MAX_FAN for source in bearers[alias]}

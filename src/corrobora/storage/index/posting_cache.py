@@ -1,12 +1,7 @@
-"""Kept: what an index says of a question, read once and kept for the next one.
+"""The posting cache: what the index says about the terms of a question, read once and kept for the next question.
 
-Knows the statement that reads segments and outbox, and that no row of theirs ever changes: what is kept is right as
-long as the database lists the same rows, which every statement asks. Does not know how postings are ranked.
-
-Heads: the beginnings of the names that many texts may mention, found in all of them at once.
-
-Knows runs of letters and where a capital begins one: the same answer as `policies.names.heads` text by text, without a
-step of its own for each word. Does not know which names exist.
+Knows the statement that reads segments and outbox. A row of theirs never changes, so a cached posting is valid as long
+as the database lists the same rows, which every statement checks. Does not know how postings are ranked.
 """
 
 from __future__ import annotations
@@ -16,11 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corrobora.storage.index.posting_lists import Codes, Ints, read_rare_blobs, unpack_blob
-from corrobora.storage.index.retrieval import Blob, QueryPostings
-from corrobora.text import mentions
+from corrobora.storage.index.bm25 import Blob, QueryPostings
+from corrobora.storage.index.posting_lists import POSTING_BYTES, Codes, Ints, read_rare_blobs, unpack_blob
 from corrobora.text.ranking import list_publisher_names
 
 if TYPE_CHECKING:
@@ -30,10 +23,9 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 64_000_000
-_POSTING_BYTES = 6  # a document and its code
 
-# One statement is one snapshot: a fold that runs meanwhile can neither hide nor double a passage. An array behind a
-# select is not looked into by the planner, so that one plan serves all questions.
+# One statement is one snapshot: a fold that runs at the same time can neither hide nor duplicate a passage. The arrays
+# stand in a subselect, where the planner does not look at their values, so that one plan serves all questions.
 _READ = """
 with named as materialized (
   select coalesce(array_agg(id), '{}') ids from space where name = any((select %(spaces)s::text[])::text[])
@@ -73,9 +65,9 @@ class PublisherNames:
 
 @dataclass(frozen=True, slots=True)
 class IndexSnapshot:
-    """What was read for one question, all of one moment.
+    """What was read for one question, all in one snapshot of the database.
 
-    `bearers` are the sources by alias; `publishers` is None if those of some passages are not known.
+    `bearers` maps an alias to the sources of that name; `publishers` is None if those of some passages are unknown.
     """
 
     postings: QueryPostings
@@ -101,7 +93,7 @@ class _OutboxRow(NamedTuple):
 
 
 class _Outbox(NamedTuple):
-    """All rows of the outbox, turned: parallel arrays by rising term."""
+    """All rows of the outbox, inverted: parallel arrays in ascending order of the term."""
 
     terms: Ints
     docs: Ints
@@ -109,7 +101,7 @@ class _Outbox(NamedTuple):
 
 
 class PostingCache:
-    """Keeps what was read of some spaces: postings of the terms asked last up to a limit, and all of what is small."""
+    """An LRU cache of the postings of some spaces, up to a limit; segments and outbox are cached whole."""
 
     def __init__(self, spaces: Sequence[str], max_bytes: int = MAX_BYTES) -> None:
         self._spaces = list(spaces)
@@ -117,18 +109,18 @@ class PostingCache:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        self._blobs: dict[int, Blob] = {}  # by term, of all segments together; the last asked last
+        self._blobs: dict[int, Blob] = {}  # by term, of all segments together; the most recently used last
         self._bytes = 0
         self._segments: dict[int, _Segment] = {}
         self._fresh: dict[int, _OutboxRow] = {}
         self._update_totals()
 
     async def read(self, connection: Connection, terms: Sequence[int], heads: Sequence[str] = ()) -> IndexSnapshot:
-        """Read what the spaces hold of `terms`, and who bears an alias with one of the `heads`."""
+        """Read the postings of `terms`, and the sources that have an alias with one of the prefixes `heads`."""
         asked = [term for term in terms if term not in self._blobs]
         rows = await self._query_index(connection, asked, heads)
         if not self._apply_rows(rows, asked) or not all(term in self._blobs for term in terms):
-            self._clear_cache()  # other segments than before: read everything at one moment
+            self._clear_cache()  # other segments than before: read everything in one snapshot
             rows = await self._query_index(connection, terms, heads)
             self._apply_rows(rows, terms)
         blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
@@ -137,7 +129,7 @@ class PostingCache:
         return IndexSnapshot(found, _alias_sources(rows), self._publishers)
 
     async def read_more(self, connection: Connection, terms: Sequence[int]) -> QueryPostings:
-        """Return further postings of the moment of the last `read`; asks nothing if all of them are kept."""
+        """Return further postings, from the snapshot of the last `read` if all of them are cached."""
         if not all(term in self._blobs for term in terms):
             return (await self.read(connection, terms)).postings
         blobs = [self._blobs[term] for term in terms if len(self._blobs[term].docs)]
@@ -156,7 +148,7 @@ class PostingCache:
             return await cursor.fetchall()
 
     def _apply_rows(self, rows: Sequence[TupleRow], asked: Sequence[int]) -> bool:
-        """Keep what was read, `asked` in full; False if a row came without its values that is not known any more."""
+        """Cache what was read, `asked` in full; False if a row without values is no longer in the cache."""
         segments: dict[int, _Segment | None] = {}
         fresh = dict(self._fresh)
         waiting: list[int] = []
@@ -180,7 +172,7 @@ class PostingCache:
         return True
 
     def _update_totals(self) -> None:
-        """Work out what follows from the segments and the outbox."""
+        """Compute the totals of segments and outbox."""
         filled = [segment for segment in self._segments.values() if segment.docs]
         rows = self._fresh
         self._outbox = _transpose_outbox(rows)
@@ -198,7 +190,7 @@ class PostingCache:
         self._publishers = PublisherNames([*(name for each in known for name in each), *waiting]) if complete else None
 
     def _outbox_blobs(self, terms: Sequence[int]) -> list[Blob]:
-        """Return what the outbox holds of some terms."""
+        """Return the postings of some terms in the outbox."""
         box = self._outbox
         if not len(box.terms):
             return []
@@ -212,20 +204,20 @@ class PostingCache:
 
     def _put_blob(self, blob: Blob) -> None:
         old = self._blobs.pop(blob.term, None)
-        self._bytes += _POSTING_BYTES * (len(blob.docs) - (0 if old is None else len(old.docs)))
+        self._bytes += POSTING_BYTES * (len(blob.docs) - (0 if old is None else len(old.docs)))
         self._blobs[blob.term] = blob
 
     def _evict_blobs(self, asked: Sequence[int]) -> None:
-        """Drop what was asked longest ago until the rest is within the limit."""
+        """Evict the least recently used terms until the rest is within the limit."""
         for term in asked:
             self._blobs[term] = self._blobs.pop(term)
         while self._bytes > self._max_bytes:
             term = next(iter(self._blobs))
-            self._bytes -= _POSTING_BYTES * len(self._blobs.pop(term).docs)
+            self._bytes -= POSTING_BYTES * len(self._blobs.pop(term).docs)
 
 
 def array_literal(numbers: Iterable[int]) -> str:
-    """Write numbers as PostgreSQL reads an array: many times as fast as a list that the driver looks through."""
+    """Write numbers as an array literal of PostgreSQL: many times faster than a list that the driver adapts."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
@@ -247,7 +239,7 @@ def _join_blobs(term: int, parts: Sequence[tuple[Ints, Codes]]) -> Blob:
 
 
 def _lists_by_term(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, list[tuple[Ints, Codes]]]:
-    """Return what was read of each term: blobs of its own, and its postings among the rare ones."""
+    """Return the postings of each term: from its own rows, and from the rows of rare terms."""
     found: dict[int, list[tuple[Ints, Codes]]] = {term: [] for term in asked}
     parts: list[TupleRow] = []
     for row in rows:
@@ -269,7 +261,7 @@ def _lists_by_term(rows: Sequence[TupleRow], asked: Sequence[int]) -> dict[int, 
 
 
 def _transpose_outbox(rows: Mapping[int, _OutboxRow]) -> _Outbox:
-    """Turn the forward rows of the outbox."""
+    """Invert the rows of the outbox, which list the terms of a passage."""
     if not rows:
         return _Outbox(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint16))
     numbers = sorted(rows)
@@ -286,71 +278,3 @@ def _alias_sources(rows: Sequence[TupleRow]) -> dict[str, list[int]]:
         if kind == _ALIAS:
             found.setdefault(alias[0], []).append(source)
     return found
-
-
-_BETWEEN = "\n\n\n\n"  # more than may stand between the two words of a head
-_REACH = 3
-_OTHER, _IN_WORD, _INITIAL = range(3)  # what a byte is; an initial is in a word as well
-_KINDS = bytes(
-    (_IN_WORD if chr(byte).islower() else _INITIAL) if chr(byte).isascii() and chr(byte).isalnum() else _OTHER
-    for byte in range(256)
-)
-
-
-class AliasPrefixes(NamedTuple):
-    """Heads of many texts, each as often as it stands there; `texts[i]` is the place of the text of `heads[i]`."""
-
-    texts: Sequence[int]
-    heads: Sequence[str]
-
-
-def find_alias_prefixes(texts: Sequence[str]) -> AliasPrefixes:
-    """Return the heads of all aliases that each of `texts` could mention."""
-    ready = [text if text.isascii() else "" for text in texts]
-    joined = _BETWEEN.join(ready)
-    padded = f"\0{joined}\0\0".encode("ascii")
-    data = np.frombuffer(padded, np.uint8)
-    kinds = np.frombuffer(padded.translate(_KINDS), np.uint8)
-    inside = kinds != _OTHER
-    borders = np.flatnonzero(inside[1:] != inside[:-1])
-    starts, ends = borders[::2], borders[1::2]
-    first = np.flatnonzero(kinds[starts + 1] == _INITIAL)
-    second, reached = _next_words(data, starts, ends, first)
-    low = joined.lower()
-    begin, end = starts[first].tolist(), ends[first].tolist()
-    ones = [low[at:to] for at, to in zip(begin, end, strict=True)]
-    pairs = [
-        f"{ones[at]} {low[start:to]}"
-        for at, start, to in zip(
-            np.flatnonzero(reached).tolist(),
-            starts[second[reached]].tolist(),
-            ends[second[reached]].tolist(),
-            strict=True,
-        )
-    ]
-    borders = np.cumsum([len(text) + len(_BETWEEN) for text in ready])
-    owner = np.searchsorted(borders, starts[first], side="right")
-    others = [
-        (at, head) for at, text in enumerate(texts) if not text.isascii() for head in mentions.list_alias_prefixes(text)
-    ]
-    return AliasPrefixes(
-        [*owner.tolist(), *owner[reached].tolist(), *(at for at, _ in others)],
-        [*ones, *pairs, *(head for _, head in others)],
-    )
-
-
-def _next_words(
-    data: NDArray[np.uint8], starts: NDArray[np.intp], ends: NDArray[np.intp], first: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the word after each of the words `first`, the possessive "s" passed over, and whether it is near enough.
-
-    `data` has one byte more before the text than `starts` and `ends` count.
-    """
-    last = len(starts) - 1
-    second = np.minimum(first + 1, last)
-    gap = starts[second] - ends[first]
-    third = np.minimum(second + 1, last)
-    beyond = starts[third] - ends[second]
-    owned = (data[ends[first] + 1] == ord("'")) & (gap == 1) & (ends[second] - starts[second] == 1)
-    owned &= (data[starts[second] + 1] == ord("s")) & (beyond >= 1) & (beyond <= _REACH)
-    return np.where(owned, third, second), owned | ((gap >= 1) & (gap <= _REACH))

@@ -1,17 +1,8 @@
-"""Numbering: the words of many texts at once, as numbers.
+"""Postings: from the words of passages to term numbers, posting blobs and rows of a binary COPY, and back to arrays.
 
-Knows bytes and runs of letters, and looks most words up in arrays, without an object for each. Does not know what the
-numbers mean: whoever makes a table says how a word is numbered.
-
-Tokens: from passages to posting blobs, and back to arrays.
-
-Knows the term numbers, the two-byte code of a posting and its layout in bytes.
-Does not know SQL, ranking or where the blobs lie.
-
-Blobs: the postings of many terms at once, as arrays and as rows of a binary COPY.
-
-Knows the bytes of a blob and of the rows of `lex_post`, one for a term, and of `lex_rare`, one for the rare terms of a
-part of all term numbers. Does not know segments, tiers or who is alive.
+Knows how words are tokenized and numbered in bulk, the two-byte code of a posting, and the layout of the blobs in
+`lex_post` (one row for a term) and `lex_rare` (one row for the rare terms of a range of term numbers). Does not know
+SQL, ranking, segments, or which passages still exist.
 """
 
 from __future__ import annotations
@@ -28,8 +19,8 @@ from corrobora.domain.errors import JournalError
 from corrobora.text.tokens import fold_to_ascii, split_words, stem_word
 
 _BITS = 19  # of a slot's number: a library has some hundred thousand words
-_STEP = 65_536  # words looked up together: those of one step are found in the next
-_HALF = 8  # bytes that are compared at once; a word has two halves, a longer one is looked up by itself
+_STEP = 65_536  # words looked up together; what one step adds to the table is found by the next
+_HALF = 8  # bytes compared at once; a word has two halves, and a longer word is looked up by itself
 _MIX = (np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F))
 _SHIFT = np.uint64(64 - _BITS)
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(_HALF + 1)], np.uint64)
@@ -44,7 +35,7 @@ class NumberedWords(NamedTuple):
 
 
 class WordTable:
-    """A table of words already numbered. It never answers for a word that it only resembles."""
+    """A hash table from words to numbers, vectorised. A collision is never taken for a match."""
 
     def __init__(self, number: Callable[[str], int]) -> None:
         self._number = number
@@ -55,10 +46,12 @@ class WordTable:
         """Number every run of a-z and 0-9 of an ASCII text, in order."""
         data = text.encode("ascii")
         padded = b"\0%b%b" % (data, bytes(2 * _HALF))
-        inside = np.frombuffer(padded.translate(_IN_WORD), np.uint8)  # a third of the time of an array's `take`
+        inside = np.frombuffer(padded.translate(_IN_WORD), np.uint8)  # three times as fast as `take` of an array
         borders = np.flatnonzero(inside[1:] != inside[:-1])
         starts, lengths = borders[::2], borders[1::2] - borders[::2]
-        letters = np.ndarray((len(padded) - _HALF,), "<u8", padded, offset=1, strides=(1,))  # eight from every place
+        letters = np.ndarray(
+            (len(padded) - _HALF,), "<u8", padded, offset=1, strides=(1,)
+        )  # the eight bytes from each position
         numbers = np.empty(len(starts), np.int32)
         for at in range(0, len(starts), _STEP):
             part = slice(at, at + _STEP)
@@ -79,7 +72,7 @@ class WordTable:
         spans = zip(starts[new].tolist(), (starts[new] + lengths[new]).tolist(), strict=True)
         numbers[new] = [self._number(data[start:end].decode("ascii")) for start, end in spans]
         new = new[(self._halves[0][slots[new]] == 0) & (lengths[new] <= 2 * _HALF)]
-        slot = slots[new]  # who came first stays: common words come early
+        slot = slots[new]  # the first word keeps the slot: common words come early
         self._halves[0][slot], self._halves[1][slot], self._numbers[slot] = first[new], second[new], numbers[new]
         return numbers
 
@@ -93,11 +86,11 @@ _MEMO_WORDS = 500_000
 STOP_WORD = -1
 _FIELDS = 3
 _WEIGHT_BITS = 2
-POSTING_BYTES = 6  # a number and its code
+POSTING_BYTES = 6  # a document number and its code
 
 
 class Fields(NamedTuple):
-    """What of one passage is indexed. `title` weighs more than `body`; `meta` as much as the body."""
+    """The indexed fields of a passage. `title` weighs more than `body`, and `meta` as much as the body."""
 
     title: str
     body: str
@@ -135,19 +128,19 @@ class _Memo(dict[str, int]):
 
 
 def term_id(stemmed: str) -> int:
-    """Number a stem: a checksum, so that no vocabulary has to be kept (about 80 colliding pairs at 400,000 stems)."""
+    """Number a stem by a checksum, so that no vocabulary is stored (about 80 colliding pairs at 400,000 stems)."""
     return zlib.crc32(stemmed.encode()) % 1_000_000_000
 
 
 class Tokenizer:
-    """Turns text into term numbers. Holds a memo only; two tokenizers always agree."""
+    """Turns text into term numbers. Its only state is a cache; two tokenizers always agree."""
 
     def __init__(self) -> None:
         self._memo = _Memo()
         self._numbering = WordTable(self._memo.__getitem__)
 
     def number_terms(self, text: str) -> list[int]:
-        """Return the term number of every word in order, `STOP` for stop words."""
+        """Return the term number of every word in order, `STOP_WORD` for stop words."""
         return list(map(self._memo.__getitem__, split_words(text)))
 
     def query_terms(self, text: str) -> list[int]:
@@ -159,7 +152,7 @@ class Tokenizer:
         return _count_terms(*self._number_batch([text for fields in batch for text in fields]), len(batch))
 
     def query_terms_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return for each text what `query` does, in a fraction of the time if they are many."""
+        """Return `query_terms` of each text, in a fraction of the time if there are many."""
         terms, places, sizes = self._number_batch(texts)
         ends = np.cumsum(sizes).tolist()
         found: list[list[int]] = [[] for _ in texts]
@@ -188,7 +181,7 @@ class Tokenizer:
 
 
 def _count_terms(terms: Ints, fields: NDArray[np.int64], sizes: NDArray[np.int64], n_docs: int) -> PostingBatch:
-    """Count the terms of fields, three a document: `sizes[i]` of them stand in the field `fields[i]`."""
+    """Count the terms of fields, three for each document: `sizes[i]` of them are in the field `fields[i]`."""
     docs = fields // _FIELDS
     lengths = np.bincount(docs, sizes, n_docs).astype(np.int32)
     weight = np.where(fields % _FIELDS == 0, TITLE_WEIGHT, 1)
@@ -215,7 +208,7 @@ LENGTHS: NDArray[np.float64] = 8 * (np.exp2(np.arange(256) / 24) - 1)
 
 
 def unpack_blob(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
-    """Split a blob into its numbers (documents or terms) and codes, without copying. Raises as `whole` does."""
+    """Split a blob into its numbers (documents or terms) and codes, without copying. Raises as `check_blob_size`."""
     check_blob_size(len(blob), n)
     return (
         np.frombuffer(blob, dtype="<i4", count=n),
@@ -249,8 +242,8 @@ _HEAD_UNITS = _HEAD.itemsize // _UNIT
 _POSTING = np.dtype([("term", "<i4"), ("doc", "<i4"), ("code", "<u2")])
 _POSTING_UNITS = _POSTING.itemsize // _UNIT
 _TERM_BITS = 30  # of a term's number
-_PART_BITS = 6  # a part has 64 to 128 postings on average: few enough to be read for one of its terms
-MIN_ROW_POSTINGS = 16  # a term with fewer postings in a segment has no row of its own
+_PART_BITS = 6  # a part has 64 to 128 postings on average, few enough to read for one term
+MIN_ROW_POSTINGS = 16  # a term with fewer postings in a segment gets no row of its own
 _START = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # no flags, no extension
 _END = b"\xff\xff"
 
@@ -259,7 +252,7 @@ RarePostings: TypeAlias = NDArray[np.void]  # postings with the fields `term`, `
 
 
 class TermLists(NamedTuple):
-    """Postings by rising term: parallel arrays of documents and codes, `sizes[i]` of them for `terms[i]`."""
+    """Postings sorted by term: parallel arrays of documents and codes, `sizes[i]` of them for `terms[i]`."""
 
     terms: Ints
     sizes: Ints
@@ -275,7 +268,7 @@ class BlobArrays(NamedTuple):
 
 
 def split_blobs(sizes: Ints, blobs: bytes) -> BlobArrays:
-    """Read blobs that were written one after the other, each with `sizes[i]` postings. Raises as `whole` does."""
+    """Read concatenated blobs of `sizes[i]` postings each. Raises as `check_blob_size`."""
     check_blob_size(len(blobs), int(sizes.sum()))
     units = np.frombuffer(blobs, "<u2")
     is_doc = _part_of_unit(sizes * _DOC, sizes * _CODE) == 0
@@ -302,7 +295,7 @@ def encode_common_rows(space: int, seg: int, lists: TermLists) -> bytes:
 
 
 def separate_rare_terms(lists: TermLists) -> tuple[TermLists, RarePostings]:
-    """Part the terms that have a row of their own from the rare ones."""
+    """Separate the terms that get a row of their own from the rare ones."""
     rare = lists.sizes < MIN_ROW_POSTINGS
     of_rare = np.repeat(rare, lists.sizes)
     found = np.empty(int(lists.sizes[rare].sum()), _POSTING)
@@ -313,12 +306,12 @@ def separate_rare_terms(lists: TermLists) -> tuple[TermLists, RarePostings]:
 
 
 def part_shift(n: int) -> int:
-    """Return by how many bits the numbers of terms are shifted to that of their part, if `n` postings are rare."""
+    """Return by how many bits a term number is shifted to get the number of its part, for `n` rare postings."""
     return _TERM_BITS - max(0, n.bit_length() - 1 - _PART_BITS)
 
 
 def encode_rare_rows(space: int, seg: int, shift: int, rare: RarePostings) -> bytes:
-    """Write rare postings, by rising term, as the rows of `copy lex_rare (space, part, seg, n, post)`, binary."""
+    """Write rare postings, sorted by term, as the rows of `copy lex_rare (space, part, seg, n, post)`, binary."""
     parts = rare["term"] >> shift
     starts = np.flatnonzero(np.concatenate(([True], parts[1:] != parts[:-1]))) if len(parts) else parts
     sizes = np.diff(starts, append=len(parts)).astype(np.int32)
@@ -331,13 +324,13 @@ def encode_rare_rows(space: int, seg: int, shift: int, rare: RarePostings) -> by
 
 
 def read_rare_blobs(sizes: Ints, blobs: bytes) -> RarePostings:
-    """Read rows of rare postings that were written one after the other. Raises as `whole` does."""
+    """Read concatenated rows of rare postings. Raises as `check_blob_size`."""
     check_blob_size(len(blobs), int(sizes.sum()), _POSTING.itemsize)
     return np.frombuffer(blobs, _POSTING)
 
 
 def _row_headers(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -> NDArray[np.void]:
-    """Return what stands before the blob in each row: its first four fields, and the length of the blob."""
+    """Return the header of each row: its first four fields, and the length of the blob."""
     heads = np.zeros(len(numbers), _HEAD)
     heads["fields"] = 5
     for name, value in (("space", space), ("number", numbers), ("seg", seg), ("n", sizes)):
@@ -348,6 +341,6 @@ def _row_headers(space: int, seg: int, numbers: Ints, sizes: Ints, units: int) -
 
 
 def _part_of_unit(*lengths: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Say for every unit which part of its row it is, if row `i` has parts of `lengths[0][i]`, `lengths[1][i]`..."""
+    """Return for every unit the part of its row, if row `i` has parts of `lengths[0][i]`, `lengths[1][i]`..."""
     parts = np.tile(np.arange(len(lengths), dtype=np.uint8), len(lengths[0]))
     return np.repeat(parts, np.stack(lengths, axis=1).ravel())

@@ -1,6 +1,6 @@
-"""Search: one question on its way through the index.
+"""Search: ranks the passages of the index for one question.
 
-Knows how BM25, clauses, agreed names, boosts, vectors and links are joined into one list. Does not know hits or who
+Knows how BM25, clauses, agreed names, boosts, vectors and links are joined into one list. Does not know hits, or who
 asks.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-from corrobora.storage.index import links, retrieval
+from corrobora.storage.index import bm25, links
 from corrobora.storage.index.posting_cache import array_literal
 from corrobora.storage.index.posting_lists import term_id
 from corrobora.text import ranking
@@ -17,13 +17,13 @@ from corrobora.text.ranking import split_clauses
 from corrobora.text.tokens import stem_text
 
 if TYPE_CHECKING:
+    from corrobora.storage.index.bm25 import Scorer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
     from corrobora.storage.index.posting_lists import Tokenizer
-    from corrobora.storage.index.retrieval import Scorer
     from corrobora.storage.postgres.database import Connection
 
-# Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; what leaves
-# those and the first ones. An array behind a select is not looked into by the planner: one plan serves all questions.
+# Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from
+# those and from the first. The planner does not look at an array in a subselect, so one plan serves all questions.
 _ROW: LiteralString = """select p.id, p.source, p.title, s.url, s.publisher, s.published, {body}, 0, null::int4[]
   from passage p join source s on s.id = p.source where {which}"""
 _GIVEN: LiteralString = "p.id = any((select %(ids)s::int4[])::int4[])"
@@ -49,7 +49,7 @@ Fitting = Mapping[int, frozenset[int]]  # passages that fit clauses best, with t
 
 
 class Row(NamedTuple):
-    """What ranking needs of a passage."""
+    """The columns of a passage that ranking needs."""
 
     id: int
     source: int
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 class FoundPassage(NamedTuple):
-    """One passage on its way to a hit."""
+    """A passage that was found, with its score."""
 
     row: Row
     score: float
@@ -68,7 +68,7 @@ class FoundPassage(NamedTuple):
 
 
 class Search:
-    """One question on its way through the index."""
+    """The search for one question. Make one for each question."""
 
     def __init__(
         self, connection: Connection, kept: PostingCache, text: str, scorer: Scorer, tokenizer: Tokenizer
@@ -105,7 +105,7 @@ class Search:
         return bool(self._asked.dates) or publishers is None or publishers.any_in(self._asked.joined)
 
     async def _rank_boosted(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
-        """Return all candidates that live, boosted, best first; and the scores before boosts."""
+        """Return all candidates that still exist, boosted, best first; and the scores before boosts."""
         ids = _ids_by_score(scores)
         rows = await self._fetch_rows(ids, ids, likely=(*ids[: limit + _MORE], *fitting))
         scores = await self._apply_feedback(scores, fitting, rows)
@@ -118,9 +118,9 @@ class Search:
         return self._asked.boost_factor(row.publisher, row.published)
 
     async def _rank_first(self, scores: Scores, limit: int, fitting: Fitting) -> tuple[list[FoundPassage], Scores]:
-        """Return the first `limit` candidates that live, and those from sources that the question names, best first.
+        """Return the first `limit` existing candidates and those from sources that the question names, best first.
 
-        No boost can change their order, so the others need not be looked at. Returns the scores of all as well.
+        No boost can change their order, so the others are not read. Also returns the scores of all candidates.
         """
         rows: dict[int, Row] = {}
         ids = _ids_by_score(scores)
@@ -139,8 +139,8 @@ class Search:
         candidates: Sequence[int] = (),
         also: Collection[int] = (),
     ) -> None:
-        """Add rows until the first `limit` of `ids` that live are among them; `also` are fetched with the first."""
-        for start in range(0, len(ids), limit):  # more than once only where passages were deleted since the last merge
+        """Add rows until they hold the first `limit` existing ones of `ids`; `also` are fetched with the first."""
+        for start in range(0, len(ids), limit):  # a second time only if passages were deleted since the last merge
             wanted = [id_ for id_ in ids[start : start + limit] if id_ not in rows]
             if not start:
                 wanted += [id_ for id_ in also if id_ not in wanted]
@@ -152,7 +152,7 @@ class Search:
     async def _fetch_rows(
         self, ids: Sequence[int], candidates: Sequence[int], *, likely: Collection[int]
     ) -> dict[int, Row]:
-        """Fetch what ranking needs of `ids` and of the candidates from named sources; the dead drop out here.
+        """Fetch the rows of `ids` and of the candidates from named sources; deleted passages drop out here.
 
         Keeps the texts of the `likely` ones, and the links of the candidates and of the first of `ids`.
         """
@@ -180,7 +180,7 @@ class Search:
         self._followed.update(first, (row.id for row in rows.values() if row.source in self._named and candidates))
         return rows
 
-    def _rank_by_words(self, postings: retrieval.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
+    def _rank_by_words(self, postings: bm25.QueryPostings, depth: int) -> tuple[dict[int, float], list[Ranking]]:
         """Rank the whole question and its clauses over the same postings; the last ranking is the whole one."""
         parts: list[tuple[float, Ranking]] = []
         split = split_clauses(self._text)
@@ -188,14 +188,14 @@ class Search:
             frequencies = postings.frequencies
             for clause in split:
                 own = set(self._tokenizer.query_terms(clause))
-                weight = sum(retrieval.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
+                weight = sum(bm25.idf(postings.n_docs, frequencies[term]) for term in own if term in frequencies)
                 parts.append((weight, self._scorer.rank(postings.keep_terms(own), limit=max(1, depth // 2)).as_pairs()))
         whole = self._scorer.rank(postings, limit=depth).as_pairs()
         scores = ranking.add_clause_scores(whole, parts) if whole else {}
         return scores, [ranked for _, ranked in parts]
 
     async def _apply_feedback(self, scores: Scores, fitting: Fitting, rows: Mapping[int, Row]) -> Scores:
-        """Raise the candidates that say the names on which the best passages of the clauses agree."""
+        """Raise the candidates that contain the names on which the best passages of the clauses agree."""
         seen = [
             ranking.ScoredPassage(
                 rows[id_].title or f"S{rows[id_].source}",
@@ -229,7 +229,7 @@ class Search:
     async def _follow_links(self, found: list[FoundPassage], scores: Mapping[int, float]) -> list[FoundPassage]:
         """Follow one link from the best seeds and from the sources that the question names.
 
-        `scores` has the candidates that were not looked at as well.
+        `scores` also has the candidates that were not read.
         """
         seeds = {each.row.id: each for each in found[: ranking.LINK_SEEDS]}
         sources = set(self._named)

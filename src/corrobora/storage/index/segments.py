@@ -1,7 +1,6 @@
-"""Segments: how posting blobs are written, folded and merged.
+"""Segments: how posting blobs are written, folded from the outbox and merged in tiers (an LSM compaction).
 
-Knows the outbox, immutable segments, size tiers and tombstones.
-Does not know questions or ranking.
+Knows the outbox, immutable segments, size tiers and tombstones. Does not know questions or ranking.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ LIVE_SHARE = 0.7
 _ROWS_A_STEP = 20_000
 _LOCK_FOLD = 0x636F_7266
 _LOCK_MERGE = 0x636F_726D
-_MAX_PUBLISHERS = 1_000  # of one segment; more are not listed, and every search looks at them all
+_MAX_PUBLISHERS = 1_000  # listed for one segment; every search reads all of them
 _COLUMNS = ("int4", "int4", "int4", "int4", "bytea", "text")
 
 
@@ -89,7 +88,7 @@ async def _copy_postings(connection: Connection, space: int, seg: int, lists: po
 async def _end_segment(
     connection: Connection, space: int, seg: int, members: _Members, rare: posting_lists.RarePostings
 ) -> None:
-    """Write the rare postings of a segment and list it: from now on it is read."""
+    """Write the rare postings of a segment and list it, which makes it visible to searches."""
     shift = posting_lists.part_shift(len(rare))
     async with (
         connection.cursor() as cursor,
@@ -111,7 +110,7 @@ async def _end_segment(
 async def fold_outbox(connection: Connection, space: int) -> int:
     """Turn the outbox of a space into one segment, in one transaction; return how many passages it held.
 
-    Another fold of the same space at work means nothing to do here: 0.
+    Returns 0 while another process folds the same space.
     """
     async with connection.transaction():
         if not await _try_lock(connection, _LOCK_FOLD, space):
@@ -140,7 +139,7 @@ async def _try_lock(connection: Connection, kind: int, space: int) -> bool:
 
 
 class Segment(NamedTuple):
-    """What a merge must know of a row of `lex_seg`."""
+    """What a merge needs from a row of `lex_seg`."""
 
     seg: int
     docs: int
@@ -149,8 +148,8 @@ class Segment(NamedTuple):
 async def merge_tier(connection: Connection, space: int, *, everything: bool = False) -> int:
     """Merge one tier of segments that is full, in a transaction of its own; return how many were merged.
 
-    Tiers are powers of the fan, so every posting is rewritten about log8(n) times. `everything` merges all of them,
-    to drop tombstones; `crowded_by_dead` says when.
+    Tiers are powers of the fan, so every posting is rewritten about log8(n) times. `everything` merges all segments
+    to drop tombstones; `needs_full_merge` says when.
     """
     async with connection.transaction():
         if not await _try_lock(connection, _LOCK_MERGE, space):
@@ -201,14 +200,14 @@ async def _merge_segments(connection: Connection, space: int, chosen: Sequence[S
 
 
 async def _blobs_by_term(connection: Connection, space: int, segs: Sequence[int]) -> AsyncIterator[Sequence[TupleRow]]:
-    """Yield the blobs of some segments in steps by rising term, never one term in two steps; an empty step ends it."""
-    async with connection.cursor("merged", binary=True) as cursor:  # one plan and at most one sort for all steps
+    """Yield the blobs of some segments in steps sorted by term, a term never in two steps; the last step is empty."""
+    async with connection.cursor("merged", binary=True) as cursor:  # one plan, and at most one sort, for all steps
         await cursor.execute(
             "select term, n, post from lex_post where space = %s and seg = any(%s) order by term, seg", (space, segs)
         )
         open_: list[TupleRow] = []
         while rows := await cursor.fetchmany(_ROWS_A_STEP):
-            cut = bisect_left(rows, rows[-1][0], key=itemgetter(0))  # the last term may go on
+            cut = bisect_left(rows, rows[-1][0], key=itemgetter(0))  # the last term may continue in the next rows
             if cut:
                 yield [*open_, *rows[:cut]]
                 open_ = []
@@ -219,7 +218,7 @@ async def _blobs_by_term(connection: Connection, space: int, segs: Sequence[int]
 
 
 async def _read_rare(connection: Connection, space: int, segs: Sequence[int]) -> posting_lists.RarePostings:
-    """Return the rare postings of some segments by rising term."""
+    """Return the rare postings of some segments in ascending order of terms."""
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute("select n, post from lex_rare where space = %s and seg = any(%s)", (space, segs))
         rows = await cursor.fetchall()
@@ -230,7 +229,7 @@ async def _read_rare(connection: Connection, space: int, segs: Sequence[int]) ->
 
 
 def _join_rare(rows: Sequence[TupleRow], rare: posting_lists.RarePostings) -> tuple[Ints, Ints, Codes]:
-    """Join the rows of terms with rare postings."""
+    """Concatenate the rows of terms with rare postings."""
     terms, sizes = (np.array([row[at] for row in rows], np.int32) for at in (0, 1))
     docs, codes = posting_lists.split_blobs(sizes, b"".join([row[2] for row in rows]))
     return (
@@ -243,11 +242,11 @@ def _join_rare(rows: Sequence[TupleRow], rare: posting_lists.RarePostings) -> tu
 def _sorted_living(
     terms: Ints, docs: Ints, codes: Codes, living: NDArray[np.bool_], low: int
 ) -> tuple[Ints, Ints, Codes]:
-    """Sort postings by term and document, without those of passages that are gone."""
+    """Sort postings by term and document, without those of deleted passages."""
     alive = living[docs - low]
     if not alive.all():
         terms, docs, codes = terms[alive], docs[alive], codes[alive]
-    order = np.argsort((terms.astype(np.int64) << 32) | docs, kind="stable")  # quick with what is mostly in order
+    order = np.argsort((terms.astype(np.int64) << 32) | docs, kind="stable")  # fast for input that is mostly sorted
     return terms[order], docs[order], codes[order]
 
 
@@ -258,7 +257,7 @@ async def _drop_segments(connection: Connection, space: int, segs: Sequence[int]
 
 
 class _Members(NamedTuple):
-    """All passages of some segments by rising id, and who published them."""
+    """All passages of some segments in ascending order of ids, and their publishers."""
 
     ids: Ints
     lengths: Ints
@@ -293,7 +292,7 @@ async def _mark_living(connection: Connection, space: int, span: tuple[int, int]
 
 
 async def needs_full_merge(connection: Connection, space: int) -> bool:
-    """True if less than 70 % of the documents of the segments still live: time to merge everything."""
+    """True if less than 70 % of the documents of the segments still exist, so that everything should be merged."""
     cursor = await connection.execute(
         "select coalesce(sum(docs), 0)::int8, (select count(*) from passage where space = %(space)s)"
         " - (select count(*) from lex_new where space = %(space)s) from lex_seg where space = %(space)s",
@@ -306,7 +305,7 @@ async def needs_full_merge(connection: Connection, space: int) -> bool:
 async def maintain_index(connection: Connection, space: int, *, deleted: bool = False) -> None:
     """Fold a full outbox and merge full tiers, each in its own transaction; after deletions drop tombstones too.
 
-    What an earlier version has left is brought up to date first.
+    Rows of an earlier version are upgraded first.
     """
     cursor = await connection.execute(
         "select count(*), count(*) filter (where publisher is null),"
@@ -325,7 +324,7 @@ async def maintain_index(connection: Connection, space: int, *, deleted: bool = 
 
 
 async def _fill_publishers(connection: Connection, space: int) -> None:
-    """List the publishers of segments and of rows of the outbox that were written when none were listed."""
+    """Fill in the publishers of segments and outbox rows that an earlier version wrote without them."""
     given = {"space": space, "shift": posting_lists.part_shift(0), "most": _MAX_PUBLISHERS}
     await connection.execute(
         "update lex_new n set publisher = s.publisher from passage p join source s on s.id = p.source"

@@ -1,1 +1,1 @@
-"""journal."""
+"""The journal of runs: answers, events, dialogues and the runs themselves."""

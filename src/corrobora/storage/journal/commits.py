@@ -1,12 +1,8 @@
-"""Integrity: the digest that stands beside every answer, and its check.
+"""Commits: what one flush of the journal writes, the statements that commit it, and the checksum beside every answer.
 
-Knows that a flipped bit must be found and never used silently. Does not know where answers are stored.
-
-A group: what one flush of the journal writes, and the statements that commit it.
-
-Knows how to write answers, intents and events in single statements that hold no lock between round trips, which
-attempt owns a run, and how to repeat a group whose first try may have committed. Does not know when to write, nor
-connections that are lost.
+Knows how to write answers, intents and events in single statements that hold no lock between round trips, which attempt
+owns a run, and how to repeat a group whose first try may have committed. Does not know when to write, or how a lost
+connection is replaced.
 """
 
 from __future__ import annotations
@@ -32,37 +28,37 @@ def entry_digest(entry: Entry) -> bytes:
     except UnicodeEncodeError as error:
         raise JournalError(
             "journal_text",
-            f"The answer to {entry.key!r} holds half of a character pair (position {error.start}).",
+            f"The answer to {entry.key!r} contains a lone surrogate (position {error.start}).",
             next_step="Write answers as JSON with escapes.",
         ) from error
 
 
 def require_storable(entry: Entry) -> Entry:
-    """Return the entry if PostgreSQL can hold its text; raise `JournalError` for zero bytes and broken characters."""
+    """Return the entry if PostgreSQL can store its text; raise `JournalError` for zero bytes."""
     if "\x00" in entry.key or "\x00" in entry.meta or "\x00" in entry.out:
         raise JournalError(
             "journal_text",
-            f"The answer to {entry.key!r} holds a zero byte.",
+            f"The answer to {entry.key!r} contains a zero byte.",
             next_step="Write answers as JSON with escapes.",
         )
     return entry
 
 
 def verify_entry(run: str, entry: Entry, stored: bytes) -> Entry:
-    """Return the entry if its digest is the stored one; raise `JournalError` that names the key if not."""
+    """Return the entry if its digest is the stored one; raise a `JournalError` that names the key if not."""
     if entry_digest(entry) != bytes(stored):
         raise JournalError(
             "journal_damaged",
             f"The stored answer to {entry.key!r} of run {run} is damaged: its checksum does not match.",
-            next_step=f"Restore the database from a copy, or start the run anew; run {run} is not used as it is.",
+            next_step=f"Restore the database from a copy, or start the run again; run {run} is not used as it is.",
         )
     return entry
 
 
 EVENT_CHANNEL = "corrobora_events"
 
-# FOR SHARE makes the statement wait for a concurrent claim, so that it sees who owns the run now. An answer that comes
-# late is kept if its key is free: it is paid. An intent of an old attempt is not.
+# FOR SHARE makes the statement wait for a concurrent claim, so that it sees which attempt owns the run. A late answer
+# is stored if its key is free, because it was paid for. An intent of an old attempt is not stored.
 _WRITE_ANSWERS: LiteralString = """
 WITH own AS MATERIALIZED (
     SELECT id, epoch FROM runs WHERE id = ANY(%b::text[]) ORDER BY id FOR SHARE
@@ -86,15 +82,15 @@ SELECT j.run, j.key, j.digest, j.meta, j.out
 FROM unnest(%b::text[], %b::text[]) AS i (run, key) JOIN journal j USING (run, key)
 """
 
-# The number is taken in the statement that inserts, so commit order is number order and no number is lost.
-# `expected` is -1, or the last number that a repeated group saw: a first try that committed after all is not doubled.
+# The statement that inserts also takes the numbers, so they rise in commit order without gaps. `expected` is -1, or the
+# last number that a repeated group saw, so that a first try that committed after all is not written twice.
 _WRITE_EVENTS: LiteralString = """
 WITH own AS (
     UPDATE runs r SET next_seq = r.next_seq + c.n
     FROM unnest(%b::text[], %b::int[], %b::bigint[], %b::bigint[]) AS c (run, epoch, n, expected)
     WHERE r.id = c.run AND r.epoch = c.epoch AND c.expected IN (-1, r.next_seq)
     RETURNING r.id, r.epoch, r.next_seq - c.n AS base, r.next_seq AS last
-), told AS (
+), appended AS (
     INSERT INTO run_events (run, seq, epoch, type, key, path, round, data)
     SELECT e.run, own.base + e.n, e.epoch, e.type, e.key, e.path, nullif(e.round, -1), e.data
     FROM unnest(%b::text[], %b::int[], %b::int[], %b::text[], %b::text[], %b::text[], %b::int[], %b::text[])
@@ -116,7 +112,7 @@ FROM runs r WHERE r.id = ANY(%b::text[])
 
 @dataclass(slots=True, eq=False)
 class Lane:
-    """One attempt at one run, as the writer sees it: how much of it is not yet committed, and what went wrong."""
+    """One attempt at one run, as the writer sees it: its writes that are not committed yet, and its error."""
 
     run: str
     epoch: int
@@ -127,14 +123,14 @@ class Lane:
     waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
 
     def raise_if_failed(self) -> None:
-        """Raise what went wrong: `Stale` if a newer attempt owns the run, or the error that stopped the writing."""
+        """Raise `Stale` if a newer attempt owns the run, or the error that stopped the writing."""
         if self.stale:
             raise Stale(f"A newer attempt owns run {self.run}; attempt {self.epoch} stops.")
         if self.error is not None:
             raise self.error
 
     def settle_writes(self, count: int) -> None:
-        """Count `count` writes as ended, and wake who waits for all of them."""
+        """Count `count` writes as ended, and wake those who wait for all of them."""
         self.pending -= count
         if self.pending == 0:
             for future in self.waiting:
@@ -145,7 +141,7 @@ class Lane:
 
 @dataclass(slots=True, eq=False)
 class AnswerWrite:
-    """An answer to commit; its future gets the entry that counts."""
+    """An answer to commit; its future gets the entry that was committed first for the key."""
 
     lane: Lane
     entry: Entry
@@ -174,7 +170,7 @@ class EventWrite:
 
 @dataclass(slots=True)
 class CommitGroup:
-    """What one flush writes. Parts that are committed are emptied, so that a repetition writes only the rest."""
+    """What one flush writes. Committed parts are emptied, so that a repetition writes only the rest."""
 
     answers: list[AnswerWrite]
     intents: list[IntentWrite]
@@ -184,23 +180,23 @@ class CommitGroup:
         return bool(self.answers or self.intents or self.events)
 
     def uncommitted_items(self) -> Sequence[AnswerWrite | IntentWrite | EventWrite]:
-        """Everything that is not committed yet."""
+        """Return everything that is not committed yet."""
         return [*self.answers, *self.intents, *self.events]
 
 
 async def commit_group(connection: Connection, group: CommitGroup, *, again: bool) -> None:
-    """Commit a group: answers and intents first, so that an event never tells of an answer that is not committed.
+    """Commit a group: answers and intents first, so that an event never reports an answer that is not committed.
 
-    `again` says that a first try may have committed without our knowing. Parts that are committed are emptied.
+    `again` says that a first try may have committed unnoticed. Committed parts are emptied.
 
     Raises:
-        psycopg.Error: what is left in the group is not committed, as far as we know.
+        psycopg.Error: as far as is known, what is left in the group is not committed.
     """
     if group.answers or group.intents:
         await _write_answers(connection, group)
     while group.events:
         await _write_events(connection, group, again=again)
-        again = True  # whoever is left was refused by an expectation: look again
+        again = True  # the rest had an outdated `expected`: read the state again
 
 
 async def _write_answers(connection: Connection, group: CommitGroup) -> None:
@@ -232,7 +228,7 @@ async def _write_answers(connection: Connection, group: CommitGroup) -> None:
 def _resolve_answer(
     item: AnswerWrite, owners: dict[str, int], winners: dict[tuple[str, str], Entry | JournalError]
 ) -> None:
-    """Tell a waiter which entry counts; a stale one learns that it is stale, though its answer may have been kept."""
+    """Give a waiter the winning entry; a stale one gets `Stale`, even if its answer was stored."""
     lane, entry = item.lane, winners.get((item.lane.run, item.entry.key), item.entry)
     lane.stale |= owners.get(lane.run) != lane.epoch
     if isinstance(entry, Entry) and not lane.stale:
@@ -250,7 +246,7 @@ def _resolve_answer(
 async def _read_winners(
     connection: Connection, answers: Sequence[AnswerWrite]
 ) -> dict[tuple[str, str], Entry | JournalError]:
-    """Read what stands in the journal for keys that were taken: the first committed answer counts."""
+    """Read the journal for keys that were taken: the answer that was committed first wins."""
     runs, keys = [item.lane.run for item in answers], [item.entry.key for item in answers]
     cursor = await connection.execute(_READ_WINNERS, (runs, keys), prepare=False)
     found: dict[tuple[str, str], Entry | JournalError] = {}
@@ -263,7 +259,7 @@ async def _read_winners(
 
 
 async def _write_events(connection: Connection, group: CommitGroup, *, again: bool) -> None:
-    """Append the group's events, those of live attempts; on a repetition, only those that are not there yet."""
+    """Append the events of live attempts; on a repetition, only those that are not stored yet."""
     expected: dict[str, int] = {}
     if again:
         expected = await _drop_committed(connection, group)
@@ -304,7 +300,7 @@ async def _write_events(connection: Connection, group: CommitGroup, *, again: bo
 
 
 async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[str, int]:
-    """Drop what a first try has written after all, and what a newer attempt has made stale.
+    """Drop events that a first try has written after all, and events of stale attempts.
 
     Returns the last number of each run, which the repetition then expects.
     """
@@ -313,9 +309,9 @@ async def _drop_committed(connection: Connection, group: CommitGroup) -> dict[st
     state = {run: (epoch, last, frozenset(keys)) for run, epoch, last, keys in await cursor.fetchall()}
     left: list[EventWrite] = []
     for event in group.events:
-        epoch, _, told = state.get(event.lane.run, (None, 0, frozenset[str]()))
+        epoch, _, stored = state.get(event.lane.run, (None, 0, frozenset[str]()))
         event.lane.stale |= epoch != event.lane.epoch
-        if event.lane.stale or event.key in told:
+        if event.lane.stale or event.key in stored:
             event.lane.settle_writes(1)
         else:
             left.append(event)
@@ -333,7 +329,7 @@ async def _fetch_row(connection: Connection, sql: LiteralString, parameters: Seq
 
 
 def group_of_one(item: AnswerWrite | IntentWrite | EventWrite) -> CommitGroup:
-    """Return a group of one."""
+    """Return a group with one item."""
     match item:
         case AnswerWrite():
             return CommitGroup([item], [], [])
@@ -344,7 +340,7 @@ def group_of_one(item: AnswerWrite | IntentWrite | EventWrite) -> CommitGroup:
 
 
 def fail_group(group: CommitGroup, error: JournalError) -> None:
-    """Give up a group: whoever waits gets the error, and the lanes keep it for the next call."""
+    """Fail a group: its waiters get the error, and its lanes raise it at the next call."""
     for item in group.uncommitted_items():
         item.lane.error = error
         if isinstance(item, AnswerWrite) and not item.future.done():

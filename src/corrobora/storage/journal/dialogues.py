@@ -1,8 +1,6 @@
-"""Dialogues: what a person and the manager said before a run exists, so that a killed process loses none of it.
+"""Dialogues: what a person and the manager said before a run exists, so that no word is lost with a process (TREE-6).
 
-Requirement: TREE-6.
-
-Knows the table `dialogue`. Does not know what a dialogue means: its text is the engine's.
+Knows the table `dialogue`. Does not know what a dialogue means: its text belongs to the engine.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ WHERE kept.version = %(version)s RETURNING version
 
 @dataclass(frozen=True, slots=True)
 class StoredDialogue:
-    """One dialogue as it is stored. `version` is 0 before it was."""
+    """One dialogue as it is stored. `version` is 0 before the first save."""
 
     id: str
     request: Request
@@ -53,7 +51,7 @@ def new_dialogue(request: Request) -> StoredDialogue:
 
 
 def dialogue_run_id(dialogue: str) -> RunId:
-    """Return the id of the run of a dialogue: one dialogue starts one run, however often it is said."""
+    """Return the id of the run of a dialogue, which starts one run at most, however often it is confirmed."""
     return RunId(f"r_{dialogue.removeprefix('d_')}")
 
 
@@ -67,7 +65,7 @@ class Dialogues:
         """Store a dialogue and return it with its new version.
 
         Raises:
-            Stale: somebody else went on with it since it was read.
+            Stale: another process has continued it since it was read.
         """
         values = {
             "id": validate_id(dialogue.id),
@@ -79,7 +77,7 @@ class Dialogues:
         }
         row = await self._database.fetch_one(_SAVE, values, where="storing a dialogue")
         if row is None:
-            raise Stale(f"The dialogue {dialogue.id} went on elsewhere.")
+            raise Stale(f"The dialogue {dialogue.id} was continued elsewhere.")
         return replace(dialogue, version=int(row[0]))
 
     async def get(self, identity: str) -> StoredDialogue:
@@ -89,7 +87,7 @@ class Dialogues:
         if row is None:
             raise UserError(
                 "dialogue_unknown",
-                f"There is no dialogue {identity}." if identity else "No dialogue waits to be gone on with.",
+                f"There is no dialogue {identity}." if identity else "There is no dialogue to continue.",
                 next_step="The dialogues: corrobora chat --list",
             )
         return _dialogue_from_row(row)
@@ -101,7 +99,7 @@ class Dialogues:
         ]
 
     async def remove(self, identity: str) -> bool:
-        """Remove a dialogue; False if there was none. The run that it started stays."""
+        """Remove a dialogue; False if there was none. The run that it started is not removed."""
         return await self._database.execute("DELETE FROM dialogue WHERE id = %s", [validate_id(identity)]) > 0
 
 

@@ -1,11 +1,7 @@
-"""Events of runs, read from any number on and followed live.
+"""Events of runs, read from any number on and followed live; and rewinding a run to one of its stages (ANGLES-1).
 
-Knows the one log, notifications and a poll that makes up for lost ones. Does not know what events mean, except which
-one is the last.
-
-Rewind: a run taken back to the begin of one of its stages, so that it is done again from there (ANGLES-1).
-
-Knows which keys of the journal belong to which stage. Does not run anything: submit the run afterwards.
+Knows the one log, notifications and the poll that makes up for lost ones, and which keys of the journal belong to which
+stage. Does not know what events mean, except which is the last, and does not run anything: submit a rewound run again.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from psycopg import sql
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.run import Event, EventType, Stage
 from corrobora.storage.journal.commits import EVENT_CHANNEL
-from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, validate_id
+from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, unknown_run_error, validate_id
 from corrobora.storage.postgres.database import Database, open_connection
 
 _PAGE = 500
@@ -50,15 +46,15 @@ async def last_event_number(database: Database, run: str) -> int:
 
 
 def _is_rewound(event: Event) -> bool:
-    """True for an event of a stage that was rewound: it stays in the log under another key (`rewind`)."""
+    """True for an event of a stage that was rewound: it stays in the log under another key."""
     return event.key.endswith(f"!{event.seq}")
 
 
 class EventLog:
     """Follows the events of many runs over one listening connection. Use it as a context.
 
-    A lost notification or connection only costs time: every follower also looks by itself every `poll_seconds`.
-    Whoever waits for a status alone listens to that channel alone, or every event would wake it.
+    A lost notification or connection only costs time, because every follower also polls every `poll_seconds`. To wait
+    for a status, listen to that channel alone, or every event wakes the waiter.
     """
 
     def __init__(
@@ -88,7 +84,7 @@ class EventLog:
         """Yield the events of a run with a number above `after`, past ones first, then live ones.
 
         Ends after `run.finished`, or when the run is in one of the statuses `ends`, or when it was removed. A slow
-        reader misses nothing: it reads from the table, not from a buffer.
+        reader misses nothing, because it reads from the table.
         """
         with self.watch_runs([run]) as changed:
             while True:
@@ -108,7 +104,7 @@ class EventLog:
 
     @contextlib.contextmanager
     def watch_runs(self, runs: Iterable[str]) -> Generator[asyncio.Event]:
-        """Lend an event that is set whenever something happens to one of the runs."""
+        """Lend an `asyncio.Event` that is set whenever one of the runs changes."""
         changed = asyncio.Event()
         names = list(runs)
         for run in names:
@@ -132,13 +128,13 @@ class EventLog:
         return row is None or row[0] in ends
 
     async def _listen_for_changes(self) -> None:
-        """Listen for ever; when the connection is lost, connect again while the followers poll."""
+        """Listen until cancelled; when the connection is lost, connect again while the followers poll."""
         while True:
             with contextlib.suppress(psycopg.Error, JournalError):
                 async with await open_connection(self._database.conninfo) as connection:
                     for channel in self._channels:
                         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-                    self._wake_followers(list(self._followers))  # what was missed before
+                    self._wake_followers(list(self._followers))  # for what was missed before
                     async for note in connection.notifies():
                         self._wake_followers(pair.split(" ")[0] for pair in note.payload.split(","))
             await asyncio.sleep(self._poll_seconds)
@@ -152,8 +148,8 @@ class EventLog:
 async def cancel_tasks(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
     """Cancel tasks until they have ended.
 
-    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg waits with, loses a cancellation that comes
-    in the moment in which what it waits for has come as well.
+    Once is not enough: before Python 3.12 `asyncio.wait_for`, which psycopg uses, loses a cancellation that arrives
+    together with its result.
     """
     left: set[asyncio.Task[None] | asyncio.Task[bool]] = set(tasks)
     while left:
@@ -162,10 +158,10 @@ async def cancel_tasks(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
         ended, left = await asyncio.wait(left, timeout=_AGAIN_SECONDS)
         for task in ended:
             if not task.cancelled():
-                task.exception()  # seen: whoever ends a task wants nothing of it
+                task.exception()  # retrieved, so that asyncio does not log it
 
 
-# What is forgotten for each stage, as a pattern over the keys of the journal; a later stage keeps more.
+# The journal keys to delete for each stage, as a pattern; a later stage keeps more.
 _FORGOTTEN_KEYS: Mapping[Stage, str] = {
     Stage.CLARIFY: r".",
     Stage.PLAN: r"^(?!root/clarify#)",
@@ -175,12 +171,12 @@ _FORGOTTEN_KEYS: Mapping[Stage, str] = {
     Stage.VERIFY: r"^root/judge/|^deliver/",
     Stage.DELIVER: r"^deliver/",
 }
-# Events are never taken back: those of a stage that is done again make room for new ones by another key.
+# Events are never deleted: those of a stage that is repeated get another key and so make room for new ones.
 _REPEATED_EVENTS = ("stage", "report", "verify", "judge", "complete", "run.finished", "leaf.failed", "warning")
 
 
 async def rewind_run(database: Database, run: str, stage: Stage) -> None:
-    """Forget what was answered from `stage` on, and open the run again. One statement.
+    """Delete the answers from `stage` on and reopen the run, in one statement.
 
     Raises:
         UserError: `run_unknown`, or `run_active` while an attempt works on it.
@@ -193,7 +189,7 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
             WHERE id = %(run)s AND status <> 'running' RETURNING id
         ), forgotten AS (
             DELETE FROM journal USING opened WHERE run = opened.id AND key ~ %(pattern)s
-        ), told AS (
+        ), renamed AS (
             UPDATE run_events SET key = key || '!' || seq FROM opened
             WHERE run = opened.id AND (type = ANY(%(again)s) OR %(all)s)
         )
@@ -205,10 +201,10 @@ async def rewind_run(database: Database, run: str, stage: Stage) -> None:
             "again": list(_REPEATED_EVENTS),
             "all": stage in (Stage.CLARIFY, Stage.PLAN, Stage.INVESTIGATE),
         },
-        where="taking a run back",
+        where="rewinding a run",
     )
     if row is not None and row[0]:
         return
     if row is None or row[1] is None:
-        raise UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+        raise unknown_run_error(run)
     raise UserError("run_active", f"Run {run} is being worked on.", next_step=f"First: corrobora cancel {run}")

@@ -1,12 +1,7 @@
-"""The writer: one task per process that commits the answers, intents and events of all its runs in groups.
+"""The journal of one attempt at one run, and the writer that commits the journals of all runs of a process in groups.
 
-Knows when to write, how to go on after an outage with the same group, and how to keep one bad row from taking others
-with it. Does not know the statements, what an answer means or who asked.
-
-The journal of one attempt at one run: what was asked, answered and told, in memory and on disk.
-
-Knows every committed answer of its run, and hands new ones to the writer of the process. Does not know statements,
-connections or what an answer means.
+Knows every committed answer of a run, when to write, how to continue after an outage with the same group, and how to
+keep one bad row from failing others. Does not know the statements or what an answer means.
 """
 
 from __future__ import annotations
@@ -50,8 +45,8 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError, JournalError)
 class JournalWriter:
     """Writes for all runs of this process. Use it as a context; leaving it writes what is left.
 
-    On an outage it keeps what was answered, connects again and writes the same group, for `patience_seconds`; after
-    that, or at once where waiting cannot help, the runs concerned get a `JournalError`.
+    On an outage it keeps the answers, connects again and repeats the same group for `patience_seconds`; after that, or
+    sooner where waiting cannot help, the runs concerned get a `JournalError`.
     """
 
     def __init__(self, conninfo: str, *, patience_seconds: float = 300.0) -> None:
@@ -82,7 +77,7 @@ class JournalWriter:
             await self._disconnect()
 
     def add_answer(self, lane: Lane, entry: Entry) -> asyncio.Future[Entry]:
-        """Hand over an answer; the future ends when it is committed, or with `Stale` or `JournalError`."""
+        """Queue an answer; the future ends when it is committed, or with `Stale` or `JournalError`."""
         future: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         self._answers.append(AnswerWrite(lane, entry, future))
         self._count_write(lane)
@@ -90,17 +85,17 @@ class JournalWriter:
         return future
 
     def add_intent(self, lane: Lane, key: str) -> None:
-        """Hand over the note that a call is about to be sent."""
+        """Queue the note that a call is about to be sent."""
         self._intents.append(IntentWrite(lane, key))
         self._count_write(lane)
 
-    def add_event(self, told: EventWrite) -> None:
-        """Hand over an event."""
-        self._events.append(told)
-        self._count_write(told.lane)
+    def add_event(self, event: EventWrite) -> None:
+        """Queue an event."""
+        self._events.append(event)
+        self._count_write(event.lane)
 
     def _count_write(self, lane: Lane) -> None:
-        """Count a write. Nobody waits for an intent or an event: it may share the commit of what comes soon after."""
+        """Count a write. Nobody waits for an intent or an event, so it may share the commit of the next writes."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
         lane.pending += 1
@@ -108,7 +103,7 @@ class JournalWriter:
             self._later = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self.flush_now)
 
     def flush_now(self) -> None:
-        """Write what is there now: somebody waits for it."""
+        """Write everything that is queued without further delay."""
         if self._later is not None:
             self._later.cancel()
             self._later = None
@@ -124,13 +119,13 @@ class JournalWriter:
                 many, left = len(group.answers) > 1, self._has_waiting()
                 await self._write_group(group)
                 if many and not self._closing:
-                    await asyncio.sleep(_GATHER_SECONDS)  # calls run in parallel: let their answers share a commit
+                    await asyncio.sleep(_GATHER_SECONDS)  # answers of parallel calls share a commit
 
     def _has_waiting(self) -> bool:
         return bool(self._answers or self._intents or self._events)
 
     def _next_group(self) -> CommitGroup:
-        """Take the next group: bounded, and never two answers to one key, whose winner must be known first."""
+        """Take the next group, bounded in size. Two answers to one key never share a group: one must win first."""
         answers: list[AnswerWrite] = []
         seen: set[tuple[str, str]] = set()
         size = 0
@@ -146,7 +141,7 @@ class JournalWriter:
         return CommitGroup(answers, intents, events)
 
     async def _write_group(self, group: CommitGroup) -> None:
-        """Write a group, as often as it takes."""
+        """Write a group, with as many tries as it takes."""
         begin, pause, again = time.monotonic(), _FIRST_PAUSE_SECONDS, False
         while group:
             try:
@@ -167,12 +162,12 @@ class JournalWriter:
                 if len(items) == 1:
                     fail_group(group, explain_error(error, "writing the journal"))
                     return
-                for item in items:  # one row that cannot be written must not take the others with it
+                for item in items:  # one row that cannot be written must not fail the others
                     await self._write_group(group_of_one(item))
                 return
 
     def _patience_for(self, reason: JournalError) -> float:
-        """How long to wait for the end of what is wrong: an outage ends by itself, a full disk only by somebody."""
+        """Return how long to wait: an outage ends by itself, but a full disk needs a person."""
         passing = reason.code in ("database_down", "database_busy")
         return self._patience_seconds if passing else min(self._patience_seconds, _OTHER_PATIENCE_SECONDS)
 
@@ -199,7 +194,7 @@ WHERE i.run = %s AND i.epoch < %s AND j.key IS NULL ORDER BY i.key
 class RunJournal:
     """`ports.Journal` in PostgreSQL, for one (run, epoch). Open it after `Runs.claim` gave the epoch."""
 
-    __slots__ = ("_entries", "_lane", "_pending", "_told", "_uncertain", "_writer", "epoch", "run")
+    __slots__ = ("_entries", "_event_keys", "_lane", "_pending", "_uncertain", "_writer", "epoch", "run")
 
     def __init__(  # noqa: PLR0913 - all that an attempt starts with
         self,
@@ -208,33 +203,33 @@ class RunJournal:
         epoch: int,
         *,
         entries: Iterable[Entry] = (),
-        told: Iterable[str] = (),
+        event_keys: Iterable[str] = (),
         uncertain: Sequence[str] = (),
     ) -> None:
         self.run = run
         self.epoch = epoch
         self._writer = writer
         self._entries = {entry.key: entry for entry in entries}
-        self._told = set(told)
+        self._event_keys = set(event_keys)
         self._uncertain = tuple(uncertain)
         self._pending: dict[str, asyncio.Future[Entry]] = {}
         self._lane = Lane(run, epoch, self._record_commit)
 
     @classmethod
     async def open(cls, database: Database, writer: JournalWriter, run: str, epoch: int) -> RunJournal:
-        """Load all that earlier attempts committed.
+        """Load everything that earlier attempts committed.
 
         Raises:
             JournalError: the database does not answer, or a stored answer is damaged (the message names its key).
         """
-        told = await database.fetch_all(_EVENT_KEYS, [run], where="reading the events of a run")
+        keys = await database.fetch_all(_EVENT_KEYS, [run], where="reading the events of a run")
         uncertain = await database.fetch_all(_UNCERTAIN, [run, epoch], where="reading the journal of a run")
         return cls(
             writer,
             run,
             epoch,
             entries=await read_entries(database, run),
-            told=(key for (key,) in told),
+            event_keys=(key for (key,) in keys),
             uncertain=tuple(key for (key,) in uncertain),
         )
 
@@ -253,13 +248,13 @@ class RunJournal:
             self._writer.add_intent(self._lane, key)
 
     async def put(self, entry: Entry) -> Entry:
-        """Commit an answer and return the one that counts: the first committed for its key.
+        """Commit an answer and return the one that was committed first for its key.
 
-        A waiter that is cancelled does not take the answer back: it is paid, and will be committed.
+        If the waiter is cancelled, the answer is committed all the same, because it was paid for.
 
         Raises:
             Stale: a newer attempt owns the run.
-            JournalError: the database did not come back in time, or cannot hold the text.
+            JournalError: the database did not come back in time, or cannot store the text.
         """
         self._lane.raise_if_failed()
         if (known := self._entries.get(entry.key)) is not None:
@@ -272,18 +267,18 @@ class RunJournal:
         return await asyncio.shield(pending)
 
     def emit(self, event: Event) -> None:
-        """Append an event, unless one with its key was told before."""
+        """Append an event, unless there is one with its key."""
         self._lane.raise_if_failed()
-        if event.key in self._told:
+        if event.key in self._event_keys:
             return
         data = json.dumps(dict(event.data), separators=(",", ":"))
         if "\x00" in event.key or "\x00" in event.path:
-            raise JournalError("journal_text", f"The event {event.key!r} holds a zero byte in its key or path.")
-        self._told.add(event.key)
+            raise JournalError("journal_text", f"The event {event.key!r} contains a zero byte in its key or path.")
+        self._event_keys.add(event.key)
         self._writer.add_event(EventWrite(self._lane, event.type.value, event.key, event.path, event.round, data))
 
     async def flush(self) -> None:
-        """Wait until all that was put, told or begun is committed. Raises `Stale` or `JournalError`."""
+        """Wait until all answers, events and intents are committed. Raises `Stale` or `JournalError`."""
         if self._lane.pending:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._lane.waiting.append(future)
@@ -292,13 +287,13 @@ class RunJournal:
         self._lane.raise_if_failed()
 
     def uncertain_keys(self) -> Sequence[str]:
-        """Keys that an earlier attempt began and nobody answered: they may have been billed."""
+        """Return keys that an earlier attempt began without an answer: they may have been billed."""
         return [key for key in self._uncertain if key not in self._entries]
 
     def _drop_pending(self, key: str, done: asyncio.Future[Entry]) -> None:
         self._pending.pop(key, None)
         if not done.cancelled():
-            done.exception()  # seen, even if whoever waited has gone
+            done.exception()  # retrieved, even if the waiter is gone
 
     def _record_commit(self, entry: Entry) -> None:
         self._entries[entry.key] = entry

@@ -1,11 +1,8 @@
-"""Runs: what was asked, where each run stands, who owns it, and what it left behind.
+"""Runs: what was asked, their statuses, the attempt that owns each, and the files that they leave.
 
-Knows the table `runs` and what belongs to a run. A run is the truth; a job of the queue is only one attempt at it.
-Does not know how a run is executed, nor how attempts are queued.
-
-The folder of a run: its files, written whole or not at all, and never outside of it.
-
-Knows names, temporary files and renames. Does not know what the files mean.
+Knows the table `runs` and what belongs to a run, and how a file is written into the folder of a run atomically and
+never outside of it. A run is the truth; a job of the queue is only one attempt at it. Does not know how a run is
+executed or how attempts are queued.
 """
 
 from __future__ import annotations
@@ -18,20 +15,22 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import LiteralString, Self
+from typing import TYPE_CHECKING, LiteralString, Self
 
 from psycopg.rows import TupleRow
-from pydantic import TypeAdapter, ValidationError
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
 from corrobora.storage.postgres.database import Database
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
-_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 _MAX_ARTIFACT_BYTES = 64_000_000
 _GET: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds FROM runs WHERE id = %s
@@ -64,7 +63,7 @@ SELECT id FROM gone
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A file of a run, kept in the database so that it survives on any machine."""
+    """A file of a run, stored in the database so that every machine can read it."""
 
     name: str
     media_type: str
@@ -72,7 +71,7 @@ class Artifact:
 
     @classmethod
     def from_text(cls, name: str, text: str) -> Self:
-        """Make the file of a text; the end of its name says of what kind it is."""
+        """Return the file of a text; the suffix of its name gives the media type."""
         return cls(name, _MEDIA.get(name.rsplit(".", 1)[-1], "text/plain"), text.encode("utf-8", "replace"))
 
 
@@ -84,15 +83,29 @@ def new_run_id() -> RunId:
     return RunId("r_" + base64.b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower())
 
 
+@cache
+def _request_adapter() -> TypeAdapter[Request]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - building it takes 60 ms, which listing runs does not need
+
+    return TypeAdapter(Request)
+
+
+def unknown_run_error(run: str) -> UserError:
+    """Return the error for an id without a run."""
+    return UserError("run_unknown", f"There is no run {run} in this database.", next_step="See: corrobora runs list")
+
+
 def dump_request(request: Request) -> str:
     """Write a request as JSON."""
-    return _REQUEST.dump_json(request).decode()
+    return _request_adapter().dump_json(request).decode()
 
 
 def load_request(run: str, text: str) -> Request:
     """Read a stored request; raise `JournalError` if it does not have the closed shape of this version."""
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
     try:
-        return _REQUEST.validate_json(text)
+        return _request_adapter().validate_json(text)
     except ValidationError as error:
         raise JournalError(
             "run_request",
@@ -124,7 +137,7 @@ class Runs:
         if not made and (await self.get(identity)).request != request:
             raise UserError(
                 "run_exists",
-                f"The run {identity} exists already, and asks something else.",
+                f"The run {identity} exists already, with another request.",
                 next_step="Choose another id, or leave it out.",
             )
         return identity
@@ -133,9 +146,7 @@ class Runs:
         """Return a run. Raises `UserError` with code `run_unknown` if there is none with this id."""
         row = await self._database.fetch_one(_GET, [validate_id(run)], where="reading a run")
         if row is None:
-            raise UserError(
-                "run_unknown", f"There is no run {run} in this database.", next_step="See `corrobora runs list`."
-            )
+            raise unknown_run_error(run)
         return _run_row(row)
 
     async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
@@ -151,7 +162,7 @@ class Runs:
     async def claim(self, run: str, owner: str) -> int | None:
         """Begin a new attempt and return its epoch; None if the run is final, cancelled or unknown.
 
-        From this moment an older attempt is stale: its events are refused, its answers kept where the key is free.
+        From now on an older attempt is stale: its events are refused, its answers stored only where the key is free.
         """
         row = await self._database.fetch_one(_CLAIM, [owner, run, list(FINAL_STATUSES)], where="claiming a run")
         return None if row is None else int(row[0])
@@ -172,18 +183,8 @@ class Runs:
         )
         return None if row is None else (RunStatus(row[0]), int(row[1]))
 
-    async def set_status(self, run: str, status: RunStatus, *, reason: str = "") -> bool:
-        """Set the status of a run that is not final, whoever owns it; False if it is final or unknown."""
-        changed = await self._database.execute(
-            """UPDATE runs SET status = %s, reason = %s, updated_at = clock_timestamp()
-            WHERE id = %s AND status <> ALL(%s)""",
-            [status.value, reason, run, list(FINAL_STATUSES)],
-            where="changing a run",
-        )
-        return changed > 0
-
     async def cancel_requested(self, run: str) -> bool:
-        """True if somebody asked to cancel the run."""
+        """True if cancelling the run was requested."""
         row = await self._database.fetch_one(
             "SELECT cancel_requested FROM runs WHERE id = %s", [run], where="reading a run"
         )
@@ -227,7 +228,7 @@ class Runs:
             if len(file.content) > _MAX_ARTIFACT_BYTES:
                 raise UserError(
                     "artifact_too_large",
-                    f"{file.name} has {len(file.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are kept.",
+                    f"{file.name} has {len(file.content)} bytes; at most {_MAX_ARTIFACT_BYTES} are stored.",
                 )
         changed = await self._database.execute(
             """INSERT INTO run_artifact (run, name, media_type, digest, bytes)
@@ -299,17 +300,17 @@ class RunFolder:
         self.base = base
 
     def file_path(self, name: str) -> Path:
-        """Return where a file of this name lies. Raises `UserError` for a name that could lead elsewhere."""
+        """Return the path of a file. Raises `UserError` for a name that could lead outside of the folder."""
         parts = name.split("/")
         if not all(_PART.fullmatch(part) and ".." not in part for part in parts):
-            raise UserError("file_name", f"{name!r} is not a name for a file of a run.")
+            raise UserError("file_name", f"{name!r} is not a valid name for a file of a run.")
         return self.base.joinpath(*parts)
 
     def write_file(self, name: str, content: bytes) -> Path:
         """Write a file atomically: temporary file, fsync, rename.
 
         Raises:
-            JournalError: `disk`, if the disk is full or refuses; what was written before stays whole.
+            JournalError: `disk`, if the disk is full or not writable; the previous file stays as it was.
         """
         path = self.file_path(name)
         try:
@@ -328,6 +329,6 @@ class RunFolder:
             raise JournalError(
                 "disk",
                 f"{path} cannot be written: {error.strerror}.",
-                next_step="Free space or rights, then: corrobora resume RUN. Nothing gathered is lost.",
+                next_step="Free space or correct the permissions, then: corrobora resume RUN. No findings are lost.",
             ) from error
         return path

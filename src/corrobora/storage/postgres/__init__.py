@@ -1,1 +1,1 @@
-"""postgres."""
+"""PostgreSQL: the embedded server, the pool of connections, and the migrations."""

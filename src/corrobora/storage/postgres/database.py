@@ -1,4 +1,4 @@
-"""The database: one pool of connections, migrated and checked, whose every error says what to do next.
+"""The database: one pool of connections, migrated and checked, with errors that say what to do next.
 
 Knows how to connect to an embedded or a given server, what a server must offer, and how PostgreSQL's errors read to a
 user. Does not know what the tables mean.
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from corrobora.storage.postgres.embedded import EmbeddedServer
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
-_Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # no descriptor of its own, where there is one
+_Poll = getattr(selectors, "PollSelector", selectors.SelectSelector)  # needs no file descriptor of its own
 Params: TypeAlias = Sequence[object] | Mapping[str, object] | None
 
 MIN_SERVER = 15
-WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is no outage, and a run is worth waiting
+WAIT_SECONDS = 120.0  # for a connection of the pool: a busy machine is not an outage
 _TRUSTED_SECONDS = 10.0
 _CONNECT: Mapping[str, str | int] = {  # a lost peer is noticed within about half a minute, not after two hours
     "connect_timeout": 10,
@@ -50,10 +50,10 @@ class PooledConnection(AsyncConnection[TupleRow]):
     used_at = float("-inf")
 
     async def check_alive(self) -> None:
-        """Ask the server for a sign of life, if there is a reason to doubt it.
+        """Check the connection with a round trip, if there is a reason to doubt it.
 
-        A trip to the server before every statement would double the trips. A server that closed the connection has
-        made its socket readable, which costs no trip to see; one that vanished without a word is noticed after a rest.
+        A check before every statement would double the round trips. If the server has closed the connection, the
+        socket is readable, which costs no round trip; a server that vanished is noticed after a pause.
         """
         if self._has_input() or time.monotonic() - self.used_at > _TRUSTED_SECONDS:
             await AsyncConnectionPool.check_connection(self)
@@ -65,7 +65,7 @@ class PooledConnection(AsyncConnection[TupleRow]):
 
 
 class Database:
-    """A migrated database. Make it with `connect`, give it back with `close`, or use it as a context.
+    """A migrated database. Create it with `connect` and end it with `close`, or use it as a context.
 
     Every statement is its own transaction: a frozen process must hold no lock.
     """
@@ -84,8 +84,8 @@ class Database:
         A statement waits for one of `size` connections, at most `wait_seconds`.
 
         Raises:
-            JournalError: the server is down, refuses us, is older than PostgreSQL 15, lacks pgvector, or its tables
-                are of another version of this program.
+            JournalError: the server is down, refuses the account, is older than PostgreSQL 15, lacks pgvector, or has
+                the tables of another version of this program.
         """
         server = await asyncio.to_thread(_start_embedded, target) if isinstance(target, Path) else None
         try:
@@ -162,10 +162,10 @@ def _start_embedded(data_dir: Path) -> EmbeddedServer:
 
 
 def complete_conninfo(url: str) -> str:
-    """Complete a URL with our time limits; what the URL itself says wins. Raises `JournalError` for a broken URL."""
+    """Complete a URL with time limits; settings in the URL win. Raises `JournalError` for a broken URL."""
     try:
         given = conninfo_to_dict(url)
-    except psycopg.Error:  # the parser quotes what it was given, and that may hold a password
+    except psycopg.Error:  # the parser quotes its input, which may hold a password
         raise JournalError(
             "database_url",
             "The database URL cannot be read; it is not shown, since it may hold a password.",
@@ -180,14 +180,14 @@ async def open_connection(conninfo: str) -> Connection:
         connection = await AsyncConnection[TupleRow].connect(conninfo)
         try:
             await configure_connection(connection)
-        except BaseException:  # also when cancelled: nobody else knows this connection
+        except BaseException:  # also when cancelled: nobody else could close this connection
             await connection.close()
             raise
         return connection
 
 
 async def configure_connection(connection: Connection) -> None:
-    """Make every statement its own transaction, and a connection of a frozen process unable to hold locks for ever."""
+    """Make every statement its own transaction, and end transactions of a frozen process, which would hold locks."""
     await connection.set_autocommit(True)
     await connection.execute("SET idle_in_transaction_session_timeout = '60s'")
 
@@ -209,7 +209,7 @@ def translate_errors(where: str) -> Generator[None]:
 
 
 def explain_error(error: Exception, where: str) -> JournalError:
-    """Say in our words what PostgreSQL refused, while doing `where`."""
+    """Return the error for what PostgreSQL refused while doing `where`."""
     said = _first_line(error)
     state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
     for code, states, words, meaning, step in _MEANINGS:
@@ -220,7 +220,7 @@ def explain_error(error: Exception, where: str) -> JournalError:
     return JournalError(
         "database_error",
         f"The database refused a statement ({where}: {state} {said}).",
-        next_step="This is a fault of the program; please report it with this line.",
+        next_step="This is a bug; please report it with this line.",
     )
 
 
@@ -273,7 +273,7 @@ _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
         ("XX001", "XX002", "58"),
         (),
         "The files of the database are damaged",
-        "Restore a copy; do not go on writing to this one.",
+        "Restore a copy; do not write to this one any more.",
     ),
     (
         "database_version",

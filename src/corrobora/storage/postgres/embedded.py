@@ -1,7 +1,7 @@
 """The embedded server: PostgreSQL without an installation, shared by all processes that use one data folder.
 
-Knows who uses the server, and stops it with its last user, however the others ended. Every start, attach and stop
-happens under one file lock of the data folder. Does not know tables, pools or what a default data folder is.
+Knows which processes use the server, and stops it with the last of them, however the others ended. Every start, attach
+and stop holds one file lock of the data folder. Does not know tables or pools.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from typing import Self
 from urllib.parse import quote
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.cluster import PORT, SHARED_HOME, SUPERUSER, Cluster, RunningServer
-from corrobora.storage.postgres.processes import FileLock, UserList, hold_lock, server_account
+from corrobora.storage.postgres.cluster import PORT, SUPERUSER, Cluster, RunningServer
+from corrobora.storage.postgres.processes import (
+    SHARED_HOME,
+    FileLock,
+    UserList,
+    ensure_shared_home,
+    hold_lock,
+    server_account,
+)
 
 _START_WAIT_SECONDS = 180.0
-_STOP_WAIT_SECONDS = 60.0  # as long as a start or stop by another process takes on a busy machine
+_STOP_WAIT_SECONDS = 60.0  # a start or stop by another process takes so long on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class ServerStatus:
 
 
 class EmbeddedServer:
-    """This process's use of the server of one data folder. Make it with `start`; it ends by itself with the process."""
+    """The use of one server by this process. Create it with `start`; it ends with the process."""
 
     def __init__(self, data_dir: Path, cluster: Cluster, url: str, membership: FileLock) -> None:
         self.data_dir = data_dir
@@ -49,7 +56,7 @@ class EmbeddedServer:
     def start(cls, data_dir: Path, *, keep: bool = False) -> Self:
         """Start the server of `data_dir`, or attach to it if it runs; blocks until it accepts connections.
 
-        With `keep`, it stays when its last user ends, until `stop`. As root the server runs as the account
+        With `keep`, it goes on running after its last user, until `stop`. As root the server runs as the account
         `corrobora`; nothing outside the data folder changes its mode or its owner.
 
         Raises:
@@ -63,9 +70,8 @@ class EmbeddedServer:
             cluster.secure_folder(cluster.base)
             running = cluster.read_pid_file()
             if running is not None and not cluster.accepts_connections(running):
-                cluster.stop_server(
-                    running
-                )  # an interrupted start, or a socket that was swept away: nobody can connect
+                # An interrupted start, or a socket file that was deleted: nobody can connect.
+                cluster.stop_server(running)
                 running = None
             if running is None:
                 cluster.ensure_created()
@@ -80,12 +86,12 @@ class EmbeddedServer:
     def stop_if_last(self) -> bool:
         """End this use, and stop the server if nobody else uses it. Returns True if it was stopped.
 
-        Users that were killed do not count: the kernel dropped their locks. Safe to call twice.
+        Users that were killed do not count: the kernel has released their locks. It is safe to call this twice.
         """
         if self._membership is None:
             return False
         atexit.unregister(self.stop_if_last)
-        if not self.data_dir.is_dir():  # removed under us: let the server go, its files are gone
+        if not self.data_dir.is_dir():  # it was deleted: stop the server, whose files are gone
             return self._stop_server()
         with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
             self._membership.release(remove=True)
@@ -95,7 +101,7 @@ class EmbeddedServer:
             return self._stop_server()
 
     def stop(self) -> None:
-        """Stop the server now, whoever uses it (`db stop`). Others get a `JournalError` at their next statement."""
+        """Stop the server now, even if others use it (`db stop`). They get a `JournalError` at their next statement."""
         atexit.unregister(self.stop_if_last)
         with hold_lock(_lock_file(self.data_dir), timeout_seconds=_STOP_WAIT_SECONDS):
             if self._membership is not None:
@@ -113,7 +119,7 @@ class EmbeddedServer:
 
 
 def server_status(data_dir: Path) -> ServerStatus:
-    """Say whether the server of `data_dir` runs and who uses it. Starts nothing and makes nothing."""
+    """Return whether the server of `data_dir` runs and who uses it. Starts and creates nothing."""
     home = _resolve_home(data_dir)
     cluster = _find_cluster(home, create=False)
     running = cluster.read_pid_file() if home.is_dir() else None
@@ -127,7 +133,7 @@ def server_status(data_dir: Path) -> ServerStatus:
 
 
 def stop_server(data_dir: Path) -> bool:
-    """Stop the server of `data_dir` whoever uses it; False if none ran (`db stop`)."""
+    """Stop the server of `data_dir` even if somebody uses it; False if none was running (`db stop`)."""
     home = _resolve_home(data_dir)
     if not home.is_dir():
         return False
@@ -164,15 +170,15 @@ def _server_url(running: RunningServer) -> str:
 
 
 def _make_home(home: Path) -> None:
-    """Make the data folder, private; refuse one that belongs to somebody else or that others can write into."""
+    """Create the data folder, private; refuse one that belongs to another user."""
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = home.stat()
     except OSError as error:
         raise JournalError(
             "database_folder",
-            f"The data folder {home} cannot be made: {error.strerror}.",
-            next_step="Choose a folder that you can write, with CORROBORA_HOME.",
+            f"The data folder {home} cannot be created: {error.strerror}.",
+            next_step="Set CORROBORA_HOME to a folder that you can write.",
         ) from error
     if info.st_uid != os.geteuid():
         raise JournalError(
@@ -185,9 +191,9 @@ def _make_home(home: Path) -> None:
 
 
 def _find_cluster(home: Path, *, create: bool) -> Cluster:
-    """Say where the cluster of a data folder lies: inside it, or under /var/lib for a root whose home is closed.
+    """Return the cluster of a data folder: inside it, or below /var/lib for a root whose home is private.
 
-    The account of the server must be able to walk down to its cluster. A closed folder above ours is never opened.
+    The account of the server must be able to reach its cluster, and a private parent folder is never opened to others.
     """
     account = server_account()
     if os.geteuid() != 0:
@@ -198,5 +204,5 @@ def _find_cluster(home: Path, *, create: bool) -> Cluster:
             home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
         return Cluster(home / "postgres", account, as_root=True)
     if create:
-        SHARED_HOME.mkdir(mode=0o755, exist_ok=True)
+        ensure_shared_home()
     return Cluster(SHARED_HOME / sha256(os.fsencode(home)).hexdigest()[:12], account, as_root=True)

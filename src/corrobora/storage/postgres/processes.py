@@ -1,7 +1,7 @@
 """Locks between processes, and the operating-system account that a database server runs as.
 
-Knows file locks that the kernel drops when their holder dies, and how to choose an unprivileged account for root.
-Does not know PostgreSQL, data folders or what a lock protects.
+Knows file locks that the kernel releases when their holder dies, and how root gets an unprivileged account. Does not
+know PostgreSQL, data folders or what a lock protects.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from corrobora.domain.errors import JournalError
 
 ACCOUNT = "corrobora"  # the operating-system account that root starts the server as
+SHARED_HOME = Path("/var/lib/corrobora")  # root's folder for what other accounts must be able to reach
 _LOCK_PAUSE_SECONDS = 0.02
+_ACCOUNT_WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,20 @@ class Account:
     gid: int
 
     def may_enter(self, path: Path) -> bool:
-        """Say whether this account can walk down to `path` and into it, by the mode bits of every folder."""
-        return all(self._may_search(folder.stat()) for folder in (path, *path.parents) if folder.exists())
+        """Say whether this account can walk down to `path` and into it, by the mode bits of every folder.
+
+        A folder that this process itself may not look at counts as closed.
+        """
+        for folder in (path, *path.parents):
+            try:
+                info = folder.stat()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return False
+            if not self._may_search(info):
+                return False
+        return True
 
     def _may_search(self, info: os.stat_result) -> bool:
         if info.st_uid == self.uid:
@@ -47,19 +59,24 @@ class Account:
 
 
 def server_account() -> Account:
-    """Return the account that a server started by this process runs as: ourselves, or `corrobora` if we are root.
+    """Return the account that a server of this process runs as: its own, or `corrobora` if it is root.
 
     PostgreSQL refuses to run as root. The account is created once as a system account without a home or a shell.
 
     Raises:
-        JournalError: the account does not exist and cannot be created, or our own user id has no name.
+        JournalError: the account does not exist and cannot be created, or the user id has no name.
     """
     uid = os.geteuid()
     name = ACCOUNT if uid == 0 else None
     entry = _entry_by_name(name) if name else _entry_by_uid(uid)
     if entry is None and name:
-        _create_account(name)
-        entry = _entry_by_name(name)
+        # If two processes run `useradd` at once, one of them may see an account that is not complete.
+        ensure_shared_home()
+        with hold_lock(SHARED_HOME / "account.lock", timeout_seconds=_ACCOUNT_WAIT_SECONDS):
+            entry = _entry_by_name(name)
+            if entry is None:
+                _create_account(name)
+                entry = _entry_by_name(name)
     if entry is None:
         who = f"The account {name}" if name else f"User id {uid}"
         raise JournalError(
@@ -68,6 +85,11 @@ def server_account() -> Account:
             next_step="Create it (useradd --system corrobora), run as an ordinary user, or set CORROBORA_DATABASE_URL.",
         )
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def ensure_shared_home() -> None:
+    """Create the shared folder of root, which everybody can enter and only root can write."""
+    SHARED_HOME.mkdir(mode=0o755, parents=True, exist_ok=True)
 
 
 def _entry_by_name(name: str) -> pwd.struct_passwd | None:
@@ -85,7 +107,7 @@ def _entry_by_uid(uid: int) -> pwd.struct_passwd | None:
 
 
 def _create_account(name: str) -> None:
-    """Create a system account with whichever of the two usual programs is there; what fails is seen by the caller."""
+    """Create a system account with `useradd` or `adduser`; the caller looks whether it exists afterwards."""
     shell = shutil.which("nologin") or "/bin/false"
     if program := shutil.which("useradd"):
         command = [program, "--system", "--user-group", "--no-create-home", "--shell", shell, name]
@@ -107,7 +129,7 @@ class FileLock:
 
     @classmethod
     def try_hold(cls, path: Path) -> FileLock | None:
-        """Take the lock if nobody holds it. Never follows a link, never passes the lock to a child program."""
+        """Take the lock if it is free. Never follows a link, and never passes the lock to a child program."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,7 +139,7 @@ class FileLock:
         return cls(path, fd)
 
     def release(self, *, remove: bool = False) -> None:
-        """Give the lock back; with `remove`, delete its file first, so that nobody can lock a file without a name."""
+        """Release the lock; with `remove`, delete its file first, so that nobody locks a deleted file."""
         if self._fd is None:
             return
         if remove:
@@ -149,9 +171,9 @@ def hold_lock(path: Path, *, timeout_seconds: float) -> Generator[None]:
 
 
 class UserList:
-    """Who uses a server: one locked file for each user, so that the kernel itself strikes out the dead.
+    """The processes that use a server: one locked file each, whose lock the kernel releases when the process dies.
 
-    Call its methods only while holding the lock of the server's folder. A process id that was given to another
+    Call its methods only while holding the lock of the server's folder. A process id that is used again by another
     program cannot be mistaken for a user, because that program does not hold the lock.
     """
 
@@ -161,7 +183,7 @@ class UserList:
         self._folder = folder
 
     def join(self) -> FileLock:
-        """Enter this process once more; the returned lock is the membership."""
+        """Add one use by this process; the returned lock is the membership."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         number = 0
         while True:
@@ -171,7 +193,7 @@ class UserList:
             number += 1
 
     def list_alive(self) -> tuple[int, ...]:
-        """Return the process ids of living users, and remove the files of dead ones."""
+        """Return the process ids of users that still run, and remove the files of the others."""
         living: list[int] = []
         for path in sorted(self._folder.glob("*-*")) if self._folder.is_dir() else ():
             lock = FileLock.try_hold(path)
@@ -184,6 +206,8 @@ class UserList:
 
 def is_running(pid: int) -> bool:
     """True if the process exists and is not a zombie."""
+    import psutil  # noqa: PLC0415 - 20 ms that a command with a server of its own does not need
+
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -192,8 +216,17 @@ def is_running(pid: int) -> bool:
 
 def runs_in(pid: int, folder: Path, program: str) -> bool:
     """True if process `pid` is `program` and its working folder is `folder`."""
+    import psutil  # noqa: PLC0415 - see `is_running`
+
     try:
         process = psutil.Process(pid)
         return process.name().startswith(program) and Path(process.cwd()) == folder
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
+
+
+def list_processes() -> list[int]:
+    """Return the ids of all processes of this machine."""
+    import psutil  # noqa: PLC0415 - see `is_running`
+
+    return psutil.pids()

@@ -1,7 +1,7 @@
 """Migrations: the numbered SQL files of the package, applied once and in order.
 
-Knows which files a database has seen and refuses one that saw others: an older program must not write a newer
-database. Does not know what the tables mean.
+Knows which files were applied to a database, and refuses a database with others: an older program must not write a
+newer database. Does not know what the tables mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from hashlib import sha256
 from importlib import resources
 from typing import LiteralString, cast
 
-from procrastinate.schema import SchemaManager
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
@@ -56,9 +55,9 @@ def load_migrations() -> tuple[Migration, ...]:
 
 
 async def apply_migrations(connection: AsyncConnection[TupleRow], known: tuple[Migration, ...] | None = None) -> int:
-    """Apply what is missing, each file in a transaction of its own, and return how many were applied.
+    """Apply the missing files, each in a transaction of its own, and return how many were applied.
 
-    Several processes may call it at once: each waits for the one that applies.
+    Several processes may call it at once; only one of them applies.
 
     Raises:
         JournalError: the database has a migration that this program does not know, or knows differently.
@@ -83,8 +82,12 @@ async def apply_migrations(connection: AsyncConnection[TupleRow], known: tuple[M
 
 
 def _migration_sql(migration: Migration) -> LiteralString:
-    sql = migration.sql.replace(_INCLUDE, SchemaManager.get_schema())
-    return cast("LiteralString", sql)  # our own files: as trustworthy as the code
+    sql = migration.sql
+    if _INCLUDE in sql:
+        from procrastinate.schema import SchemaManager  # noqa: PLC0415 - 80 ms that only a new database costs
+
+        sql = sql.replace(_INCLUDE, SchemaManager.get_schema())
+    return cast("LiteralString", sql)  # files of this package, as trustworthy as its code
 
 
 async def _read_applied(connection: AsyncConnection[TupleRow]) -> dict[int, tuple[str, str]]:
@@ -96,7 +99,7 @@ async def _read_applied(connection: AsyncConnection[TupleRow]) -> dict[int, tupl
 
 
 def _missing_migrations(wanted: tuple[Migration, ...], seen: dict[int, tuple[str, str]]) -> list[Migration]:
-    """Return what must be applied; raise if the database is of another version."""
+    """Return the migrations to apply; raise if the database is of another version."""
     by_number = {migration.number: migration for migration in wanted}
     for number, (name, checksum) in sorted(seen.items()):
         ours = by_number.get(number)

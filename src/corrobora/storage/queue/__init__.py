@@ -1,1 +1,1 @@
-"""queue."""
+"""The queue of runs: attempts, schedules and rate limits over all workers."""

@@ -1,29 +1,16 @@
-"""The owner of an attempt: which process on which machine, told apart from a later process with the same number.
-
-Knows host, process-id namespace, process id and start time. Does not know runs.
-
-The statements of the queue: each is one transaction, safe in every worker at the same time.
-
-Knows the columns of procrastinate's tables (pinned, and tested) beside our own. A job row is one attempt: it is closed
-and a new one inserted, never put back, because the library does not fence its rows. Does not know who runs them.
-
-Attempts: the task queue library, made steady enough that an outage never ends a worker or loses a job row.
+"""Attempts: the worker of the task queue library, so that an outage neither ends it nor loses a job row.
 
 Knows procrastinate's worker, and which of its database calls must be repeated. Does not know runs, epochs or what an
-attempt does.
+attempt does. Importing procrastinate takes 80 ms, so this module is imported only where a worker runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
-import psutil
 import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import ConnectorException
@@ -32,179 +19,9 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 
 from corrobora.storage.postgres.database import Database
+from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
 
-_NAMESPACE = Path("/proc/self/ns/pid")
-
-
-def this_process() -> str:
-    """Name this process, for the column `owner` of a run."""
-    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
-
-
-def has_ended(owner: str) -> bool:
-    """True if the owner is a process of this machine that has ended; False if it lives or is out of sight."""
-    machine, _, rest = owner.partition("/")
-    pid, _, started = rest.partition("/")
-    if machine != _machine_name() or not pid.isdigit():
-        return False
-    try:
-        process = psutil.Process(int(pid))
-        return f"{process.create_time():.2f}" != started or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def _machine_name() -> str:
-    """Name the machine and its process-id namespace: two containers may share a host name."""
-    try:
-        space = _NAMESPACE.readlink().name
-    except OSError:
-        space = ""
-    return f"{socket.gethostname()}:{space}".replace("/", "_")
-
-
-SUBMIT_RUN: LiteralString = """
-WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
-wanted AS (
-    UPDATE runs r SET queue = %(queue)s, priority = %(priority)s,
-        status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
-        cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
-        deadline = CASE WHEN %(deadline)s::float8 IS NULL THEN r.deadline
-            ELSE clock_timestamp() + make_interval(secs => %(deadline)s::float8) END,
-        updated_at = clock_timestamp()
-    WHERE r.id = %(run)s AND r.status <> ALL(%(final)s)
-        AND NOT (r.status = 'running' AND EXISTS (
-            SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status = 'doing'))
-    RETURNING r.id, r.queue, r.priority
-), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority, id, id, jsonb_build_object('run', id) FROM wanted
-    ON CONFLICT (queueing_lock) WHERE status = 'todo' DO UPDATE SET queue_name = excluded.queue_name
-        WHERE procrastinate_jobs.queue_name <> excluded.queue_name  -- it waits where somebody will take it
-    RETURNING 1
-)
-SELECT old.status, (SELECT count(*) FROM queued) FROM old
-"""
-
-# A job of a process of this machine that is known to have ended need not wait for its missing heartbeats.
-FREE_DEAD_OWNER: LiteralString = """
-UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false
-FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j.status = 'doing'
-"""
-
-CANCEL_RUN: LiteralString = """
-WITH wanted AS (
-    UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(),
-        status = CASE WHEN EXISTS (
-            SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
-            WHERE j.lock = r.id AND j.status = 'doing' AND w.last_heartbeat > now() - make_interval(secs => %(dead)s)
-        ) THEN r.status ELSE 'cancelled' END
-    WHERE r.id = %(run)s AND r.status <> ALL(%(final)s) RETURNING r.id
-), jobs AS (
-    UPDATE procrastinate_jobs j SET abort_requested = (j.status = 'doing'),
-        status = CASE WHEN j.status = 'todo' THEN 'cancelled' ELSE j.status END
-    FROM wanted WHERE j.lock = wanted.id AND j.status IN ('todo', 'doing')
-)
-SELECT pg_notify(%(channel)s, id) FROM wanted
-"""
-
-# Close the rows of dead workers and put a new row for each run that may go on. A run that was started by a command on
-# somebody's machine waits for that person instead.
-SWEEP_DEAD_WORKERS: LiteralString = """
-WITH dead AS (
-    SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
-    WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[]) AND (
-        w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s) OR j.id = ANY(%(lost)s::bigint[]))
-    FOR UPDATE OF j SKIP LOCKED
-), ended AS (
-    UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false, attempts = j.attempts + 1
-    FROM dead WHERE j.id = dead.id RETURNING j.lock AS run, j.attempts
-), judged AS (
-    UPDATE runs r SET updated_at = clock_timestamp(),
-        status = CASE WHEN r.cancel_requested THEN 'cancelled'
-            WHEN e.attempts >= %(attempts)s THEN 'failed'
-            WHEN r.queue = %(shared)s THEN 'queued'
-            WHEN EXISTS (SELECT 1 FROM procrastinate_jobs t WHERE t.lock = r.id AND t.status = 'todo') THEN 'queued'
-            ELSE 'interrupted' END,
-        reason = CASE WHEN e.attempts >= %(attempts)s
-            THEN 'its worker died ' || e.attempts || ' times in a row' ELSE r.reason END
-    FROM ended e WHERE r.id = e.run AND r.status IN ('queued', 'running')
-    RETURNING r.id, r.status, r.queue, r.priority, e.attempts
-), again AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, attempts)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id), attempts
-    FROM judged WHERE status = 'queued' AND queue = %(shared)s
-    ON CONFLICT DO NOTHING RETURNING 1
-)
-SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM again),
-    (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
-"""
-
-# Runs are the truth: one that should go on and has no live job gets one. Fresh changes are left alone for a moment.
-RECONCILE_RUNS: LiteralString = """
-WITH judged AS (
-    UPDATE runs r SET updated_at = clock_timestamp(),
-        status = CASE WHEN r.cancel_requested THEN 'cancelled' WHEN r.deadline < now() THEN 'failed'
-            WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END,
-        reason = CASE WHEN r.deadline < now() THEN 'its deadline passed while no worker ran it' ELSE r.reason END
-    WHERE r.status IN ('queued', 'running') AND r.queue <> ''
-        AND r.updated_at < now() - make_interval(secs => %(dead)s)
-        AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status IN ('todo', 'doing'))
-    RETURNING r.id, r.status, r.queue, r.priority
-), again AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM judged WHERE status = 'queued'
-    ON CONFLICT DO NOTHING RETURNING 1
-)
-SELECT (SELECT count(*) FROM again),
-    (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
-"""
-
-# A worker that leaves hands its run back; the new row waits for the lock of the old one.
-RELEASE_RUN: LiteralString = """
-WITH back AS (
-    UPDATE runs r SET updated_at = clock_timestamp(),
-        status = CASE WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
-    WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.status = 'running' RETURNING r.id, r.status, r.queue, r.priority
-), again AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
-    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM back WHERE status = 'queued'
-    ON CONFLICT DO NOTHING
-)
-SELECT pg_notify(%(channel)s, id) FROM back
-"""
-
-READ_DEADLINE: LiteralString = "SELECT extract(epoch FROM deadline - clock_timestamp())::float8 FROM runs WHERE id = %s"
-READ_OWN_JOBS: LiteralString = """
-SELECT id, lock FROM procrastinate_jobs WHERE status = 'doing' AND task_name = %s AND worker_id = %s
-"""
-PURGE_JOBS: LiteralString = """
-DELETE FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status NOT IN ('todo', 'doing')
-    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = j.lock AND r.status IN ('queued', 'running'))
-"""
-READ_STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
-
-READ_DUE_SCHEDULES: LiteralString = (
-    "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
-)
-# Whoever moves `next_at` takes the turn; the run and its job are made in the same statement.
-TAKE_TURN: LiteralString = """
-WITH turn AS (
-    UPDATE schedule SET next_at = %(next)s, last_run = %(run)s WHERE id = %(id)s AND next_at = %(due)s RETURNING request
-), made AS (
-    INSERT INTO runs (id, request, queue) SELECT %(run)s, request, %(shared)s FROM turn RETURNING id, queue
-), queued AS (
-    INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
-    SELECT queue, %(task)s, id, id, jsonb_build_object('run', id) FROM made
-)
-SELECT id FROM made
-"""
-
-
-ATTEMPT_TASK = "corrobora.attempt"
-POLL_SECONDS = 1.0
 HEARTBEAT_SECONDS = 1.0
-DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats: a busy machine is not dead; the same in every worker
 _PRUNE_AFTER_SECONDS = 600.0  # rows of long-gone workers; the sweeper decides who is dead, not this
 _PAUSE_SECONDS = 0.5
 
@@ -214,16 +31,16 @@ Attempt = Callable[[JobContext, str], Awaitable[None]]
 
 
 class ResilientJobManager(JobManager):
-    """The library's job manager, waiting out outages instead of ending its worker.
+    """The job manager of the library, which waits for the end of an outage instead of ending its worker.
 
-    Its heartbeat also brings back a row that another worker pruned; its `finish_job` insists until the row is closed,
-    because an open row would hold the run's lock.
+    Its heartbeat also restores a row that another worker pruned, and its `finish_job` repeats until the row is closed,
+    because an open row would hold the lock of the run.
     """
 
     worker_id: int | None = None
 
     async def register_worker(self) -> int:
-        """Register, and remember under which number."""
+        """Register, and store the number of the worker."""
         self.worker_id = await super().register_worker()
         return self.worker_id
 
@@ -237,7 +54,7 @@ class ResilientJobManager(JobManager):
             return None
 
     async def update_heartbeat(self, worker_id: int) -> None:
-        """Say that this worker lives, even if its row is gone."""
+        """Write a heartbeat, even if the row of this worker was removed."""
         try:
             await self.connector.execute_query_async(
                 "INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE "
@@ -248,7 +65,7 @@ class ResilientJobManager(JobManager):
             _log.warning("a heartbeat failed: %s", error.__cause__)
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: FBT001 - the library's signature
-        """Close the row of an attempt, as often as it takes; a row that a sweeper closed is closed."""
+        """Close the row of an attempt, with as many tries as it takes, unless a sweeper has closed it."""
         while True:
             try:
                 await super().finish_job(job, status, delete_job)
@@ -264,7 +81,7 @@ class ResilientJobManager(JobManager):
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
-        """Listen for ever; polling stands in while the connection is lost."""
+        """Listen until cancelled; the worker polls while the connection is lost."""
         while True:
             try:
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
@@ -273,7 +90,7 @@ class ResilientJobManager(JobManager):
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def unregister_worker(self, worker_id: int) -> None:
-        """Leave; if the database is away, the sweeper of another worker sees us as dead."""
+        """Unregister; if the database is down, the sweeper of another worker finds this one dead."""
         try:
             await super().unregister_worker(worker_id)
         except ConnectorException as error:
@@ -297,7 +114,7 @@ class AttemptWorker:
         self.app.task(name=ATTEMPT_TASK, pass_context=True)(run_attempt)
 
     async def take_jobs(self, queues: Iterable[str], *, concurrency: int) -> None:
-        """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and leave.
+        """Take jobs until cancelled; then wait for the grace time, cancel what still runs, and unregister.
 
         Raises:
             asyncio.CancelledError: always, in the end.
@@ -324,5 +141,5 @@ class AttemptWorker:
 
 
 def is_user_request(context: JobContext) -> bool:
-    """True if the attempt is being cancelled because somebody asked for it, not because the worker leaves."""
+    """True if the attempt is being cancelled because a person asked for it, not because the worker stops."""
     return context.abort_reason() is AbortReason.USER_REQUEST

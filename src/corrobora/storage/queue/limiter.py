@@ -1,8 +1,8 @@
-"""The limiter: one rate limit per provider that holds across all workers.
+"""The limiter: one rate limit per provider, shared by all workers.
 
-Knows the generic cell rate algorithm in one row per provider: one statement reserves slots for all who wait here, and
-each sleeps until its own. Nothing polls, nothing is locked across a round trip, nothing is left to clean after a
-crash. Does not know what is called.
+Knows the generic cell rate algorithm in one row per provider: one statement reserves slots for all waiters of this
+process, and each sleeps until its own. There is no polling, no lock across a round trip, and nothing to clean up after
+a crash. Does not know what is called.
 """
 
 from __future__ import annotations

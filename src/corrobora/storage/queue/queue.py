@@ -1,11 +1,8 @@
-"""Schedules: requests that become runs by the clock, each turn exactly once over all workers (ANGLES-39).
+"""The queue: runs handed to workers, on one machine or many, and runs started by a schedule.
 
-Knows cron lines and whose turn it is. Does not know how a run is executed.
-
-The queue: runs handed to workers, on one machine or many, behind a port of five methods.
-
-Knows that a run is the truth and a job row only one attempt at it, who is dead, and what to do then. Does not know the
-method: an attempt is whatever `execute` does with a run and its epoch.
+Knows that a run is the truth and a job row only one attempt at it, who is dead and what to do then, and cron lines, of
+which each turn is taken exactly once over all workers (ANGLES-39). Does not know the method: an attempt is whatever
+`execute` does with a run and its epoch.
 """
 
 from __future__ import annotations
@@ -17,10 +14,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TypeAlias, cast
-
-from croniter import CroniterError, croniter
-from procrastinate.job_context import JobContext
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from corrobora.domain.errors import CorroboraError, JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
@@ -35,16 +29,19 @@ from corrobora.storage.journal.runs import (
     validate_id,
 )
 from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue import attempts as sql
-from corrobora.storage.queue.attempts import (
+from corrobora.storage.queue import statements as sql
+from corrobora.storage.queue.statements import (
     ATTEMPT_TASK,
     DEAD_AFTER_SECONDS,
     POLL_SECONDS,
-    AttemptWorker,
     has_ended,
-    is_user_request,
     this_process,
 )
+
+if TYPE_CHECKING:
+    from procrastinate.job_context import JobContext
+
+    from corrobora.storage.queue.attempts import AttemptWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +88,9 @@ class Schedules:
         ]
 
     async def start_due_runs(self, task: str, queue: str) -> Sequence[RunId]:
-        """Make a run for each schedule whose time has come. Called by every worker; each turn is taken once.
+        """Create a run for each schedule that is due. Every worker calls it; each turn is taken once.
 
-        Turns that were missed while no worker lived are made up for by one run, not by many.
+        Schedules that were missed while no worker was running start one run, not many.
         """
         made: list[RunId] = []
         for identity, cron, _, due in await self._database.fetch_all(sql.READ_DUE_SCHEDULES, where="reading schedules"):
@@ -109,6 +106,8 @@ class Schedules:
 
 def next_run_time(cron: str, now: datetime) -> datetime:
     """Return the first time after `now` that the cron line names; raise `UserError` if it is not a cron line."""
+    from croniter import CroniterError, croniter  # noqa: PLC0415 - 90 ms that only schedules cost
+
     try:
         return croniter(cron, now).get_next(datetime)
     except (CroniterError, ValueError, KeyError) as error:
@@ -131,13 +130,13 @@ _log = logging.getLogger(__name__)
 
 
 def own_queue_name(run: str) -> str:
-    """Name the queue of one run: a command's own worker takes it, a fleet never does. Short, as channel names are."""
+    """Name the queue of one run, which only the worker of its own command takes. Channel names must be short."""
     return f"own-{blake2b(run.encode(), digest_size=12).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What one sweep did: rows of dead workers closed, attempts inserted, schedules that had their turn."""
+    """What one sweep did: rows of dead workers closed, attempts inserted, scheduled runs started."""
 
     closed: int = 0
     requeued: int = 0
@@ -151,7 +150,6 @@ class Queue:
         self._database = database
         self._runs = Runs(database)
         self._schedules = Schedules(database)
-        self._owner = this_process()
         self._active: dict[str, int] = {}
         self._missing: frozenset[int] = frozenset()
         self._sweeps = 0
@@ -159,10 +157,10 @@ class Queue:
     async def submit(
         self, run: str, *, priority: int = 0, deadline_seconds: float | None = None, own: bool = False
     ) -> bool:
-        """Ask for an attempt at a run; False if the run is final, or has a live attempt or a waiting one already.
+        """Ask for an attempt at a run; False if the run is final, or already has a live or waiting attempt.
 
-        With `own`, only a worker that was told this run takes it, and after a crash it waits for its person.
-        Submit again what waits for a person after the answer is stored.
+        With `own`, only a worker for this very run takes it, and after a crash the run waits for its person. A run
+        that waits for a person is submitted again after the answer is stored.
         """
         if own:
             await self._free_dead_owner(run)
@@ -197,6 +195,8 @@ class Queue:
         on elsewhere after an outage of the database. When `stop` is set (SIGTERM), attempts get the grace time, are
         cancelled, and their runs are handed back. A dead worker's runs are taken over after fifteen missed heartbeats.
         """
+        from corrobora.storage.queue.attempts import AttemptWorker  # noqa: PLC0415 - only workers need the library
+
         worker = AttemptWorker(
             self._database,
             lambda context, run: self._run_attempt(execute, context, RunId(run)),
@@ -215,7 +215,7 @@ class Queue:
         try:
             done, _ = await asyncio.wait([*tasks, *ends], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                task.result()  # an error of a worker or sweeper is ours
+                task.result()  # raise the error of a worker or sweeper
         finally:
             working, sweeping = tasks
             working.cancel()
@@ -223,10 +223,10 @@ class Queue:
             await asyncio.gather(working, return_exceptions=True)
 
     async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
-        """Close what dead workers left, queue what should go on, and give due schedules their turn.
+        """Close the rows of dead workers, queue runs that should continue, and start due schedules.
 
         Three statements, each safe in every worker at once. `lost` are job rows that this process knows it has lost.
-        What it works on itself is not dead, however long the machine was asleep.
+        Its own runs are not dead, however long the machine was asleep.
         """
         values = self._with_defaults({"lost": list(lost), "mine": list(self._active), "attempts": _MAX_ATTEMPTS})
         swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
@@ -238,7 +238,7 @@ class Queue:
     async def wait_for_runs(
         self, runs: Collection[str], *, timeout_seconds: float | None = None
     ) -> Mapping[RunId, RunStatus]:
-        """Wait until none of the runs is queued or running, and return where they stand; unknown ones are left out.
+        """Wait until none of the runs is queued or running, and return their statuses; unknown runs are left out.
 
         Raises:
             TimeoutError: `timeout_seconds` passed first.
@@ -270,8 +270,10 @@ class Queue:
             await self._database.execute(sql.FREE_DEAD_OWNER, {"run": run, "owner": row[0]}, where="freeing a run")
 
     async def _run_attempt(self, execute: Execute, context: JobContext, run: RunId) -> None:
-        """One attempt: claim, execute within the deadline, and leave the run in a state that says what happened."""
-        epoch = await self._runs.claim(run, self._owner)
+        """Make one attempt: claim the run, execute it within the deadline, and record what happened."""
+        from corrobora.storage.queue.attempts import is_user_request  # noqa: PLC0415 - see `run_worker`
+
+        epoch = await self._runs.claim(run, this_process())
         if epoch is None:
             return
         self._active[run] = epoch
@@ -293,7 +295,7 @@ class Queue:
     async def _finish_cancelled(self, run: RunId, epoch: int, task: asyncio.Future[None], *, by_user: bool) -> None:
         """After a cancellation: end the run if a person asked for it, else hand it back for the next worker."""
         if by_user:
-            with contextlib.suppress(Stale):  # `execute` may have finished it itself, with a partial report
+            with contextlib.suppress(Stale):  # `execute` may have finished it with a partial report
                 await self._runs.finish(run, epoch, RunStatus.CANCELLED, outcome="cancelled")
         elif task.cancelled() or task.exception() is not None:
             await self._database.fetch_one(
@@ -301,7 +303,7 @@ class Queue:
             )
 
     async def _close_attempt(self, run: RunId, epoch: int, task: asyncio.Future[None], *, late: bool) -> None:
-        """After the end of `execute`: an error ends the run, unless it is a passing one of the database."""
+        """After the end of `execute`: an error ends the run, unless it is an outage of the database."""
         error = None if task.cancelled() else _first_cause(task.exception())
         if isinstance(error, Stale):
             _log.info("run %s: attempt %d was overtaken", run, epoch)
@@ -312,7 +314,7 @@ class Queue:
         if late:
             reason = "its deadline passed"
         elif error is None:
-            reason = "its attempt ended without saying how"
+            reason = "its attempt ended without a result"
         else:
             reason = str(error) if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
             _log.error("run %s: attempt %d failed", run, epoch, exc_info=error)
@@ -333,7 +335,7 @@ class Queue:
                 return
 
     async def _sweep_forever(self, worker: AttemptWorker) -> None:
-        """Sweep every second. After an outage nobody is called dead before all had time to say that they live."""
+        """Sweep every second. After an outage, all workers first get time for a heartbeat before any counts as dead."""
         while True:
             try:
                 await self.sweep(lost=await self._find_lost_jobs(worker))
@@ -346,7 +348,7 @@ class Queue:
                 await asyncio.sleep(DEAD_AFTER_SECONDS)
 
     async def _find_lost_jobs(self, worker: AttemptWorker) -> Sequence[int]:
-        """Find rows that were fetched for us in a statement whose answer never came: seen twice, and not active."""
+        """Find rows that were fetched by a statement whose answer was lost: seen twice, and not active."""
         if worker.manager.worker_id is None:
             return ()
         rows = await self._database.fetch_all(
@@ -358,7 +360,7 @@ class Queue:
 
 
 def _first_cause(error: BaseException | None) -> BaseException | None:
-    """Look into the group that a TaskGroup raises: being overtaken matters more than what it tore down."""
+    """Return the first error of the group that a TaskGroup raises; `Stale` takes precedence."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)

@@ -48,10 +48,9 @@ def model() -> bytes:
     return number(1, 8) + part(7, graph) + part(8, part(1, "") + number(2, 13))
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def write_model(folder: Path) -> None:
     vocabulary = {word: at for at, word in enumerate(WORDS)}
-    (tmp_path / "tokenizer.json").write_text(
+    (folder / "tokenizer.json").write_text(
         json.dumps(
             {
                 "version": "1.0",
@@ -66,7 +65,12 @@ def folder(tmp_path: Path) -> Path:
             }
         )
     )
-    (tmp_path / "model.onnx").write_bytes(model())
+    (folder / "model.onnx").write_bytes(model())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_model(tmp_path)
     return tmp_path
 
 

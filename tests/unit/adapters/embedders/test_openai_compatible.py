@@ -39,12 +39,12 @@ async def serving(answer, seen=None):
 async def test_vectors_come_in_order_at_unit_length_in_batches():
     seen = []
     async with serving(good, seen) as url:
-        embedder = await OpenAICompatibleEmbedder.connect(url, "m", key="k")
+        embedder = OpenAICompatibleEmbedder(url, "m", key="k")
+        assert embedder.dimensions == 0
         vectors = await embedder.embed(["a" * (at + 1) for at in range(70)])
-        await embedder.close()
     assert embedder.dimensions == 3
     assert [round(vector[0] / vector[1]) for vector in vectors] == list(range(1, 71))
-    assert [len(body["input"]) for _, body in seen] == [1, 64, 6]
+    assert [len(body["input"]) for _, body in seen] == [64, 6]
     assert "post /v1/embeddings" in seen[0][0].lower()
     assert "authorization: bearer k" in seen[0][0].lower()
 
@@ -65,13 +65,22 @@ async def test_vectors_come_in_order_at_unit_length_in_batches():
 async def test_a_bad_answer_is_never_taken_for_vectors(answer, code, retryable):
     async with serving(lambda _: answer) as url:
         with pytest.raises(ProviderError) as caught:
-            await OpenAICompatibleEmbedder.connect(url, "m")
+            await OpenAICompatibleEmbedder(url, "m").embed(["a"])
     assert (caught.value.code, caught.value.retryable) == (code, retryable)
+
+
+async def test_another_number_of_dimensions_than_before_is_refused():
+    sizes = iter((3, 4))
+    async with serving(lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * next(sizes)}]})) as url:
+        embedder = OpenAICompatibleEmbedder(url, "m")
+        await embedder.embed(["a"])
+        with pytest.raises(ProviderError, match="does not have 3 dimensions"):
+            await embedder.embed(["a"])
 
 
 async def test_no_server_is_a_retryable_failure():
     async with serving(good) as url:
         pass
     with pytest.raises(ProviderError) as caught:
-        await OpenAICompatibleEmbedder.connect(url, "m")
+        await OpenAICompatibleEmbedder(url, "m").embed(["a"])
     assert caught.value.retryable

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.app.libraries import load_embedder
+from corrobora.app.libraries import open_embedder
 from corrobora.config import load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
@@ -172,7 +172,9 @@ async def test_a_trusted_embedder_gets_no_key_of_a_vendor(shell: Any, sink: Sink
     for variable, arrives in (("OPENAI_API_KEY", False), ("EMBEDDER_API_KEY", True)):
         shell.setenv(**{variable: CANARY})
         with contextlib.suppress(Exception):
-            await load_embedder(load_settings()).embed(["a text"])
+            embedder = open_embedder(load_settings())
+            assert embedder is not None
+            await embedder.embed(["a text"])
         assert sink.connections > 0
         assert (CANARY.encode() in sink.received) is arrives
 

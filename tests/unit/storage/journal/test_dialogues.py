@@ -34,7 +34,7 @@ async def test_without_a_name_the_newest_one_without_a_run_is_meant(database: Da
     dialogues = Dialogues(database)
     for row in await dialogues.list():
         await dialogues.remove(row.id)
-    with pytest.raises(UserError, match="No dialogue waits"):
+    with pytest.raises(UserError, match="no dialogue to continue"):
         await dialogues.get("")
     waiting = await dialogues.save(new_dialogue(ASKED))
     ended = replace(new_dialogue(ASKED), run=RunId("r_1"))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres import cluster as module
 from corrobora.storage.postgres.cluster import Cluster
-from corrobora.storage.postgres.processes import server_account
+from corrobora.storage.postgres.processes import Account, server_account
 
 
 @pytest.fixture
@@ -62,3 +64,19 @@ def test_a_folder_that_others_can_enter_is_refused(cluster: Cluster, tmp_path: P
 
 def test_the_programs_are_those_of_the_wheel(cluster: Cluster) -> None:
     assert (cluster.find_programs() / "postgres").exists()
+
+
+@pytest.mark.parametrize(("mode", "used"), [(0o755, True), (0o775, False), (None, False)])
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what root has copied")
+def test_an_account_that_cannot_enter_the_package_uses_the_copy_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None, *, used: bool
+) -> None:
+    package, mark = module._locate_package()
+    copy = tmp_path / f"programs-{mark}"
+    if mode is not None:
+        copy.mkdir()
+        copy.chmod(mode)
+    monkeypatch.setattr(module, "SHARED_HOME", tmp_path)
+    monkeypatch.setattr(Account, "may_enter", lambda *_: False)
+    found = Cluster(tmp_path, Account("stranger", 54321, 54321), as_root=False).find_programs()
+    assert found.is_relative_to(copy if used else package)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres import embedded
@@ -175,10 +176,9 @@ def test_a_long_path_gets_a_private_socket_folder_elsewhere(data_dir: Path) -> N
     data_dir.chmod(0o755)
     deep.parent.mkdir(mode=0o755)
     server = EmbeddedServer.start(deep)
-    (sockets,) = [
-        entry for entry in Path(tempfile.gettempdir()).glob("corrobora-*-*") if (entry / ".s.PGSQL.5432").exists()
-    ]
+    sockets = Path(str(conninfo_to_dict(server.url)["host"]))
     try:
+        assert not sockets.is_relative_to(data_dir)
         assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
         assert query(server.url)
         server.stop()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import JournalError
+from corrobora.storage.postgres import processes
 from corrobora.storage.postgres.processes import (
     Account,
     FileLock,
@@ -83,6 +84,39 @@ def test_an_account_may_enter_what_the_modes_allow(tmp_path: Path) -> None:
 
 def test_the_server_never_runs_as_root() -> None:
     assert server_account().uid != 0
+
+
+_ACCOUNT = """
+import pathlib, pwd, sys, time
+from corrobora.storage.postgres import processes
+home, users = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1]) / "users"
+processes.SHARED_HOME, processes.os.geteuid = home, lambda: 0
+def find(name):
+    lines = users.read_text().split() if users.exists() else []
+    return pwd.struct_passwd((name, "x", int(lines[-1]), 7, "", "/", "/bin/false")) if lines else None
+def create(name):
+    number = len(users.read_text().split()) if users.exists() else 0
+    time.sleep(0.2)
+    with users.open("a") as file:
+        file.write(f"{900 + number}\\n")
+processes._entry_by_name, processes._create_account = find, create
+print(processes.server_account().uid)
+"""
+
+
+def test_processes_that_start_at_once_create_one_account(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _ACCOUNT, str(tmp_path)]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [each.communicate()[0] for each in started] == ["900\n"] * 3
+    assert (tmp_path / "users").read_text() == "900\n"
+
+
+def test_a_folder_that_may_not_be_looked_at_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> os.stat_result:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert not processes.Account("stranger", 54321, 54321).may_enter(tmp_path)
 
 
 def test_a_process_is_known_by_its_program_and_folder(tmp_path: Path) -> None:

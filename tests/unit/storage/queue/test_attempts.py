@@ -9,7 +9,8 @@ from procrastinate import PsycopgConnector
 from procrastinate.jobs import Job, Status
 
 from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.attempts import DEAD_AFTER_SECONDS, HEARTBEAT_SECONDS, ResilientJobManager
+from corrobora.storage.queue.attempts import HEARTBEAT_SECONDS, ResilientJobManager
+from corrobora.storage.queue.statements import DEAD_AFTER_SECONDS
 
 
 async def manager(database: Database) -> ResilientJobManager:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from corrobora.storage.queue.attempts import has_ended, this_process
+from corrobora.storage.queue.statements import has_ended, this_process
 
 
 def test_a_living_owner_has_not_gone() -> None:
@@ -13,7 +13,7 @@ def test_a_living_owner_has_not_gone() -> None:
 
 
 def test_an_ended_owner_has_gone_also_if_its_number_is_taken() -> None:
-    code = "from corrobora.storage.queue.attempts import this_process; print(this_process())"
+    code = "from corrobora.storage.queue.statements import this_process; print(this_process())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert has_ended(ended)
     machine, pid, _ = this_process().split("/")

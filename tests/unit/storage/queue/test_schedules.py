@@ -11,8 +11,8 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.attempts import ATTEMPT_TASK
 from corrobora.storage.queue.queue import SHARED_QUEUE, Queue, Schedules, next_run_time
+from corrobora.storage.queue.statements import ATTEMPT_TASK
 
 
 async def test_a_schedule_has_each_turn_exactly_once_over_all_workers(database: Database) -> None:

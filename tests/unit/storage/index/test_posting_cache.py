@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.storage.index import segments
+from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
 from corrobora.storage.index.posting_lists import Tokenizer
-from corrobora.storage.index.retrieval import Scorer
 from corrobora.text.ranking import names_publisher
 from corrobora.text.tokens import split_words
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.storage.index import segments
+from corrobora.storage.index.bm25 import Blob, QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.posting_lists import Tokenizer
-from corrobora.storage.index.retrieval import Blob, QueryPostings, Scorer
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
 assert _spec is not None

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
+from corrobora.storage.index.bm25 import K1, B
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.posting_lists import LENGTHS, TITLE_WEIGHT, length_codes
-from corrobora.storage.index.retrieval import K1, B
 from corrobora.storage.postgres.database import Database
 from corrobora.text.tokens import split_words, stem_word
 

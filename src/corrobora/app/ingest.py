@@ -1,0 +1,347 @@
+"""Ingest: folders and files into a library, with every file accounted for.
+
+Knows what changed since the last time and which files are never read (links, devices, secrets). Does not know formats
+or storage: a parser and a catalog are given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, cast
+
+from corrobora.domain.documents import IngestItem, ParsedDocument
+from corrobora.domain.errors import ReadError, UserError
+from corrobora.domain.evidence import ReadOutcome, Source, SourceId
+from corrobora.domain.limits import LIMITS
+
+MANIFEST = "manifest.jsonl"
+MAX_FILES = 200_000
+MAX_DEPTH = 64
+_BATCH_CHARS = 4_000_000
+_BATCH_FILES = 1_000
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_SECRETS = (
+    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+    *(".netrc", ".pgpass", ".htpasswd", "credentials", "credentials.*", "secrets.*", "*.keystore", "*.jks"),
+    *(".npmrc", ".pypirc", ".git-credentials", "*.ovpn", "*.gpg"),
+)
+
+
+class DocumentCatalog(Protocol):
+    """Where documents are stored: the catalog of the library."""
+
+    async def open(self, name: str, *, root: str = "") -> int:
+        """Return the number of a space, which is created if there is none."""
+        ...
+
+    async def files(self, space: int) -> dict[str, str]:
+        """Return path to digest of the files in search."""
+        ...
+
+    async def store(self, space: int, items: Sequence[IngestItem]) -> object:
+        """Store documents, replacing those of the same path."""
+        ...
+
+    async def retire(self, space: int, paths: Sequence[str]) -> int:
+        """Remove documents from search."""
+        ...
+
+    async def embed_missing(self, space: int) -> int:
+        """Compute the vectors that passages lack, if an embedder is configured; return how many."""
+        ...
+
+    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
+        """Maintain the index."""
+        ...
+
+
+Parse = Callable[[bytes, str], Awaitable[ParsedDocument]]
+"""Reads the bytes of a named file; raises `ReadError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that was not stored, with its outcome and the reason for people."""
+
+    path: str
+    outcome: ReadOutcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestProgress:
+    """The progress of an ingest, reported after every file."""
+
+    path: str
+    done: int
+    total: int
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """Every file ends in exactly one of the four: stored, unchanged, skipped, or removed.
+
+    `embedded` counts the passages whose vectors were computed.
+    """
+
+    stored: list[str] = field(default_factory=list[str])
+    unchanged: list[str] = field(default_factory=list[str])
+    removed: list[str] = field(default_factory=list[str])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
+    truncated: list[str] = field(default_factory=list[str])
+    embedded: int = 0
+
+    def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
+        """List a file that was not stored."""
+        self.skipped.append(SkippedFile(path, outcome, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedFile:
+    path: Path
+    shown: str  # relative to the root, printable
+    key: str  # under which the catalog stores it
+    about: Mapping[str, object]
+
+
+class Ingest:
+    """Brings a library space in line with folders and files."""
+
+    def __init__(
+        self,
+        catalog: DocumentCatalog,
+        parse: Parse,
+        *,
+        on_progress: Callable[[IngestProgress], None] = lambda _: None,
+        max_files: int = MAX_FILES,
+    ) -> None:
+        self._catalog = catalog
+        self._parse = parse
+        self._on_progress = on_progress
+        self._max_files = max_files
+
+    async def add_path(self, space: str, root: Path, *, label: str = "") -> IngestReport:
+        """Store new and changed files under `root` (a folder or one file) and remove the files that were deleted.
+
+        `label` replaces the absolute path in the keys of the files, for documents that move with the program.
+
+        Raises:
+            UserError: `root` does not exist, or holds no readable file and nothing of it was stored before.
+        """
+        report = IngestReport()
+        base = _resolve_root(root)
+        prefix = label or escape_unprintable(str(base))
+        files = await asyncio.to_thread(_list_files, base, prefix, report, self._max_files)
+        number = await self._catalog.open(space, root="" if label else str(base))
+        known = await self._catalog.files(number)
+        await self._store_all(number, files, known, report)
+        kept = {file.key for file in files} - {each.path for each in report.skipped}
+        gone = sorted(key for key in known if (key == prefix or key.startswith(f"{prefix}/")) and key not in kept)
+        if gone:
+            await self._catalog.retire(number, gone)
+            report.removed += gone
+        report.embedded = await self._catalog.embed_missing(number)
+        await self._catalog.upkeep(number, deleted=bool(gone))
+        report.removed[:] = [_strip_prefix(each, prefix) for each in report.removed]
+        report.skipped[:] = [replace(each, path=_strip_prefix(each.path, prefix)) for each in report.skipped]
+        if not (report.stored or report.unchanged or report.removed):
+            named = (
+                f"{'' if each.path == str(root) else f'{each.path}: '}{each.reason}" for each in report.skipped[:3]
+            )
+            reasons = "; ".join(each.rstrip(".") for each in named)
+            raise UserError(
+                "library_nothing_readable",
+                f"Nothing readable in {root}{f': {reasons}' if reasons else ''}.",
+                next_step="Markdown, HTML, reStructuredText, text, PDF and DOCX files are read.",
+            )
+        return report
+
+    async def _store_all(
+        self, space: int, files: Sequence[_ListedFile], known: Mapping[str, str], report: IngestReport
+    ) -> None:
+        batch: list[IngestItem] = []
+        size = 0
+        for done, file in enumerate(files, start=1):
+            item = await self._read_item(file, known, report)
+            if item is not None:
+                batch.append(item)
+                size += len(item.text)
+                report.stored.append(file.shown)
+            if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
+                await self._catalog.store(space, batch)
+                batch, size = [], 0
+            self._on_progress(IngestProgress(file.shown, done, len(files)))
+        if batch:
+            await self._catalog.store(space, batch)
+
+    async def _read_item(self, file: _ListedFile, known: Mapping[str, str], report: IngestReport) -> IngestItem | None:
+        """Read one file; None if it is unchanged or cannot be read, which the report then says."""
+        try:
+            data = await asyncio.to_thread(read_bytes, file.path)
+            digest = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0" + data).hexdigest()
+            if known.get(file.key) == digest:
+                report.unchanged.append(file.shown)
+                return None
+            parsed = await self._parse(data, file.shown)
+        except ReadError as error:
+            report.skip_file(file.key, ReadOutcome(error.outcome), error.message)
+            return None
+        if parsed.truncated:
+            report.truncated.append(file.shown)
+        return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
+
+
+def _resolve_root(root: Path) -> Path:
+    base = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow a link that must be refused
+    if not os.path.lexists(base):
+        raise UserError("library_no_path", f"There is no file or folder {root}.", next_step="Check the path.")
+    return base
+
+
+def _build_source(file: _ListedFile, parsed: ParsedDocument) -> Source:
+    """Combine the manifest with the metadata of the document; the manifest wins."""
+
+    def manifest_text(name: str, fallback: str = "") -> str:
+        value = file.about.get(name)
+        return value if isinstance(value, str) and value else fallback
+
+    title = manifest_text("title", parsed.title or Path(file.shown).stem.replace("_", " ").replace("-", " "))
+    series = manifest_text("doc")
+    return Source(
+        id=SourceId(""),
+        title=f"{series}: {title}" if series and series.lower() not in title.lower() else title,
+        url=manifest_text("url", file.shown),
+        snapshot="",
+        version=manifest_text("version", parsed.version),
+        published=manifest_text("published", parsed.published),
+        publisher=manifest_text("publisher", parsed.publisher),
+        primary=file.about.get("primary") is True,
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a regular file without following a link and without waiting for a pipe.
+
+    Raises:
+        ReadError: `refused` for anything but a regular file, `too_large`, `not_found`, `failed`.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(path, flags)
+        with os.fdopen(handle, "rb") as file:
+            state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise ReadError(ReadOutcome.REFUSED, "It is not a regular file.")
+            if state.st_size > LIMITS.file_max_bytes:
+                raise ReadError(ReadOutcome.TOO_LARGE, f"It has {state.st_size} bytes (limit {LIMITS.file_max_bytes}).")
+            data = file.read(LIMITS.file_max_bytes + 1)
+    except FileNotFoundError as error:
+        raise ReadError(ReadOutcome.NOT_FOUND, "It was deleted while the folder was read.") from error
+    except OSError as error:
+        raise ReadError(ReadOutcome.FAILED, f"It cannot be opened ({error.strerror}).") from error
+    if len(data) > LIMITS.file_max_bytes:
+        raise ReadError(ReadOutcome.TOO_LARGE, f"It grew over {LIMITS.file_max_bytes} bytes.")
+    return data
+
+
+def looks_secret(name: str) -> bool:
+    """True for names of files that usually contain keys or passwords."""
+    return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
+
+
+def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_ListedFile]:
+    """List the files to read, in a fixed order, and report the others."""
+    about = _read_manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
+    files: list[_ListedFile] = []
+    for path, problem in _walk_folder(base):
+        shown = escape_unprintable(path.relative_to(base).as_posix()) if path != base else escape_unprintable(path.name)
+        key = f"{prefix}/{shown}" if path != base else prefix
+        if shown == MANIFEST and path != base:
+            continue
+        if problem is not None:
+            report.skip_file(key, *problem)
+        elif looks_secret(path.name):
+            report.skip_file(key, ReadOutcome.SKIPPED, "Files of this name usually contain secrets.")
+        elif len(files) >= max_files:
+            report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
+            break
+        else:
+            files.append(_ListedFile(path, shown, key, about.get(shown, {})))
+    return files
+
+
+def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
+    """Yield every file, with a reason if it is not read; hidden folders are skipped."""
+    if not base.is_dir() or base.is_symlink():
+        yield base, _find_problem(base.is_symlink(), base.is_file())
+        return
+    stack = [(base, 0)]
+    while stack:
+        folder, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            yield folder, (ReadOutcome.SKIPPED, f"Deeper than {MAX_DEPTH} folders.")
+            continue
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: os.fsencode(entry.name))
+        except OSError as error:
+            yield folder, (ReadOutcome.FAILED, f"The folder cannot be opened ({error.strerror}).")
+            continue
+        inner: list[tuple[Path, int]] = []
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
+                    inner.append((Path(entry.path), depth + 1))
+            else:
+                yield Path(entry.path), _find_problem(entry.is_symlink(), entry.is_file(follow_symlinks=False))
+        stack += inner[::-1]
+
+
+def _find_problem(link: bool, regular: bool) -> tuple[ReadOutcome, str] | None:  # noqa: FBT001 - two facts of one entry
+    if link:
+        return ReadOutcome.REFUSED, "It is a symbolic link."
+    return None if regular else (ReadOutcome.REFUSED, "It is not a regular file (device, socket or pipe).")
+
+
+def escape_unprintable(name: str) -> str:
+    """Escape what is not UTF-8 or not printable in a name."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def _read_manifest(base: Path, report: IngestReport) -> dict[str, Mapping[str, object]]:
+    """Read the optional manifest, one JSON object with a `path` in each line; a broken line is reported and skipped."""
+    path = base / MANIFEST
+    if not path.exists():
+        return {}
+    found: dict[str, Mapping[str, object]] = {}
+    try:
+        lines = read_bytes(path).decode("utf-8", "replace").split("\n")
+    except ReadError as error:
+        report.skip_file(MANIFEST, ReadOutcome(error.outcome), error.message)
+        return {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row: object = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if isinstance(row, dict) and isinstance(cast("dict[str, object]", row).get("path"), str):
+            known = cast("dict[str, object]", row)
+            found[str(known["path"])] = known
+        else:
+            report.skip_file(f"{MANIFEST}:{number}", ReadOutcome.BROKEN, "It is not a JSON object with a path.")
+    return found
+
+
+def _strip_prefix(key: str, prefix: str) -> str:
+    return key.removeprefix(f"{prefix}/")

@@ -1,0 +1,187 @@
+"""The statements of the queue, and who owns an attempt: a process of a machine, told apart from a later one.
+
+Knows the columns of procrastinate's tables (pinned, and tested) beside our own. Each statement is one transaction, safe
+in every worker at the same time. A job row is one attempt: it is closed and a new one is inserted, because the library
+does not fence rows that are used again.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import LiteralString
+
+ATTEMPT_TASK = "corrobora.attempt"
+POLL_SECONDS = 1.0
+DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats: a busy machine is not dead; the same in every worker
+_NAMESPACE = Path("/proc/self/ns/pid")
+
+
+def this_process() -> str:
+    """Name this process, for the column `owner` of a run."""
+    import psutil  # noqa: PLC0415 - 20 ms that only a worker needs
+
+    return f"{_machine_name()}/{os.getpid()}/{psutil.Process().create_time():.2f}"
+
+
+def has_ended(owner: str) -> bool:
+    """True if the owner is a process of this machine that has ended; False if it runs or cannot be seen."""
+    machine, _, rest = owner.partition("/")
+    pid, _, started = rest.partition("/")
+    if machine != _machine_name() or not pid.isdigit():
+        return False
+    import psutil  # noqa: PLC0415 - as above
+
+    try:
+        process = psutil.Process(int(pid))
+        return f"{process.create_time():.2f}" != started or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _machine_name() -> str:
+    """Name the machine and its process-id namespace, since two containers may have the same host name."""
+    try:
+        space = _NAMESPACE.readlink().name
+    except OSError:
+        space = ""
+    return f"{socket.gethostname()}:{space}".replace("/", "_")
+
+
+SUBMIT_RUN: LiteralString = """
+WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
+wanted AS (
+    UPDATE runs r SET queue = %(queue)s, priority = %(priority)s,
+        status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
+        cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
+        deadline = CASE WHEN %(deadline)s::float8 IS NULL THEN r.deadline
+            ELSE clock_timestamp() + make_interval(secs => %(deadline)s::float8) END,
+        updated_at = clock_timestamp()
+    WHERE r.id = %(run)s AND r.status <> ALL(%(final)s)
+        AND NOT (r.status = 'running' AND EXISTS (
+            SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status = 'doing'))
+    RETURNING r.id, r.queue, r.priority
+), queued AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
+    SELECT queue, %(task)s, priority, id, id, jsonb_build_object('run', id) FROM wanted
+    ON CONFLICT (queueing_lock) WHERE status = 'todo' DO UPDATE SET queue_name = excluded.queue_name
+        WHERE procrastinate_jobs.queue_name <> excluded.queue_name  -- that a worker takes it
+    RETURNING 1
+)
+SELECT old.status, (SELECT count(*) FROM queued) FROM old
+"""
+
+# If the process of a job ran on this machine and has ended, there is no need to wait for missing heartbeats.
+FREE_DEAD_OWNER: LiteralString = """
+UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false
+FROM runs r WHERE r.id = %(run)s AND r.owner = %(owner)s AND j.lock = r.id AND j.status = 'doing'
+"""
+
+CANCEL_RUN: LiteralString = """
+WITH wanted AS (
+    UPDATE runs r SET cancel_requested = true, updated_at = clock_timestamp(),
+        status = CASE WHEN EXISTS (
+            SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
+            WHERE j.lock = r.id AND j.status = 'doing' AND w.last_heartbeat > now() - make_interval(secs => %(dead)s)
+        ) THEN r.status ELSE 'cancelled' END
+    WHERE r.id = %(run)s AND r.status <> ALL(%(final)s) RETURNING r.id
+), jobs AS (
+    UPDATE procrastinate_jobs j SET abort_requested = (j.status = 'doing'),
+        status = CASE WHEN j.status = 'todo' THEN 'cancelled' ELSE j.status END
+    FROM wanted WHERE j.lock = wanted.id AND j.status IN ('todo', 'doing')
+)
+SELECT pg_notify(%(channel)s, id) FROM wanted
+"""
+
+# Close the rows of dead workers and insert a new row for each run that may continue. A run that a command started on a
+# person's machine waits for that person instead.
+SWEEP_DEAD_WORKERS: LiteralString = """
+WITH dead AS (
+    SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
+    WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[]) AND (
+        w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s) OR j.id = ANY(%(lost)s::bigint[]))
+    FOR UPDATE OF j SKIP LOCKED
+), ended AS (
+    UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false, attempts = j.attempts + 1
+    FROM dead WHERE j.id = dead.id RETURNING j.lock AS run, j.attempts
+), judged AS (
+    UPDATE runs r SET updated_at = clock_timestamp(),
+        status = CASE WHEN r.cancel_requested THEN 'cancelled'
+            WHEN e.attempts >= %(attempts)s THEN 'failed'
+            WHEN r.queue = %(shared)s THEN 'queued'
+            WHEN EXISTS (SELECT 1 FROM procrastinate_jobs t WHERE t.lock = r.id AND t.status = 'todo') THEN 'queued'
+            ELSE 'interrupted' END,
+        reason = CASE WHEN e.attempts >= %(attempts)s
+            THEN 'its worker died ' || e.attempts || ' times in a row' ELSE r.reason END
+    FROM ended e WHERE r.id = e.run AND r.status IN ('queued', 'running')
+    RETURNING r.id, r.status, r.queue, r.priority, e.attempts
+), again AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, attempts)
+    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id), attempts
+    FROM judged WHERE status = 'queued' AND queue = %(shared)s
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM again),
+    (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
+"""
+
+# Runs are the truth: one that should continue and has no live job gets one. Recent changes are left alone for a moment.
+RECONCILE_RUNS: LiteralString = """
+WITH judged AS (
+    UPDATE runs r SET updated_at = clock_timestamp(),
+        status = CASE WHEN r.cancel_requested THEN 'cancelled' WHEN r.deadline < now() THEN 'failed'
+            WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END,
+        reason = CASE WHEN r.deadline < now() THEN 'its deadline passed while no worker ran it' ELSE r.reason END
+    WHERE r.status IN ('queued', 'running') AND r.queue <> ''
+        AND r.updated_at < now() - make_interval(secs => %(dead)s)
+        AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j WHERE j.lock = r.id AND j.status IN ('todo', 'doing'))
+    RETURNING r.id, r.status, r.queue, r.priority
+), again AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
+    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM judged WHERE status = 'queued'
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT (SELECT count(*) FROM again),
+    (SELECT count(pg_notify(%(channel)s, id)) FROM judged WHERE status <> 'queued')
+"""
+
+# A worker that stops hands its run back; the new row waits for the lock of the old one.
+RELEASE_RUN: LiteralString = """
+WITH back AS (
+    UPDATE runs r SET updated_at = clock_timestamp(),
+        status = CASE WHEN r.queue = %(shared)s THEN 'queued' ELSE 'interrupted' END
+    WHERE r.id = %(run)s AND r.epoch = %(epoch)s AND r.status = 'running' RETURNING r.id, r.status, r.queue, r.priority
+), again AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args)
+    SELECT queue, %(task)s, priority + 1, id, id, jsonb_build_object('run', id) FROM back WHERE status = 'queued'
+    ON CONFLICT DO NOTHING
+)
+SELECT pg_notify(%(channel)s, id) FROM back
+"""
+
+READ_DEADLINE: LiteralString = "SELECT extract(epoch FROM deadline - clock_timestamp())::float8 FROM runs WHERE id = %s"
+READ_OWN_JOBS: LiteralString = """
+SELECT id, lock FROM procrastinate_jobs WHERE status = 'doing' AND task_name = %s AND worker_id = %s
+"""
+PURGE_JOBS: LiteralString = """
+DELETE FROM procrastinate_jobs j WHERE j.task_name = %s AND j.status NOT IN ('todo', 'doing')
+    AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = j.lock AND r.status IN ('queued', 'running'))
+"""
+READ_STATUSES: LiteralString = "SELECT id, status FROM runs WHERE id = ANY(%s)"
+
+READ_DUE_SCHEDULES: LiteralString = (
+    "SELECT id, cron, request, next_at FROM schedule WHERE next_at <= now() ORDER BY next_at LIMIT 100"
+)
+# The worker that moves `next_at` takes the turn; the same statement creates the run and its job.
+TAKE_TURN: LiteralString = """
+WITH turn AS (
+    UPDATE schedule SET next_at = %(next)s, last_run = %(run)s WHERE id = %(id)s AND next_at = %(due)s RETURNING request
+), made AS (
+    INSERT INTO runs (id, request, queue) SELECT %(run)s, request, %(shared)s FROM turn RETURNING id, queue
+), queued AS (
+    INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
+    SELECT queue, %(task)s, id, id, jsonb_build_object('run', id) FROM made
+)
+SELECT id FROM made
+"""
