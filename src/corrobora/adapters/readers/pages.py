@@ -1,12 +1,8 @@
-"""The web reader: from a hit with a URL to a stored document, safely.
+"""Readers of web pages: from a hit with a URL to a stored document, fetched by this machine or by Firecrawl.
 
-Knows which types of pages are parsed, in a child that can be killed, and how many of one host a run may read.
-Does not know addresses, redirects or robots (the visitor does), nor what the page is needed for.
-
-The Firecrawl reader: pages that Firecrawl fetches and cleans, stored like any other page.
-
-Knows how its pages become documents. Does not fetch anything itself: addresses that are plainly private are not passed
-on, since a server of one's own would reach them.
+Know which answers are content, how many pages of one host a run may read, and that a private address is not passed on
+to Firecrawl, which may run in the same network. Do not know addresses, redirects or robots (the fetcher does), formats
+(the parser does), or what a page is needed for.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.adapters.readers.markup import read_markdown
-from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search.firecrawl import Firecrawl, ScrapedPage
 from corrobora.adapters.search.library import store_page
 from corrobora.adapters.search.provider import parse_published
@@ -35,8 +31,6 @@ _READ = frozenset({200, 203})
 _GONE = frozenset({404, 410})
 _CLOSED = frozenset({401, 402, 403, 407, 451})
 _NOTHING = frozenset({204, 205})
-_PDF = "application/pdf"
-_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-rst", _PDF})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
 _META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
@@ -121,9 +115,10 @@ class WebReader:
         if head.status not in _READ:
             return None
         type_ = _type_of(head)
-        if type_ not in _TYPES:
+        reader = map_types().get(type_ or "text/html")
+        if reader is None:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader reads.")
-        if type_ == _PDF:
+        if reader.whole:
             return Bounds(self._limits.pdf_wire_bytes, self._limits.pdf_decoded_bytes)
         return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)
 
@@ -215,7 +210,7 @@ class FirecrawlReader:
             url = normalize_url(page.url)
         except BadUrl:
             url = normalize_url(hit.url)
-        parsed = read_markdown(page.text.encode(), url)
+        parsed = read_markdown(page.text.encode())
         parsed = replace(parsed, title=page.title or parsed.title)
         date = page.published or hit.published
         return await store_page(parsed, hit, url=url, published=date, library=self._library, space=self._space)

@@ -44,7 +44,7 @@ class Firecrawl(KeyedProvider):
 
     name = "firecrawl"
     base_url = "https://api.firecrawl.dev"
-    setting = "FIRECRAWL_API_KEY"
+    calls_per_second = 1.0
     seconds = 60.0  # it may render a page before it answers
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
