@@ -1,6 +1,6 @@
-"""A model provider on loopback: speaks three protocols, answers from a script, and does wrong on demand.
+"""A model provider on loopback: speaks three protocols, answers from a script, and fails on demand.
 
-Knows latency, faults and who asked what. Does not know what is asked: `obedient.obey` or your own function answers.
+Knows latency, faults and who asked what. Does not know what is asked: `answer_prompt` or your own function answers.
 `python -m corrobora.testing.server --port 8099 --fault 429:p=0.2` serves until it is stopped.
 """
 
@@ -65,7 +65,7 @@ def answer_from_prompt(asked: WireRequest) -> str:
 class ModelServer:
     """Serves on 127.0.0.1 while its context is open; base URLs are `url` (Anthropic) and `url + "/v1"` (OpenAI).
 
-    `answers` is given each request and returns the text of the answer (JSON where JSON is asked for) or a `Said`.
+    `answers` is given each request and returns the text of the answer (JSON where JSON is asked for) or a `WireReply`.
 
     Example:
         async with ModelServer(faults=[Fault("429", p=0.2)]) as server:

@@ -1,4 +1,4 @@
-"""Firecrawl: queries to hits, and addresses to pages that it has fetched and cleaned itself.
+"""Firecrawl: queries to hits, and addresses to pages that Firecrawl has fetched and cleaned.
 
 Knows the wire format of search, scrape and crawl. Does not know profiles, budgets, the journal or the library.
 """

@@ -11,7 +11,6 @@ import asyncio
 import json
 import math
 import re
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -25,6 +24,7 @@ from corrobora.adapters.http import (
     BadEncoding,
     BodyTooLarge,
     TruncatedBody,
+    find_tls_error,
     parse_retry_after,
     read_body,
     tls_context,
@@ -189,16 +189,13 @@ class ProviderApi:
 
     def _connection_error(self, error: Exception) -> ProviderError:
         """A connection that could not be made or was cut. A bad certificate will still be bad at the next try."""
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLError):
-                return ProviderError(
-                    "provider_tls",
-                    f"The connection to {self.name} is not secure: its certificate or its TLS failed.",
-                    provider=self.name,
-                    next_step="Check the clock of this machine and the address of the provider.",
-                )
-            cause = cause.__cause__ or cause.__context__
+        if find_tls_error(error) is not None:
+            return ProviderError(
+                "provider_tls",
+                f"The connection to {self.name} is not secure: its certificate or its TLS failed.",
+                provider=self.name,
+                next_step="Check the clock of this machine and the address of the provider.",
+            )
         return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
 
     def _parse_json(self, data: bytes) -> object:
@@ -221,7 +218,7 @@ _UNWANTED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], " ")  # cont
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result in our words, still as the provider wrote it."""
+    """One result under common names, with the values as the provider wrote them."""
 
     url: object
     title: object
