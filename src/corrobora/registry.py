@@ -54,9 +54,10 @@ class Configuration:
 
 @cache
 def _read_entries() -> tuple[metadata.EntryPoint, ...]:
-    """Read the entry points of all packages, once: a hundred packages take about 10 ms."""
-    found = (entry for package in metadata.distributions() for entry in package.entry_points)
-    return tuple(entry for entry in found if entry.group.startswith(f"{_OWN}."))
+    """Read the entry points of all packages, once: it takes about 13 ms for a hundred packages."""
+    prefix = f"{_OWN}."
+    packages = (each for each in metadata.distributions() if prefix in (each.read_text("entry_points.txt") or ""))
+    return tuple(entry for package in packages for entry in package.entry_points if entry.group.startswith(prefix))
 
 
 @cache
