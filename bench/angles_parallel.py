@@ -1,7 +1,8 @@
-"""Seven sub-agents in parallel against the same work in sequence, on an analyst of fixed latency (S1, wall-clock).
+"""Seven sub-agents in parallel against the same work in sequence, on an analyst of fixed latency (ANGLES-25).
 
-Prints both times and their ratio, for the stage `generation` that the seed names and for the whole run. The target of
-the seed is 0.5, ours 0.25. Documents, library and journal are in memory, so that what is measured is the latency of the
+Prints both times and their ratio, for the stage `generation` and for the whole run. The target of
+ANGLES-25 is 0.5, ours 0.25. Documents, library and journal are in memory, so that what is measured is the latency of
+the
 analyst. Exit code 1 if the ratio of the generation is above ours.
 """
 
@@ -141,7 +142,7 @@ async def measure(latency: float) -> float:
     print(f"analyst latency  {latency:7.2f} s;  generation  whole run")
     print(f"in sequence      {sequence:18.2f} s {whole:9.2f} s   {calls} calls")
     print(f"in parallel      {parallel:18.2f} s {shorter:9.2f} s   {same} calls")
-    print(f"ratio            {parallel / sequence:18.3f}   {shorter / whole:9.3f}     seed: 0.5; ours: {TARGET}")
+    print(f"ratio            {parallel / sequence:18.3f}   {shorter / whole:9.3f}     required: 0.5; ours: {TARGET}")
     return parallel / sequence
 
 

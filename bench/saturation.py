@@ -1,4 +1,6 @@
-"""How soon a thread sees that a web is exhausted: S4's `triplet` against the same thread with a fixed number of rounds.
+"""How soon a thread sees that a web is exhausted: `triplet` against the same thread with a fixed number of rounds.
+
+Requirement: TRIPLET-9.
 
 On a scripted web with a known saturation point (`tests/profiles/saturation.py`), with planned queries and without any
 model. Prints searches, covered subjects and the round after which nothing new was found. In memory, in a second.

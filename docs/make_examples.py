@@ -54,19 +54,19 @@ def _research(name: str, about: str, *more: str) -> Example:
 
 
 RUNS = (
-    _research("timed", "S2: sub-questions one by one under a time budget; the default.", "--profile", "timed"),
-    _research("rounds", "S3: three rounds in turn, then a long report.", "--profile", "rounds"),
-    _research("angles", "S1: a lead and a sub-agent for each angle; critique, judge.", "--profile", "angles"),
-    _research("tree", "S0: a tree of executors; `--yes` stands for the person's words.", "--profile", "tree"),
+    _research("timed", "Sub-questions one by one under a time budget; the default.", "--profile", "timed"),
+    _research("rounds", "Three rounds in turn, then a long report.", "--profile", "rounds"),
+    _research("angles", "A lead and a sub-agent for each angle; critique, judge.", "--profile", "angles"),
+    _research("tree", "A tree of executors; `--yes` stands for the person's words.", "--profile", "tree"),
     _research("full", "All of it: scout, tree, saturation, critique, judge.", "--profile", "full"),
     Example(
         "triplet",
-        "S4: one given thread, by saturation. `THREAD.toml` beside this page is the thread.",
+        "One given thread, by saturation. `THREAD.toml` beside this page is the thread.",
         ("investigate", "THREAD.toml", "--library", "demo", "--artifacts", "triplet", "-o", "triplet.md"),
     ),
     _research(
         "angles-model",
-        "S1 with a model over the wire: a scripted server that answers with words of the prompt itself.",
+        "Angles with a model over the wire: a scripted server that answers with words of the prompt itself.",
         "--profile",
         "angles",
         "--model",

@@ -99,7 +99,10 @@ class Library(Protocol):
     """Stored sources, passages and facts, and the search over them."""
 
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
-        """Search the spaces this library was opened with: BM25, title links, boosts, vectors if there are any (S1)."""
+        """Search the spaces this library was opened with: BM25, title links, boosts, vectors if there are any.
+
+        Requirement: ANGLES-13.
+        """
         ...
 
     async def document(self, source: SourceId) -> tuple[Source, str]:
@@ -125,11 +128,11 @@ class Library(Protocol):
         ...
 
     async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
-        """Keep facts for re-use across runs; near-duplicates are merged. Returns how many were new (S0)."""
+        """Keep facts for re-use across runs; near-duplicates are merged. Returns how many were new (TREE-31)."""
         ...
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return stored facts that speak to `text`, best first (S0, knowledge base)."""
+        """Return stored facts that speak to `text`, best first (TREE-31)."""
         ...
 
     async def remember_insights(self, insights: Sequence[Insight], /, *, run: str) -> int:
@@ -137,12 +140,12 @@ class Library(Protocol):
         ...
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return stored insights that share words with `text`, best first (S0, knowledge base)."""
+        """Return stored insights that share words with `text`, best first (TREE-31)."""
         ...
 
 
 class FactStore(Protocol):
-    """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (S0, memory)."""
+    """The knowledge base: facts with citation and confidence, kept over runs. A `Library` is one (TREE-31)."""
 
     async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:
         """Keep facts; near-duplicates of one origin are merged. Returns how many were new."""
@@ -248,7 +251,7 @@ class Human(Protocol):
         ...
 
     async def between_rounds(self, path: str, number: int) -> str:
-        """Return a hint for the next round, "" to go on (S3, interrupt). Raises `NeedsHuman` to pause."""
+        """Return a hint for the next round, "" to go on (ROUNDS-25). Raises `NeedsHuman` to pause."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""S1, requirement by requirement: the lead agent and its sub-agents by angle."""
+"""Profile `angles`: the lead agent and its sub-agents by angle."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, 
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_s1_fr2_fr11_tier_and_number_of_sub_agents_follow_the_scaling_rules(topic: str):
+def test_angles_4_5_tier_and_number_of_sub_agents_follow_the_scaling_rules(topic: str):
     made = lead(topic)
     low, high = angle_range(made.tier)
     assert low <= len(collect_leaves(made.root)) <= high
 
 
-def test_s1_fr11_the_rules_are_1_and_2_to_4_and_5_to_7():
+def test_angles_5_the_rules_are_1_and_2_to_4_and_5_to_7():
     assert [angle_range(tier) for tier in ("simple", "moderate", "complex")] == [(1, 1), (2, 4), (5, 7)]
 
 
-async def test_s1_fr2b_the_heuristic_is_a_hint_and_the_lead_decides():
+async def test_angles_4_the_heuristic_is_a_hint_and_the_lead_decides():
     run, analyst = await angles(plan_of(*ANGLE_SLUGS[:6], tier="complex"), question="What is a crane?")
     await run.research()
     assert analyst.given("plan")[0].complexity_hint == "simple"
@@ -95,20 +95,20 @@ async def test_s1_fr2b_the_heuristic_is_a_hint_and_the_lead_decides():
 
 
 @pytest.mark.parametrize(("tier", "count", "kept"), [("simple", 3, 1), ("moderate", 7, 4), ("complex", 7, 7)])
-def test_s1_fr11_a_lead_that_breaks_its_tier_is_clamped_with_a_note(tier: str, count: int, kept: int):
+def test_angles_5_a_lead_that_breaks_its_tier_is_clamped_with_a_note(tier: str, count: int, kept: int):
     made = checked(plan_of(*ANGLE_SLUGS[:count], tier=tier))
     assert len(collect_leaves(made.root)) == kept
     assert (kept < count) is any("over the limit" in note for note in made.notes)
 
 
-def test_s1_fr11_a_tier_larger_than_its_plan_is_corrected_with_a_note():
+def test_angles_5_a_tier_larger_than_its_plan_is_corrected_with_a_note():
     made = checked(plan_of(*ANGLE_SLUGS[:3], tier="complex"))
     assert made.tier == "moderate"
     assert any("tier" in note for note in made.notes)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_s1_fr2c_tasks_are_structured_and_not_vague(topic: str):
+def test_angles_6_tasks_are_structured_and_not_vague(topic: str):
     tasks = collect_leaves(lead(topic).root)
     for each in tasks:
         assert len(each.objective.split()) >= 5
@@ -119,7 +119,7 @@ def test_s1_fr2c_tasks_are_structured_and_not_vague(topic: str):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_s1_simulation_no_two_tasks_share_a_query_or_an_objective(topic: str):
+def test_angles_simulation_no_two_tasks_share_a_query_or_an_objective(topic: str):
     tasks = collect_leaves(lead(topic).root)
     assert find_duplicate_queries(tasks) == ()
     assert find_overlapping_tasks(tasks) == ()
@@ -127,7 +127,7 @@ def test_s1_simulation_no_two_tasks_share_a_query_or_an_objective(topic: str):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-async def test_s1_simulation_holds_for_a_model_that_repeats_itself(topic: str):
+async def test_angles_simulation_holds_for_a_model_that_repeats_itself(topic: str):
     """A scripted model gives every task the topic as its query: what is run has no duplicate."""
     made = plan_of(*ANGLE_SLUGS, tier="complex", queries=(topic, f"{topic} overview"))
     run, _ = await angles(made, question=topic, documents={"fish.md": DOCUMENTS["fish.md"]})
@@ -139,14 +139,14 @@ async def test_s1_simulation_holds_for_a_model_that_repeats_itself(topic: str):
     assert find_duplicate_queries(nodes) == ()
 
 
-def test_s1_fr5_seven_canonical_angles():
+def test_angles_8_seven_canonical_angles():
     titles = [angle.title for angle in CANONICAL_ANGLES]
     assert len(titles) == 7
     assert "Background and prior work" in titles
     assert all(angle.guidance for angle in CANONICAL_ANGLES)
 
 
-async def test_s1_dynamic_angles_are_invented_without_the_cap_of_seven():
+async def test_angles_dynamic_angles_are_invented_without_the_cap_of_seven():
     slugs = tuple(
         f"part-{n}-{word}" for n, word in enumerate("brakes load law cost crew rust wind noise paint".split())
     )
@@ -161,7 +161,7 @@ async def test_s1_dynamic_angles_are_invented_without_the_cap_of_seven():
         checked(plan_of(*slugs))
 
 
-async def test_s1_fr3b_fr12_wide_first_then_narrow_up_to_max_search_rounds():
+async def test_angles_13_14_wide_first_then_narrow_up_to_max_search_rounds():
     unsure = Proposal("more", done=False, next_topic="worn brakes of harbour cranes")
     run, analyst = await angles(plan_of("background", "limitations-risks"), {"reflect": unsure})
     report = await run.research()
@@ -175,13 +175,13 @@ async def test_s1_fr3b_fr12_wide_first_then_narrow_up_to_max_search_rounds():
     assert all(given.next_topic == "worn brakes of harbour cranes" for given in later)
 
 
-async def test_s1_fr3b_one_narrow_round_follows_however_content_the_model_is():
+async def test_angles_13_one_narrow_round_follows_however_content_the_model_is():
     run, _ = await angles(plan_of("background", "limitations-risks"), {"reflect": Proposal("all clear", done=True)})
     report = await run.research()
     assert [len(child.rounds) for child in report.findings.children] == [2, 2]
 
 
-async def test_s1_the_lead_sets_the_rounds_of_a_sub_agent():
+async def test_angles_the_lead_sets_the_rounds_of_a_sub_agent():
     made = plan_of("background", "limitations-risks")
     children = (replace(made.root.children[0], max_rounds=1), replace(made.root.children[1], max_rounds=5))
     made = replace(made, root=replace(made.root, children=children))
@@ -191,7 +191,7 @@ async def test_s1_the_lead_sets_the_rounds_of_a_sub_agent():
     assert [len(child.rounds) for child in report.findings.children] == [1, 5]
 
 
-async def test_s1_average_of_search_rounds_is_at_least_two():
+async def test_angles_average_of_search_rounds_is_at_least_two():
     total = []
     for topic in (QUESTION, "harbour cranes of Brenhaven and their accidents, rules, history and load"):
         run = await desk("angles", question=topic)
@@ -200,7 +200,7 @@ async def test_s1_average_of_search_rounds_is_at_least_two():
     assert min(total) >= 2
 
 
-async def test_s1_fr3c_summaries_carry_markers_of_source_and_passage():
+async def test_angles_17_summaries_carry_markers_of_source_and_passage():
     run, _ = await angles(plan_of("background", "limitations-risks"))
     await run.research()
     stored = [json.loads(text) for name, text in run.files.items() if name.startswith("subagents/")]
@@ -209,7 +209,7 @@ async def test_s1_fr3c_summaries_carry_markers_of_source_and_passage():
         assert each["citations"]
 
 
-async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
+async def test_angles_19_sub_agents_work_in_parallel_and_share_no_context():
     together = Meeting(7)
 
     class Busy(Mixed):
@@ -228,7 +228,7 @@ async def test_s1_fr4_sub_agents_work_in_parallel_and_share_no_context():
         assert {a for fact in given.facts for a in fact.answers} <= {f"sq-{number}"}
 
 
-async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database):
+async def test_angles_19_each_search_has_a_connection_of_its_own(database: Database):
     """What the library searches through: parallel statements run on different connections."""
     waiting = (
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
@@ -244,7 +244,7 @@ async def test_s1_fr4_each_search_has_a_connection_of_its_own(database: Database
     assert len({row[0] for each in asked if (row := each.result()) is not None}) == 3
 
 
-async def test_s1_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
+async def test_angles_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
     def broken(given: Any) -> Any:
         return ProviderError.request_failed("search", status=500) if given.path.startswith("root/2/") else None
 
@@ -259,7 +259,7 @@ async def test_s1_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
     assert any("Limitations" in each for each in report.methodology.uncovered)
 
 
-async def test_s1_at_least_one_sub_agent_must_succeed():
+async def test_angles_at_least_one_sub_agent_must_succeed():
     run, _ = await angles(
         plan_of("background", "limitations-risks"), {"scope": ProviderError.request_failed("x", status=500)}
     )
@@ -270,7 +270,7 @@ async def test_s1_at_least_one_sub_agent_must_succeed():
     assert run.files["report.md"].startswith("No report")
 
 
-async def test_s1_fr3d_fr10_the_result_of_a_sub_agent_has_its_full_trajectory():
+async def test_angles_18_22_the_result_of_a_sub_agent_has_its_full_trajectory():
     run, _ = await angles(plan_of("background", "limitations-risks"))
     await run.research()
     assert {"subagents/background.json", "subagents/limitations-risks.json"} <= set(run.files)
@@ -286,7 +286,7 @@ async def test_s1_fr3d_fr10_the_result_of_a_sub_agent_has_its_full_trajectory():
     assert [child["angle"] for child in plan["root"]["children"]] == ["background", "limitations-risks"]
 
 
-async def test_s1_the_synthesis_reads_the_files_of_the_sub_agents_not_memory():
+async def test_angles_the_synthesis_reads_the_files_of_the_sub_agents_not_memory():
     class Store(dict[str, str]):
         def __setitem__(self, name: str, text: str) -> None:
             changed = (
@@ -301,7 +301,7 @@ async def test_s1_the_synthesis_reads_the_files_of_the_sub_agents_not_memory():
     assert any("99 months" in fact.quote for fact in background.facts)
 
 
-async def test_s1_fr10_time_tokens_chunks_and_cost_of_each_sub_agent_are_kept():
+async def test_angles_22_time_tokens_chunks_and_cost_of_each_sub_agent_are_kept():
     usage = Usage(input_tokens=100, output_tokens=10, dollars=0.01, calls=1)
     run, analyst = await angles(plan_of("background", "limitations-risks"), usage=usage)
     await run.research()
@@ -318,7 +318,7 @@ async def test_s1_fr10_time_tokens_chunks_and_cost_of_each_sub_agent_are_kept():
     assert bill["total"]["calls"] == len(analyst.played)
 
 
-async def test_s1_fr10_a_resumed_run_shows_the_same_bill():
+async def test_angles_22_a_resumed_run_shows_the_same_bill():
     usage = Usage(input_tokens=100, output_tokens=10, dollars=0.01, calls=1)
     made = plan_of("background", "limitations-risks")
     run, _ = await angles(made, usage=usage)
@@ -330,7 +330,7 @@ async def test_s1_fr10_a_resumed_run_shows_the_same_bill():
     assert tokens[0] == tokens[1]
 
 
-async def test_s1_search_is_hybrid_search_in_the_library_and_one_query_a_round():
+async def test_angles_search_is_hybrid_search_in_the_library_and_one_query_a_round():
     asked: list[Query] = []
     run, _ = await angles(plan_of("background", "limitations-risks"))
     report = await run.research()

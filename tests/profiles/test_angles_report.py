@@ -1,4 +1,4 @@
-"""S1, requirement by requirement: synthesis, critique, revision, judge, models and stages."""
+"""Profile `angles`: synthesis, critique, revision, judge, models and stages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, 
     return await desk("angles", analysts=(analyst,), **more), analyst
 
 
-async def test_s1_fr13_the_report_has_the_asked_for_form():
+async def test_angles_27_the_report_has_the_asked_for_form():
     run, _ = await angles(plan_of("background", "limitations-risks", "technical-methods"))
     report = await run.research()
     body = report.markdown.partition("## Contradictions and changes")[0].partition("## Methodology")[0]
@@ -78,19 +78,19 @@ async def test_s1_fr13_the_report_has_the_asked_for_form():
     assert "| Difference |" in compared.partition("## Contradictions and changes")[0], "comparisons stand in a table"
 
 
-def test_s1_fr13_headings_are_specific_to_the_topic():
+def test_angles_27_headings_are_specific_to_the_topic():
     titles = [
         each.title for each in collect_leaves(lead("offshore wind turbine maintenance, its cost, accidents").root)
     ]
     assert all("wind" in title for title in titles)
 
 
-def test_s1_fr13_synthesis_has_an_instruction_of_its_own():
+def test_angles_27_synthesis_has_an_instruction_of_its_own():
     assert synthesize.prompt != critique.prompt
     assert (synthesize.tier, summarize.tier) == ("lead", "worker")
 
 
-async def test_s1_fr6_fr13_the_synthesis_gets_topic_summaries_facts_and_uncovered_angles():
+async def test_angles_26_27_the_synthesis_gets_topic_summaries_facts_and_uncovered_angles():
     def broken(given: Any) -> Any:
         return RoleError("refusal", "no") if given.path.startswith("root/2/") else None
 
@@ -104,7 +104,7 @@ async def test_s1_fr6_fr13_the_synthesis_gets_topic_summaries_facts_and_uncovere
     assert given.uncovered == ("Limitations, risks, and failure modes",)
 
 
-async def test_s1_fr7_critique_and_revision_take_any_sections():
+async def test_angles_29_critique_and_revision_take_any_sections():
     marker: list[str] = []
 
     def draft(given: Any) -> Draft | None:
@@ -127,7 +127,7 @@ async def test_s1_fr7_critique_and_revision_take_any_sections():
     assert "### Ωmega" in report.markdown
 
 
-async def test_s1_fr7_a_revision_that_loses_the_citations_is_refused():
+async def test_angles_29_a_revision_that_loses_the_citations_is_refused():
     lines = {"critique": Critique(("shorten",)), "revise": Draft("Empty", "Nothing is cited here.")}
     run, _ = await angles(plan_of("background", "limitations-risks"), lines)
     report = await run.research()
@@ -135,7 +135,7 @@ async def test_s1_fr7_a_revision_that_loses_the_citations_is_refused():
 
 
 @pytest.mark.parametrize(("diversity", "passed"), [(0.5, True), (0.49, False)])
-async def test_s1_fr8_fr9_the_judge_scores_five_criteria_in_one_call_and_both_scores_are_stored(
+async def test_angles_30_31_the_judge_scores_five_criteria_in_one_call_and_both_scores_are_stored(
     diversity: float, passed: bool
 ):
     verdict = Verdict(0.9, 0.8, 0.7, 0.6, diversity)
@@ -153,19 +153,19 @@ async def test_s1_fr8_fr9_the_judge_scores_five_criteria_in_one_call_and_both_sc
     assert whole["overlap_score"] == stored["token_overlap"] == report.overlap_score
 
 
-def test_s1_fr8_the_judge_is_not_the_small_model():
+def test_angles_30_the_judge_is_not_the_small_model():
     assert judge.tier == "judge"
     assert critique.tier == "fast"
 
 
-async def test_s1_the_keyless_report_passes_its_own_judge():
+async def test_angles_the_keyless_report_passes_its_own_judge():
     run = await desk("angles")
     report = await run.research()
     assert report.verdict is not None
     assert report.verdict.overall >= 0.70
 
 
-def test_s1_models_by_the_environment_names_of_the_seed():
+def test_angles_models_by_environment_names():
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_MODEL_ID": "sonnet", "ANTHROPIC_SMALL_MODEL_ID": "haiku"}
     found = targets({}, env)
     assert {tier: each.model for tier, each in found.items()} == {
@@ -178,7 +178,7 @@ def test_s1_models_by_the_environment_names_of_the_seed():
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_s1_fr1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
+async def test_angles_1_a_run_pauses_after_each_stage_and_goes_on(stage: Stage):
     run, analyst = await angles(plan_of("background", "limitations-risks"))
     run.session.until = stage
     if stage is Stage.DELIVER:
@@ -215,7 +215,9 @@ LATER = {Stage.REVIEW: {"root/critique/critique#1"}, Stage.VERIFY: {"root/judge/
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_s1_fr1_from_stage_forgets_that_stage_and_what_follows_and_nothing_else(database: Database, stage: Stage):
+async def test_angles_1_from_stage_forgets_that_stage_and_what_follows_and_nothing_else(
+    database: Database, stage: Stage
+):
     runs = Runs(database)
     run = await runs.create(Request("q"), run=RunId("r_rewind"))
     keys = {*FORGOTTEN[Stage.CLARIFY], *LATER[Stage.REVIEW], *LATER[Stage.VERIFY], "deliver/folder/1"}

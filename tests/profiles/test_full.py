@@ -1,4 +1,4 @@
-"""The profile `full`: S0's tree, S4's threads, S1's review, in one run over documents in two editions."""
+"""The profile `full`: tree, threads and review in one run over documents in two editions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pursued(found: Findings) -> list[Findings]:
     return [leaf for leaf in iter_threads(found) if leaf.rounds]
 
 
-async def test_s4_each_round_of_each_thread_has_a_micro_report_of_its_own():
+async def test_triplet_each_round_of_each_thread_has_a_micro_report_of_its_own():
     run, report = await ran()
     leaves = pursued(report.findings)
     assert [leaf.path for leaf in leaves] == ["root/1", "root/2", "root/1~2", "root/2~2"]
@@ -44,14 +44,14 @@ async def test_s4_each_round_of_each_thread_has_a_micro_report_of_its_own():
         assert f"\nround: {number[1]}\n" in run.files[name], "the file is of the round in its name"
 
 
-async def test_s1_the_long_run_is_critiqued_and_judged():
+async def test_angles_29_30_the_long_run_is_critiqued_and_judged():
     run, report = await ran()
     assert report.verdict is not None
     assert "verification.json" in run.files
     assert len([name for name in run.files if name.startswith("subagents/")]) == 4
 
 
-async def test_s0_what_each_iteration_of_a_gate_did_is_told():
+async def test_tree_what_each_iteration_of_a_gate_did_is_told():
     _, report = await ran()
     assert report.findings.delta
     assert all("Why: " in line for line in report.findings.delta)

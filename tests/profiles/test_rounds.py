@@ -1,4 +1,4 @@
-"""S3, profile `rounds`, section by section of the plan. Time is virtual; the two engines are named as in the seed."""
+"""Profile `rounds`. Time is virtual; the two engines are named as in ROUNDS-12."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_alternation_is_query_by_query(whole: tuple[Lab, Report]):
     assert asked == [(1, "tavily")] * 3 + [(2, "tavily"), (2, "exa"), (2, "tavily"), (2, "exa")] + [(3, "tavily")] * 3
 
 
-def test_state_schema_the_findings_are_those_of_the_seed(whole: tuple[Lab, Report]):
+def test_state_schema_the_findings_are_those_of_the_method(whole: tuple[Lab, Report]):
     made, report = whole
     findings = made.json("rounds.json")
     assert [found["round"] for found in findings] == [1, 2, 3]
@@ -146,7 +146,7 @@ def test_state_schema_the_findings_are_those_of_the_seed(whole: tuple[Lab, Repor
         assert all(set(result) >= {"title", "url", "content", "provider"} for result in found["results"])
 
 
-def test_state_schema_rounds_and_iterative_complete_are_those_of_the_seed(whole: tuple[Lab, Report]):
+def test_state_schema_rounds_and_iterative_complete_are_those_of_the_method(whole: tuple[Lab, Report]):
     made, _ = whole
     state = made.json("research_state.json")
     assert list(state) == ["currentRound", "researchComplete", "research"]
@@ -241,7 +241,7 @@ async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_doc
     assert 8 <= report.methodology.searches <= 12
 
 
-def test_goal_of_the_seed_is_searched_by_its_topic_and_not_by_its_verb():
+def test_goal_is_searched_by_its_topic_and_not_by_its_verb():
     goal = "Analyze Nvidia's Q2 2024 financial performance"
     pages = {
         f"https://n.example/{n}": f"# Nvidia note {n}\n\nNvidia's revenue in Q2 2024 rose, note {n}." for n in range(9)

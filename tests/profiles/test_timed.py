@@ -1,4 +1,4 @@
-"""S2, profile `timed`: functional and technical requirements. Time is virtual: five minutes take milliseconds."""
+"""Profile `timed`: time, loop decisions, retries, state. Time is virtual: five minutes take milliseconds."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from corrobora.policies.retry import RA_TAGS
         ([], 5, 1.5),
     ],
 )
-def test_fr1_tr1_the_time_flag_sets_the_budget_and_the_reserve(flags: list[str], total: float | None, reserve: float):
+def test_timed_1_3_the_time_flag_sets_the_budget_and_the_reserve(flags: list[str], total: float | None, reserve: float):
     profile = profile_asked_for(LIGHTHOUSE, *flags)
     allowance = derive_allowance(profile)
     assert allowance.seconds == (None if total is None else total * 60)
     assert allowance.reserve_seconds == pytest.approx(reserve * 60)
 
 
-def test_fr1_a_time_that_is_none_is_refused():
+def test_timed_2_a_time_that_is_none_is_refused():
     with pytest.raises(UserError, match="time"):
         profile_asked_for(LIGHTHOUSE, "--time", "soon")
 
 
-def test_fr2_tr1_standard_stops_after_three_rounds_and_deep_after_seven_even_if_gaps_remain():
+def test_timed_4_3_standard_stops_after_three_rounds_and_deep_after_seven_even_if_gaps_remain():
     standard, deep = profile_asked_for(LIGHTHOUSE), profile_asked_for(LIGHTHOUSE, "--deep")
     assert (standard.max_rounds, deep.max_rounds) == (3, 7)
     for profile in (standard, deep):
@@ -61,7 +61,7 @@ def test_fr2_tr1_standard_stops_after_three_rounds_and_deep_after_seven_even_if_
         assert report.findings.gaps
 
 
-def test_fr3_the_loop_decision_has_exactly_the_fields_of_the_seed():
+def test_timed_6_the_loop_decision_has_exactly_its_fields():
     made, _ = endless()
     done(made)
     found = decision(made)
@@ -74,14 +74,14 @@ def test_fr3_the_loop_decision_has_exactly_the_fields_of_the_seed():
     assert [each["shouldContinue"] for each in decisions] == [True, True, False]
 
 
-def test_fr3_no_gaps_end_the_research_whatever_the_model_wishes():
+def test_timed_7_no_gaps_end_the_research_whatever_the_model_wishes():
     keen = Mixed({"reflect": Proposal("Done.", (), should_continue=True)})
     made = lab("timed", PAGES, question=LIGHTHOUSE, analysts=[keen])
     assert done(made).stop is StopReason.GAPS_EMPTY
     assert decision(made)["shouldContinue"] is False
 
 
-def test_fr3_gaps_go_on_although_the_model_would_stop():
+def test_timed_8_gaps_go_on_although_the_model_would_stop():
     lazy = Mixed({"reflect": lambda given: replace(never_done(given), should_continue=False, done=True)})
     engine = Growing({})
     made = lab("timed", engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[lazy])
@@ -89,14 +89,14 @@ def test_fr3_gaps_go_on_although_the_model_would_stop():
     assert len(made.told(EventType.ROUND_FINISHED)) == 3
 
 
-def test_fr3_time_below_the_reserve_ends_the_research():
+def test_timed_9_time_below_the_reserve_ends_the_research():
     made, _ = endless(seconds=100.0)
     report = done(made)
     assert report.stop is StopReason.TIME_RESERVE
     assert decision(made)["timeRemainingMinutes"] <= 1.5
 
 
-def test_fr4_tr2_three_failed_attempts_exhaust_a_sub_question_and_there_is_no_fourth():
+def test_timed_14_three_failed_attempts_exhaust_a_sub_question_and_there_is_no_fourth():
     made = lab(
         "timed",
         PAGES,
@@ -115,7 +115,7 @@ def test_fr4_tr2_three_failed_attempts_exhaust_a_sub_question_and_there_is_no_fo
     assert report.outcome is Outcome.PARTIAL
 
 
-def test_tr2_each_attempt_has_its_fallback_strategy():
+def test_timed_15_each_attempt_has_its_fallback_strategy():
     made = lab(
         "timed",
         PAGES,
@@ -132,7 +132,7 @@ def test_tr2_each_attempt_has_its_fallback_strategy():
     assert len(set(asked)) == len(asked)
 
 
-def test_fr4_a_failed_search_is_tried_again_elsewhere_three_times_in_all():
+def test_timed_19_a_failed_search_is_tried_again_elsewhere_three_times_in_all():
     engines = [Engine(PAGES, "tavily", down=True), Engine(PAGES, "exa", down=True)]
     profile = load_profile("timed")
     phases = (replace(profile.phases[0], providers=("tavily",), max_queries=1),)
@@ -145,7 +145,7 @@ def test_fr4_a_failed_search_is_tried_again_elsewhere_three_times_in_all():
     assert report.outcome is Outcome.PROVIDER_DOWN
 
 
-def test_fr4_a_failed_search_with_one_provider_is_worded_differently_and_then_found():
+def test_timed_20_a_failed_search_with_one_provider_is_worded_differently_and_then_found():
     engine = Engine(PAGES, fails={1})
     profile = load_profile("timed")
     made = lab(
@@ -158,7 +158,7 @@ def test_fr4_a_failed_search_with_one_provider_is_worded_differently_and_then_fo
     assert "31 metres" in report.markdown
 
 
-def test_fr4_an_address_is_tried_three_times_and_then_given_up():
+def test_timed_17_an_address_is_tried_three_times_and_then_given_up():
     pages = {**PAGES, "https://keeper.example/k": ReadOutcome.FAILED}
     made = lab("timed", pages, question=LIGHTHOUSE)
     made.engines["tavily"].pages = {
@@ -170,7 +170,7 @@ def test_fr4_an_address_is_tried_three_times_and_then_given_up():
     assert "https://keeper.example/k #RETRY_EXHAUSTED (3 attempts)" in report.markdown
 
 
-def test_fr4_an_address_that_fails_twice_is_read_at_the_third_attempt():
+def test_timed_18_an_address_that_fails_twice_is_read_at_the_third_attempt():
     url = "https://coast.gov/oldby"
     made = lab("timed", PAGES, question=LIGHTHOUSE, mended={url: 2})
     report = done(made)
@@ -178,7 +178,7 @@ def test_fr4_an_address_that_fails_twice_is_read_at_the_third_attempt():
     assert any(reading.attempts == 3 for r in report.findings.rounds for reading in r.readings if reading.facts)
 
 
-def test_fr5_tr3_the_tag_is_in_the_vocabulary_and_in_the_methodology():
+def test_timed_22_16_the_tag_is_in_the_vocabulary_and_in_the_methodology():
     assert set(RA_TAGS) >= {"#RETRY_EXHAUSTED", "#PATH_DECISION", "#COMPLETION_DRIVE"}
     made = lab(
         "timed",
@@ -194,7 +194,7 @@ def test_fr5_tr3_the_tag_is_in_the_vocabulary_and_in_the_methodology():
     assert [event.data["tag"] for event in made.told(EventType.EXHAUSTED)] == ["#RETRY_EXHAUSTED"]
 
 
-def test_tr2_when_every_gap_is_exhausted_the_research_stops():
+def test_timed_10_when_every_gap_is_exhausted_the_research_stops():
     question = "Which fee does the Marrow museum charge?"
     made = lab("timed", PAGES, question=question, overrides={"deep": "true"}, escapes=False)
     report = done(made)
@@ -202,7 +202,7 @@ def test_tr2_when_every_gap_is_exhausted_the_research_stops():
     assert len(made.told(EventType.ROUND_FINISHED)) == 3
 
 
-def test_tr4_the_whole_phase_state_has_the_fields_of_the_seed():
+def test_timed_23_the_whole_phase_state_has_its_fields():
     made, _ = endless()
     done(made)
     state = made.json("phase_state.json")

@@ -1,4 +1,4 @@
-"""S2, profile `timed`: the seven acceptance criteria and the rules of form."""
+"""Profile `timed`: acceptance (TIMED-24 to TIMED-32) and the rules of form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from corrobora.testing.web import LoopbackWeb
 
 
 @pytest.mark.parametrize("seconds", [0.0, 20.0, 130.0, math.inf])
-def test_ac1_a_question_completes_within_five_minutes_by_default(seconds: float):
+def test_timed_24_a_question_completes_within_five_minutes_by_default(seconds: float):
     profile = profile_asked_for(LIGHTHOUSE)
     engine = Growing({})
     engine.seconds = seconds
@@ -37,7 +37,7 @@ def test_ac1_a_question_completes_within_five_minutes_by_default(seconds: float)
     assert researched <= 300 - 90 + 1, "the writing time was kept"
 
 
-def test_ac2_a_budget_of_ten_minutes_is_respected():
+def test_timed_26_a_budget_of_ten_minutes_is_respected():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "10", "-s", "max_rounds=50", "-s", "escapes=false")
     engine = Growing({})
     engine.seconds = 45.0
@@ -48,7 +48,7 @@ def test_ac2_a_budget_of_ten_minutes_is_respected():
     assert report.citations
 
 
-def test_ac3_unlimited_and_deep_use_the_cap_on_rounds_alone():
+def test_timed_27_unlimited_and_deep_use_the_cap_on_rounds_alone():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "unlimited", "--deep")
     engine = Growing({})
     engine.seconds = 3_000.0
@@ -59,13 +59,13 @@ def test_ac3_unlimited_and_deep_use_the_cap_on_rounds_alone():
     assert (decision(made)["iteration"], decision(made)["timeRemainingMinutes"]) == (7, None)
 
 
-def test_ac4_the_loop_decision_is_in_the_phase_state():
+def test_timed_28_the_loop_decision_is_in_the_phase_state():
     made = lab("timed", PAGES, question=LIGHTHOUSE)
     done(made)
     assert set(json.loads(made.files["phase_state.json"])["research"]["gap_analysis"]["loop_decision"]) >= {"iteration"}
 
 
-def test_ac5_after_three_failed_attempts_the_tag_is_applied():
+def test_timed_29_after_three_failed_attempts_the_tag_is_applied():
     made = lab(
         "timed",
         PAGES,
@@ -81,7 +81,7 @@ def test_ac5_after_three_failed_attempts_the_tag_is_applied():
 
 
 @pytest.mark.parametrize(("seconds", "why"), [(0.0, StopReason.ITERATION_CAP), (150.0, StopReason.TIME_RESERVE)])
-def test_ac6_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: float, why: StopReason):
+def test_timed_30_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: float, why: StopReason):
     made, engine = endless(seconds=seconds)
     report = done(made)
     assert report.stop is why
@@ -93,7 +93,7 @@ def test_ac6_at_the_limit_of_time_or_rounds_it_stops_and_synthesizes(seconds: fl
     assert engine.asked
 
 
-def test_ac7_the_methodology_names_limits_of_retries_and_of_time():
+def test_timed_31_the_methodology_names_limits_of_retries_and_of_time():
     made, _ = endless(seconds=150.0)
     assert "Limit hit: " in done(made).markdown.partition("## Methodology")[2]
     assert "time budget" in made.files["report.md"]
@@ -108,7 +108,7 @@ def test_ac7_the_methodology_names_limits_of_retries_and_of_time():
     assert "#RETRY_EXHAUSTED (3 attempts)" in done(made).markdown.partition("## Methodology")[2]
 
 
-def test_ac7_without_a_limit_there_is_no_such_note():
+def test_timed_32_without_a_limit_there_is_no_such_note():
     made = lab("timed", PAGES, question=LIGHTHOUSE)
     report = done(made)
     assert "Limit hit" not in report.markdown
@@ -147,7 +147,7 @@ def test_format_rules_hold_for_reports_without_a_model():
 # The first criterion once in real time, over real sockets and a real database
 
 
-async def test_ac1_in_real_time_hanging_searches_leave_the_writing_time(database_url: str, tmp_path: Path):
+async def test_timed_25_in_real_time_hanging_searches_leave_the_writing_time(database_url: str, tmp_path: Path):
     """24 seconds in all, of which 15 are kept for writing; every search hangs, so research is cut at nine.
 
     Fifteen are more than a laptop needs: whoever runs this test may be busy with others.

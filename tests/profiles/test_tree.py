@@ -1,4 +1,4 @@
-"""S0, requirement by requirement: planners, executors, phases, depth, synthesis."""
+"""Profile `tree`: planners, executors, phases, depth, synthesis."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def inner(path: str, *children: Node, **more: Any) -> Node:
     return Node(path, f"topic {path}", f"gather {path}", children, sub_questions=asked, **more)
 
 
-async def test_s0_an_infeasible_question_is_refused_before_a_planner_is_called():
+async def test_tree_an_infeasible_question_is_refused_before_a_planner_is_called():
     analyst = Mixed()
     run = await desk("tree", question=BROAD, analysts=(analyst,))
     with pytest.raises(Infeasible) as refused:
@@ -48,7 +48,7 @@ async def test_s0_an_infeasible_question_is_refused_before_a_planner_is_called()
     assert [name for name, _ in analyst.played] == ["clarify"]
 
 
-async def test_s0_a_plan_that_the_human_does_not_authorize_is_not_run():
+async def test_tree_a_plan_that_the_human_does_not_authorize_is_not_run():
     class Refusing:
         async def authorize(self, plan: Plan) -> bool:
             return False
@@ -59,7 +59,7 @@ async def test_s0_a_plan_that_the_human_does_not_authorize_is_not_run():
     assert not run.library.asked
 
 
-async def test_s0_one_query_planner_executor_report():
+async def test_tree_one_query_planner_executor_report():
     analyst = Mixed()
     run = await desk("tree", analysts=(analyst,))
     report = await run.research()
@@ -68,7 +68,7 @@ async def test_s0_one_query_planner_executor_report():
     assert "35 tonnes" in report.markdown
 
 
-async def test_s0_n_queries_n_planners_n_executors_in_parallel_one_synthesizer():
+async def test_tree_n_queries_n_planners_n_executors_in_parallel_one_synthesizer():
     """Planners and executors of different queries are at work at the same time; one synthesizer writes over all."""
     together = {"plan": Meeting(2), "scope": Meeting(2)}
     roots: set[str] = set()
@@ -94,7 +94,7 @@ async def test_s0_n_queries_n_planners_n_executors_in_parallel_one_synthesizer()
     assert "1874" in report.markdown
 
 
-async def test_s0_more_than_two_tasks_get_a_final_synthesizer_and_one_task_speaks_for_itself():
+async def test_tree_more_than_two_tasks_get_a_final_synthesizer_and_one_task_speaks_for_itself():
     tree = inner("root", inner("root/1", leaf("root/1/1"), leaf("root/1/2", SQ2)), inner("root/2", leaf("root/2/1")))
     analyst = Mixed({"plan": Plan(tree)})
     await (await desk("tree", analysts=(analyst,))).research()
@@ -103,7 +103,7 @@ async def test_s0_more_than_two_tasks_get_a_final_synthesizer_and_one_task_speak
     assert [given.path for given in analyst.given("synthesize") if given.purpose == "report"] == ["root"]
 
 
-async def test_s0_a_suggested_plan_reaches_the_planner_and_may_be_taken():
+async def test_tree_a_suggested_plan_reaches_the_planner_and_may_be_taken():
     suggested = json.dumps({"title": "Mine", "children": [{"title": SQ.text}, {"title": SQ2.text}]})
     analyst = Mixed()
     run = await desk("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
@@ -124,13 +124,13 @@ async def test_s0_a_suggested_plan_reaches_the_planner_and_may_be_taken():
         ({"title": "a", "gates": [{"name": "g", "minimum_confidence": 7}], "children": [{"title": "b"}]}, "bad_number"),
     ],
 )  # fmt: skip
-def test_s0_a_suggested_plan_is_refused_before_anything_is_paid(suggested: dict[str, Any], code: str):
+def test_tree_a_suggested_plan_is_refused_before_anything_is_paid(suggested: dict[str, Any], code: str):
     with pytest.raises(UserError) as refused:
         check_suggested_plan(json.dumps(suggested), load_profile("tree"))
     assert refused.value.code == code
 
 
-async def test_s0_task_specs_are_forwarded_byte_for_byte():
+async def test_tree_task_specs_are_forwarded_byte_for_byte():
     odd = "  question:\tHow often?\r\n— «accept»: ≥ 2 sources \u00a0; budget 3 passages\n\n"
     spec = TaskSpec((SQ.text,), "table", "two quotes", 2, "3 passages", verbatim=odd)
     tree = inner("root", leaf("root/1", specs=(spec,)), leaf("root/2", SQ2))
@@ -142,7 +142,7 @@ async def test_s0_task_specs_are_forwarded_byte_for_byte():
     assert all(given.rubric == "" for given in analyst.given("extract") if given.spec)
 
 
-async def test_s0_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
+async def test_tree_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
     odd = "Quote  the\tinterval — verbatim; ≥ 1 source"
     suggested = json.dumps({"title": "Mine", "children": [{"title": SQ.text, "specs": [odd]}, {"title": SQ2.text}]})
     analyst = Mixed()
@@ -151,7 +151,7 @@ async def test_s0_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
     assert odd in {given.spec for given in analyst.given("extract")}
 
 
-async def test_s0_without_a_spec_the_executor_composes_questions_and_a_rubric():
+async def test_tree_without_a_spec_the_executor_composes_questions_and_a_rubric():
     tree = inner("root", leaf("root/1", out_of_scope="fish"))
     analyst = Mixed({"plan": Plan(tree)})
     await (await desk("tree", analysts=(analyst,))).research()
@@ -169,7 +169,7 @@ async def test_a_passage_is_read_once_for_all_leaves_so_no_leaf_narrows_its_rubr
     assert not any("Leave out" in text for text in first)
 
 
-async def test_s0_depth_beyond_three_executors_is_refused_in_the_plan():
+async def test_tree_depth_beyond_three_executors_is_refused_in_the_plan():
     deep = inner("root", inner("root/1", inner("root/1/1", inner("root/1/1/1", leaf("root/1/1/1/1")))))
     run = await desk("tree", analysts=(Mixed({"plan": Plan(deep)}),))
     with pytest.raises(Infeasible) as refused:
@@ -178,13 +178,13 @@ async def test_s0_depth_beyond_three_executors_is_refused_in_the_plan():
     assert not run.library.asked
 
 
-async def test_s0_depth_of_three_executors_runs():
+async def test_tree_depth_of_three_executors_runs():
     deep = inner("root", inner("root/1", inner("root/1/1", leaf("root/1/1/1"), leaf("root/1/1/2", SQ2))))
     report = await (await desk("tree", analysts=(Mixed({"plan": Plan(deep)}),))).research()
     assert report.outcome is Outcome.COMPLETE
 
 
-async def test_s0_depth_is_refused_at_run_time_whatever_the_plan_says():
+async def test_tree_depth_is_refused_at_run_time_whatever_the_plan_says():
     """A tree that never passed the check: the fourth executor is not spawned, its siblings work on."""
     too_deep = inner("root/1/1/1", leaf("root/1/1/1/1", SQ2))
     tree = inner("root", inner("root/1", inner("root/1/1", too_deep, leaf("root/1/1/2"))))
@@ -199,7 +199,7 @@ async def test_s0_depth_is_refused_at_run_time_whatever_the_plan_says():
     assert any(e.type is EventType.LEAF_FAILED and e.path == "root/1/1/1" for e in run.journal.events)
 
 
-async def test_s0_a_refinement_cannot_deepen_the_tree():
+async def test_tree_a_refinement_cannot_deepen_the_tree():
     node = inner("root", leaf("root/1"), leaf("root/2", SQ2))
     change = Refinement((("root/1", ("a new query",)), ("root/1/9", ("a leaf that is not there",))), why="more")
     after = refine_node(node, change, 2)
@@ -208,7 +208,7 @@ async def test_s0_a_refinement_cannot_deepen_the_tree():
     assert after.children[0].queries == ("a new query",)
 
 
-async def test_s0_phases_have_criteria_budgets_and_iterations_and_keep_delta_logs():
+async def test_tree_phases_have_criteria_budgets_and_iterations_and_keep_delta_logs():
     gate = Gate("corroborate", Criteria(corroboration=9), max_iterations=3)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
@@ -222,7 +222,7 @@ async def test_s0_phases_have_criteria_budgets_and_iterations_and_keep_delta_log
     assert [e.data["gate"] for e in run.journal.events if e.type is EventType.DECISION and "gate" in e.data]
 
 
-async def test_s0_a_passed_gate_asks_for_nothing_more_and_several_phases_follow_each_other():
+async def test_tree_a_passed_gate_asks_for_nothing_more_and_several_phases_follow_each_other():
     easy, hard = Gate("easy", Criteria(corroboration=1)), Gate("hard", Criteria(corroboration=9), max_iterations=1)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(easy, hard))
     analyst = Mixed({"plan": Plan(tree)})
@@ -231,7 +231,7 @@ async def test_s0_a_passed_gate_asks_for_nothing_more_and_several_phases_follow_
     assert report.findings.delta[0].startswith("hard, ")
 
 
-async def test_s0_the_budget_of_a_phase_ends_its_iterations():
+async def test_tree_the_budget_of_a_phase_ends_its_iterations():
     gate = Gate("slow", Criteria(corroboration=9), budget_seconds=0.0, max_iterations=5)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
@@ -239,7 +239,7 @@ async def test_s0_the_budget_of_a_phase_ends_its_iterations():
     assert not analyst.given("refine")
 
 
-async def test_s0_a_later_phase_has_its_budget_from_where_it_begins():
+async def test_tree_a_later_phase_has_its_budget_from_where_it_begins():
     """The first phase takes a minute; the second one has thirty seconds of its own and none of them is used."""
     clock = FakeClock()
 
@@ -257,7 +257,7 @@ async def test_s0_a_later_phase_has_its_budget_from_where_it_begins():
     assert [given.iteration for given in analyst.given("refine")] == [1, 2]
 
 
-async def test_s0_what_an_iteration_did_is_counted_although_it_is_left_out():
+async def test_tree_what_an_iteration_did_is_counted_although_it_is_left_out():
     gate = Gate("more", Criteria(corroboration=9), max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     report = await (await desk("tree", analysts=(Mixed({"plan": Plan(tree)}),))).research()
@@ -267,7 +267,7 @@ async def test_s0_what_an_iteration_did_is_counted_although_it_is_left_out():
     assert report.methodology.rounds == rounds > sum(len(part.rounds) for part in report.findings.children)
 
 
-async def test_s0_iterations_only_improve_what_was_found():
+async def test_tree_iterations_only_improve_what_was_found():
     """A second iteration that fails altogether leaves the findings of the first."""
     gate = Gate("more", Criteria(corroboration=9), max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
@@ -277,7 +277,7 @@ async def test_s0_iterations_only_improve_what_was_found():
     assert report.findings.facts
 
 
-async def test_s0_criteria_are_corroboration_themes_contradictions_and_confidence():
+async def test_tree_criteria_are_corroboration_themes_contradictions_and_confidence():
     criteria = Criteria(2, ("underwater basket",), contradictions_resolved=True, minimum_confidence=1.0)
     gate = Gate("all", criteria, max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
@@ -293,7 +293,7 @@ def discovery(path: str, **more: Any) -> Node:
     return replace(leaf(path, **more), title="Discovery", objective="Curate sources on cranes", discovery=True)
 
 
-async def test_s0_the_report_shows_outliers_and_differences():
+async def test_tree_the_report_shows_outliers_and_differences():
     report = await (await desk("tree")).research()
     assert "24 months" in report.markdown
     assert "12 months" in report.markdown
@@ -301,7 +301,7 @@ async def test_s0_the_report_shows_outliers_and_differences():
     assert "What differs" in report.markdown
 
 
-async def test_s0_the_keyless_analyst_plays_all_six_roles():
+async def test_tree_the_keyless_analyst_plays_all_six_roles():
     tree = inner("root", discovery("root/1"), leaf("root/2"), leaf("root/3", SQ2))
     names = {"clarify", "scope", "scout", "extract", "reflect", "synthesize"}
     analyst = Mixed({"plan": Plan(tree)})

@@ -1,4 +1,4 @@
-"""S0, requirement by requirement: extractors, scouts and the knowledge base."""
+"""Profile `tree`: extractors, scouts and the knowledge base."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ LIMITED = {"limits.md": SURE["sure.md"] + " Limitations and future work are name
         ("discovery_intense", {}, SURE, True, True),
     ],
 )
-async def test_s0_optional_insights_come_under_the_four_triggers_only(
+async def test_tree_optional_insights_come_under_the_four_triggers_only(
     name: str, more: dict[str, Any], documents: dict[str, str], spec: bool, emitted: bool
 ):
     specs = (TaskSpec((SQ.text,), discovery_intense=True, verbatim="dig"),) if spec else ()
@@ -78,7 +78,7 @@ async def test_s0_optional_insights_come_under_the_four_triggers_only(
     assert bool(reading.gaps) is emitted
 
 
-async def test_s0_extractor_results_carry_citation_and_confidence():
+async def test_tree_extractor_results_carry_citation_and_confidence():
     found = await leaf_findings({}, DOCUMENTS)
     assert found.facts
     for fact in found.facts:
@@ -87,7 +87,7 @@ async def test_s0_extractor_results_carry_citation_and_confidence():
         assert 0.0 <= fact.confidence <= 1.0
 
 
-async def test_s0_extractors_of_one_leaf_work_in_parallel():
+async def test_tree_extractors_of_one_leaf_work_in_parallel():
     together = Meeting(3)
 
     class Busy(Mixed):
@@ -112,7 +112,7 @@ async def scouted(**more: Any) -> tuple[Any, Mixed, Any]:
     return run, analyst, await run.research()
 
 
-async def test_s0_scout_sweeps_scans_and_returns_a_ranked_tagged_justified_shortlist():
+async def test_tree_scout_sweeps_scans_and_returns_a_ranked_tagged_justified_shortlist():
     _, analyst, report = await scouted()
     sweep = analyst.given("scout")[0]
     references = [candidate.reference for candidate in sweep.candidates]
@@ -129,7 +129,7 @@ async def test_s0_scout_sweeps_scans_and_returns_a_ranked_tagged_justified_short
     assert any("copy" in note for note in found.notes), "why others were left out"
 
 
-async def test_s0_the_shortlist_is_read_by_the_leaves_of_the_node():
+async def test_tree_the_shortlist_is_read_by_the_leaves_of_the_node():
     run, _, report = await scouted()
     found = next(child for child in report.findings.children if child.title == "Discovery")
     first = [r.hit.source for child in report.findings.children for rnd in child.rounds for r in rnd.readings]
@@ -138,7 +138,7 @@ async def test_s0_the_shortlist_is_read_by_the_leaves_of_the_node():
     assert min(k.split("/")[1] for k in keys if "scope" in k) == "1", "discovery comes first"
 
 
-async def test_s0_a_scout_never_spawns_executors():
+async def test_tree_a_scout_never_spawns_executors():
     run, _, _ = await scouted()
     below = [e for e in run.journal.events if e.path.startswith("root/1/") and e.type is EventType.STAGE]
     assert not below
@@ -146,7 +146,7 @@ async def test_s0_a_scout_never_spawns_executors():
     assert not scopes
 
 
-async def test_s0_a_scout_keeps_within_its_time_and_token_budget():
+async def test_tree_a_scout_keeps_within_its_time_and_token_budget():
     unbounded, analyst, _ = await scouted()
     scans = sum(bool(candidate.scan) for candidate in analyst.given("scout")[0].candidates)
     assert scans >= 3
@@ -159,7 +159,7 @@ async def test_s0_a_scout_keeps_within_its_time_and_token_budget():
     assert unbounded.files["report.md"]
 
 
-async def test_s1_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on():
+async def test_angles_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on():
     tree = inner("root", discovery("root/1"), leaf("root/2"), leaf("root/3", SQ2))
     run = await desk("tree", analysts=(Mixed({"plan": Plan(tree), "scout": RuntimeError("broken")}),))
     report = await run.research()
@@ -168,7 +168,7 @@ async def test_s1_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on():
     assert "Not covered, because it failed: Discovery" in report.markdown
 
 
-async def test_s0_facts_are_stored_with_citation_and_confidence_once_and_used_again_by_later_runs():
+async def test_tree_facts_are_stored_with_citation_and_confidence_once_and_used_again_by_later_runs():
     library = await MemoryLibrary.of(DOCUMENTS)
     first = await desk("tree", library=library)
     await first.research()
@@ -185,7 +185,7 @@ async def test_s0_facts_are_stored_with_citation_and_confidence_once_and_used_ag
     assert len(library._facts) == before, "the same facts are not stored twice"
 
 
-async def test_s0_optional_insights_are_kept_and_used_again_by_later_runs():
+async def test_tree_optional_insights_are_kept_and_used_again_by_later_runs():
     """A question that a source raised in one run is a query of the next one."""
     raised = FollowUp("Who inspected the harbour cranes of Brenhaven in 2014?", 0.4, "it is not said")
 
@@ -208,7 +208,7 @@ async def test_s0_optional_insights_are_kept_and_used_again_by_later_runs():
     assert len(library._insights) == before, "the same is not stored twice"
 
 
-async def test_s0_a_recalled_fact_whose_source_is_gone_is_not_used():
+async def test_tree_a_recalled_fact_whose_source_is_gone_is_not_used():
     library = await MemoryLibrary.of(DOCUMENTS)
     await (await desk("tree", library=library)).research()
     other = await MemoryLibrary.of({"fish.md": DOCUMENTS["fish.md"]})
@@ -219,7 +219,7 @@ async def test_s0_a_recalled_fact_whose_source_is_gone_is_not_used():
     assert not any(json.loads(run.journal.entries[key].out) for key in recalled)
 
 
-async def test_s0_later_siblings_read_the_facts_of_earlier_ones():
+async def test_tree_later_siblings_read_the_facts_of_earlier_ones():
     again = SubQuestion("sq-3", "Must harbour cranes of Brenhaven be inspected every 12 months?")
     tree = inner("root", leaf("root/1"), inner("root/2", leaf("root/2/1", again)))
     run = await desk("tree", analysts=(Mixed({"plan": Plan(tree)}),), leaves_in_turn=True)

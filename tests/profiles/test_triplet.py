@@ -1,4 +1,4 @@
-"""S4, profile `triplet` and `corrobora investigate`: parameters, scope, search, extraction, micro-reports."""
+"""Profile `triplet` and `corrobora investigate`: parameters, scope, search, extraction, micro-reports."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_state_updates_round_history_counts_new_and_confirming_facts():
     assert all(r.intent.queries and r.phase for r in rounds)
 
 
-def test_micro_report_one_per_round_in_the_seeds_form():
+def test_micro_report_one_per_round_in_its_form():
     run = made()
     report = done(run)
     names = [name for name in run.files if name.startswith("micro-report")]

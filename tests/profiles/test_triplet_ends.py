@@ -1,4 +1,4 @@
-"""S4, profile `triplet`: plateaus, drift, convergence, completion, errors, the self-check, what is forbidden."""
+"""Profile `triplet`: plateaus, drift, convergence, completion, errors, the self-check, what is forbidden."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def numbered(given: Any) -> Intent:
     return Intent("What is open", (Query(f"Oldby {words[at]} {words[at - 1]}"),), ("SQ-1",), ("lighthouse",))
 
 
-def test_escapes_come_in_the_seeds_order_and_then_the_thread_stops():
+def test_escapes_come_in_order_and_then_the_thread_stops():
     engine = Growing({}, subject="the ferry of Elsewhere")
     run = made(
         engine.pages,
@@ -205,7 +205,7 @@ def state_after(run: Lab) -> ThreadState:
 # Phase 6: completion report
 
 
-def test_completion_report_in_the_seeds_form():
+def test_completion_report_in_its_form():
     run = made()
     report = done(run)
     text = run.files["thread-completion-oldby-towers.md"]

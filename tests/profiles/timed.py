@@ -1,4 +1,4 @@
-"""Runs of the profile `timed` on a scripted web, for the acceptance tests of S2. Time is virtual."""
+"""Runs of the profile `timed` on a scripted web, for its acceptance tests. Time is virtual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One given thread on a scripted web, for the acceptance tests of S4: its pages, its file, its tables."""
+"""One given thread on a scripted web, for the acceptance tests of `triplet`: its pages, its file, its tables."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
 
 # The places that may catch everything. Anything else hides bugs as "no evidence".
 MAY_CATCH_EVERYTHING = {
-    "engine/investigate.py": "the leaf boundary: a bug in one leaf becomes recorded findings, its siblings go on (S1)",
+    "engine/investigate.py": "the leaf boundary: a bug in one leaf is recorded and its siblings go on (ANGLES-24)",
 }
 
 # Tests that may be skipped, because the machine can not do what they are about.

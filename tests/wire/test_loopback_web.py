@@ -231,7 +231,7 @@ async def test_a_run_over_a_hostile_web_accounts_for_every_result(lab: Lab, prof
     await holds(lab, report, found)
 
 
-async def test_s3_rounds_one_and_three_ask_tavily_and_round_two_alternates(lab: Lab):
+async def test_rounds_12_one_and_three_ask_tavily_and_two_alternates(lab: Lab):
     report, found = await lab.research("rounds")
     await holds(lab, report, found)
     rounds = report.findings.rounds

@@ -149,7 +149,7 @@ def whole(base: Path) -> tuple[Hub, dict[str, str]]:
     return hub, hub.run(question=QUESTION, library="notes")
 
 
-def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(whole: tuple[Hub, dict[str, str]]) -> None:
+def test_angles_1_the_four_jobs_run_in_order_on_clean_folders(whole: tuple[Hub, dict[str, str]]) -> None:
     hub, results = whole
     assert results == dict.fromkeys(ORDER, "success"), hub.last
     report = (hub.artifacts["1", "report"] / "report.md").read_text("utf-8")
@@ -158,10 +158,10 @@ def test_s1_fr1_the_four_jobs_run_in_order_on_clean_folders(whole: tuple[Hub, di
     assert json.loads(hub.file("1", "lead_agent_plan.json"))["tier"]
     assert json.loads(hub.file("1", "cost_estimate.json"))["subagents"]
     folder = hub.artifacts["1", "report-files"]
-    assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept at the seed's path"
+    assert list(folder.glob("*/subagents/*.json")), "the sub-agents' results are kept where ANGLES-21 says"
 
 
-def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(
+def test_angles_1_a_later_run_resumes_from_any_stage_of_an_earlier_one(
     whole: tuple[Hub, dict[str, str]], base: Path
 ) -> None:
     """The first run got no further than generation; others go on from its artifact, without a plan or a search anew."""
@@ -175,14 +175,14 @@ def test_s1_fr1_a_later_run_resumes_from_any_stage_of_an_earlier_one(
         assert "412 metres" in (hub.artifacts[str(number), "report"] / "report.md").read_text("utf-8")
 
 
-def test_s1_fr1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(base: Path) -> None:
+def test_angles_1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wait(base: Path) -> None:
     hub = Hub(base / "failing")
     results = hub.run(question=QUESTION, library="nowhere/at/all")
     assert results == {"init": "failure", **dict.fromkeys(ORDER[1:], "skipped")}
     assert hub.run(from_stage="delivery", run_id="77")["delivery"] == "failure"
 
 
-def test_s1_fr1_stage_names_triggers_and_resume_are_the_seeds() -> None:
+def test_angles_1_stage_names_triggers_and_resume() -> None:
     assert tuple(WORKFLOW["jobs"]) == ORDER
     assert set(WORKFLOW[True]) == {"workflow_dispatch", "workflow_call"}
     dispatched, called = (WORKFLOW[True][name]["inputs"] for name in ("workflow_dispatch", "workflow_call"))

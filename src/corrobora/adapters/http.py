@@ -35,7 +35,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 def parse_retry_after(value: str, now: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, at most 60; None for none or nonsense (S15).
+    """Return the seconds that a Retry-After header asks for, at most 60; None for none or nonsense (bad-input S15).
 
     `now` is the ISO time that a date is compared with.
     """

@@ -1,11 +1,11 @@
-"""Delivery: finished reports to the targets of a request, through the operator's servers (S1, stage delivery).
+"""Delivery: finished reports to the targets of a request, through the operator's servers (ANGLES-36 to ANGLES-38).
 
 Knows which adapter stands for which target and which settings it needs. A delivery is journaled: a run that is resumed
 does not send twice what was sent.
 
-The folder of a given thread (S4, artifact_dir): micro-reports as they come, and at the end the completion report.
+The folder of a given thread (TRIPLET-2): micro-reports as they come, and at the end the completion report.
 
-Knows the names of S4's reports. Does not know what they say.
+Knows the names of the reports of a given thread. Does not know what they say.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ def _missing_setting(name: str, kind: str) -> UserError:
     return UserError("delivery_unset", f"Delivery by {kind} needs the setting {name}.", next_step="Set it.")
 
 
-ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where S4's reports go as well
+ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where the reports of a given thread go as well (TRIPLET-2)
 _MICRO, _WHOLE = "micro-report-", "thread-completion-"
 
 
 class ThreadReports:
-    """S4's reports of one run in a folder of the user's.
+    """Reports of a given thread in a folder of the user's (TRIPLET-2).
 
     The completion report says how many rounds there were; with it go the micro-reports that an earlier run of a thread
     of this name left there, so that the folder never holds rounds of two runs. Nothing else in the folder is touched.
@@ -126,7 +126,7 @@ class ThreadReports:
         self._written: set[str] = set()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file of the run, if it is one of S4's reports."""
+        """Write a file of the run, if it is a report of a given thread."""
         if not name.startswith((_MICRO, _WHOLE)):
             return
         self._folder.write_file(name, content)

@@ -1,4 +1,4 @@
-"""The manager as a partner in dialogue: what the command line and programs talk to before a run exists (S0).
+"""The manager as a partner in dialogue: what the command line and programs talk to before a run exists (TREE-2).
 
 Knows a request, the analysts that play `clarify`, and when a run may be submitted: after the exact phrase, not before.
 What was said is stored turn by turn, so that a killed process loses none of it.
@@ -89,7 +89,7 @@ class DialogueManager:
         return self.dialogue.agreed and self.run is None
 
     async def say(self, text: str) -> str:
-        """Take what the human said and return the manager's reply. Nothing is planned before the phrase (S0).
+        """Take what the human said and return the manager's reply. Nothing is planned before the phrase (TREE-3).
 
         Raises:
             UserError: the suggested plan or a target of the request cannot be used.

@@ -45,7 +45,7 @@ class ModelPool:
         return self._analysts[name]
 
     def check_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
-        """Refuse a model whose calls cannot be priced: a limit of money could not be kept (safety C16).
+        """Refuse a model whose calls cannot be priced: a limit of money could not be kept (BUDGET-3; bad-input C16).
 
         Raises:
             UserError: `price_unknown`, naming the setting for each such model; or as `analyst`.

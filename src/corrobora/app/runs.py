@@ -46,7 +46,7 @@ class StoredHuman:
         return said == YES
 
     async def between_rounds(self, path: str, number: int) -> str:
-        """Return the hint for the next round. Raises `NeedsHuman` until there is one (S3, interrupt)."""
+        """Return the hint for the next round. Raises `NeedsHuman` until there is one (ROUNDS-25)."""
         said = (await self._runs.read_answers(self._run)).get(f"{path}/{number}")
         if said is None:
             raise NeedsHuman(

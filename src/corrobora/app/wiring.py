@@ -46,7 +46,7 @@ def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
     """Return the web search providers of a run, in order: the request's, else the settings'; none offline.
 
     Raises:
-        UserError: an unknown name, or a provider asked for together with offline (safety C15, C17).
+        UserError: an unknown name, or a provider asked for together with offline (bad-input C15, C17).
     """
     known = ", ".join(_SEARCH_PROVIDERS)
     if settings.offline:
@@ -199,7 +199,8 @@ def open_analysts(settings: Settings, request: Request, profile: Profile, models
     """The chain of analysts: the models that were named, then the extractive analyst, which always answers.
 
     Raises:
-        UserError: a model cannot be used; or none may be without a price, and nobody accepted it (safety C16).
+        UserError: a model cannot be used; or none may be without a price, and nobody accepted it (BUDGET-3; bad-input
+        C16).
     """
     last = ExtractiveAnalyst()
     wishes = {**settings.models, **dict(request.models)}

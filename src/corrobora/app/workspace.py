@@ -56,7 +56,7 @@ from corrobora.storage.queue.limiter import Limiter as RateLimiter
 from corrobora.storage.queue.queue import Queue, Schedules
 
 log = logging.getLogger("corrobora")
-OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (DESIGN 11)
+OVERRUN_SECONDS = 2.0  # delivered by the deadline + 5 %, 2 s at least (BUDGET-6)
 
 
 class Workspace:
@@ -162,7 +162,7 @@ class Workspace:
         return replace(request, profile=name, overrides=(*own, *request.overrides))
 
     async def authorize_plan(self, run: str, words: str) -> bool:
-        """Take a person's words on a waiting plan: only the profile's exact phrase starts the run (S0)."""
+        """Take a person's words on a waiting plan: only the profile's exact phrase starts the run (TREE-5)."""
         row = await self.runs.get(run)
         phrase = self.resolve_profile(row.request).phrase
         if phrase and words != phrase:
@@ -175,7 +175,7 @@ class Workspace:
         return True
 
     async def steer_run(self, run: str, hint: str) -> None:
-        """Answer a pause between two rounds; an empty hint just goes on (S3)."""
+        """Answer a pause between two rounds; an empty hint just goes on (ROUNDS-25)."""
         row = await self.runs.get(run)
         topic = pause_topic(row.reason) if row.status is RunStatus.PAUSED and row.outcome == "paused" else None
         if topic is None:
@@ -183,7 +183,7 @@ class Workspace:
         await self.runs.store_answer(run, topic, hint)
 
     async def rewind_run(self, run: str, stage: Stage) -> None:
-        """Take a run back to the begin of a stage; what was answered before it is kept (S1, from_stage)."""
+        """Take a run back to the begin of a stage; what was answered before it is kept (ANGLES-1)."""
         await rewind_run(self.database, run, stage)
 
     async def schedule_run(self, name: str, cron: str, request: Request) -> str:
@@ -194,11 +194,11 @@ class Workspace:
         return (await self.schedules.save(name, cron, request)).isoformat(timespec="minutes")
 
     async def pause_after(self, run: str, stage: Stage | None) -> None:
-        """Let the next attempts pause after a stage; None lets them go to the end (S1, one job for each stage)."""
+        """Let the next attempts pause after a stage; None lets them go to the end (ANGLES-1)."""
         await self.runs.store_answer(run, UNTIL_TOPIC, stage or "")
 
     def open_dialogue(self, request: Request, stored: StoredDialogue | None = None) -> DialogueManager:
-        """Open a dialogue with the manager; `request` says where and how to research once it is agreed (S0)."""
+        """Open a dialogue with the manager; `request` says where and how to research once it is agreed (TREE-2)."""
         profile = self.resolve_profile(request)
         players = open_analysts(self.settings, request, profile, self._models)
         return DialogueManager(
@@ -389,7 +389,7 @@ class Workspace:
     def _artifact_writer(
         self, run: RunId, epoch: int, request: Request
     ) -> Callable[[Mapping[str, str]], Awaitable[None]]:
-        """Write a run's files: with the run, in its folder, and S4's reports also in `artifact_dir`, as they come."""
+        """Write a run's files into its folder, and the reports of a given thread into `artifact_dir` as well."""
         folder = self.run_folder(run)
         wanted = dict(request.metadata).get(ARTIFACT_DIR)
         reports = ThreadReports(Path(wanted)) if wanted else None

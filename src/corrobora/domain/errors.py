@@ -49,7 +49,7 @@ class UserError(CorroboraError):
 
 
 class Infeasible(UserError):
-    """A question or plan that breaks the limits of feasibility (S0, "Definition of feasible")."""
+    """A question or plan that breaks the limits of feasibility (TREE-13)."""
 
 
 class NeedsHuman(CorroboraError):

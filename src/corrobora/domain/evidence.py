@@ -17,7 +17,7 @@ FactId = NewType("FactId", str)  # "F" + 12 hex digits of source and quote: equa
 
 
 class Grade(StrEnum):
-    """S4's three confidence grades; computed, never taken from a model."""
+    """The three confidence grades (TRIPLET-23); computed, never taken from a model."""
 
     VERIFIED = "VERIFIED"
     PLAUSIBLE = "PLAUSIBLE"
@@ -25,7 +25,7 @@ class Grade(StrEnum):
 
 
 class ReadOutcome(StrEnum):
-    """The closed set in which every requested document ends, exactly once (DESIGN 10.5)."""
+    """The closed set in which every requested document ends, exactly once (TRUTH-5)."""
 
     READ = "read"
     EMPTY = "empty"
@@ -74,7 +74,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search. `text` is natural language; `site` restricts or hints a place, as the phase asks (S4)."""
+    """One search. `text` is natural language; `site` restricts or hints a place, as the phase asks (TRIPLET-17)."""
 
     text: str
     site: str = ""
@@ -126,7 +126,7 @@ def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Find `quote` in `text`; return character offsets in `text`, or None.
 
     Runs of white space are one. A quote that does not stand there letter by letter may still differ by the shape of
-    quotation marks and dashes and by characters that nobody sees (safety M20), and by nothing else: no case, no NFKC
+    quotation marks and dashes and by characters that nobody sees (bad-input M20), and by nothing else: no case, no NFKC
     (10² must not become 102). A blank quote stands nowhere.
     """
     found = _find_literal(quote, text)
@@ -185,7 +185,7 @@ def _match_words(words: list[str], text: str, at: int) -> int | None:
 class Fact:
     """A statement with the literal quote that carries it.
 
-    Build it with `Fact.quoted`, which refuses a quote that does not stand in the snapshot's text (DESIGN 10.1).
+    Build it with `Fact.quoted`, which refuses a quote that does not stand in the snapshot's text (TRUTH-1).
     """
 
     id: FactId
@@ -195,7 +195,7 @@ class Fact:
     passage: PassageId
     start: int
     end: int
-    confidence: float = 0.5  # 0..1, what the extractor reports (S0)
+    confidence: float = 0.5  # 0..1, what the extractor reports (TREE-29)
     grade: Grade = Grade.UNVERIFIED
     answers: tuple[str, ...] = ()  # ids of the sub-questions it speaks to
     subjects: tuple[str, ...] = ()
@@ -261,7 +261,7 @@ class Fact:
 
 
 class Relation(StrEnum):
-    """How two facts stand to each other (DESIGN 10.4)."""
+    """How two facts stand to each other (TRUTH-4)."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -270,7 +270,7 @@ class Relation(StrEnum):
 
 
 class Severity(StrEnum):
-    """How much a contradiction matters; only more than MEDIUM blocks convergence (S4)."""
+    """How much a contradiction matters; only more than MEDIUM blocks convergence (TRIPLET-40)."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -292,13 +292,13 @@ class Contradiction:
 
     @property
     def blocking(self) -> bool:
-        """An open contradiction above MEDIUM blocks convergence (S4, Phase 5)."""
+        """An open contradiction above MEDIUM blocks convergence (TRIPLET-40)."""
         return not self.resolved and self.severity is Severity.HIGH
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedSource:
-    """A source mentioned inside a source, worth a look (S0, extractor output schema)."""
+    """A source mentioned inside a source, worth a look (TREE-30)."""
 
     reference: str
     context: str
@@ -307,7 +307,7 @@ class LinkedSource:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question that a source raises (S0, extractor output schema)."""
+    """A question that a source raises (TREE-30)."""
 
     question: str
     confidence: float
@@ -315,7 +315,7 @@ class FollowUp:
 
 
 class InsightKind(StrEnum):
-    """What a source may tell beside what was asked (S0, extractor output schema)."""
+    """What a source may tell beside what was asked (TREE-30)."""
 
     FOLLOW_UP = "follow_up"  # a question that it raises
     GAP = "gap"  # a limitation or future work that it names
@@ -324,7 +324,7 @@ class InsightKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """An optional insight with its citation, as the knowledge base keeps it over runs (S0, memory)."""
+    """An optional insight with its citation, as the knowledge base keeps it over runs (TREE-32)."""
 
     kind: InsightKind
     text: str  # the question, the gap or the reference
@@ -336,7 +336,7 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class KnownConflict:
-    """A fact that differs from what the brief takes as known: kept open, neither side is dropped (S4, error table)."""
+    """A fact that differs from what the brief takes as known: kept open, neither side is dropped (TRIPLET-50)."""
 
     known: str  # the known fact, as the brief states it
     fact: FactId
@@ -361,6 +361,6 @@ class Reading:
     dropped_quotes: int = 0  # quotes that did not stand in the snapshot: never facts
     terms: tuple[str, ...] = field(default=())  # words the source uses for what was asked: fuel for the next query
     again: bool = False  # a second look at what was read before, with words learned since: nothing was requested
-    attempts: int = 1  # how often the address was tried (S2 FR-4)
-    drift_checked: bool = False  # it was compared with what is asked before facts were taken from it (S4, Phase 4)
+    attempts: int = 1  # how often the address was tried (TIMED-17)
+    drift_checked: bool = False  # it was compared with what is asked before facts were taken from it (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known

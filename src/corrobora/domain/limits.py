@@ -1,6 +1,6 @@
 """Limits and the reading of the meter: seconds, tokens, money, calls.
 
-Knows the defaults (notes of the safety study, section 5) and what a meter shows at one instant.
+Knows the defaults (docs/reference/limits.md) and what a meter shows at one instant.
 Does not know the clock: a `Meter` is read elsewhere and handed to policies as a value.
 """
 
@@ -80,7 +80,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a run may use. `seconds` is None without a time limit; the reserve is kept for writing (S2 FR-1)."""
+    """What a run may use. `seconds` is None without a time limit; the reserve is kept for writing (TIMED-1)."""
 
     seconds: float | None = None
     reserve_seconds: float = 90.0

@@ -20,7 +20,7 @@ Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 class SubQuestionStatus(StrEnum):
-    """How far a sub-question is answered. EXHAUSTED carries the tag `#RETRY_EXHAUSTED` (S2 FR-4)."""
+    """How far a sub-question is answered. EXHAUSTED carries the tag `#RETRY_EXHAUSTED` (TIMED-14)."""
 
     OPEN = "OPEN"
     PARTIAL = "PARTIAL"
@@ -42,7 +42,7 @@ class SubQuestion:
 
 
 class Coverage(StrEnum):
-    """How far a subject is covered (S4, subject registry)."""
+    """How far a subject is covered (TRIPLET-26)."""
 
     UNCOVERED = "UNCOVERED"
     PARTIAL = "PARTIAL"
@@ -62,7 +62,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What is inside the research: places, years, domains. Empty parts do not restrict (S4, drift detection)."""
+    """What is inside the research: places, years, domains. Empty parts do not restrict (TRIPLET-38)."""
 
     places: tuple[str, ...] = ()
     since: int | None = None
@@ -80,12 +80,12 @@ class Brief:
     disambiguation: tuple[str, ...] = ()  # terms that tell the meant thing from its namesakes
     known_facts: tuple[str, ...] = ()
     focus: Focus = Focus()
-    suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (S0)
+    suggested_plan: str = ""  # JSON of a plan that the planner may take, adapt or ignore (TREE-10)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What a planner prescribes to the extractors of a leaf, forwarded as it is (S0, extractor task specs).
+    """What a planner prescribes to the extractors of a leaf, forwarded as it is (TREE-15).
 
     `verbatim` is the text of the spec exactly as the planner wrote it; the other fields are its reading.
     """
@@ -101,7 +101,7 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """When a phase of an inner node is satisfied (S0, phase gates)."""
+    """When a phase of an inner node is satisfied (TREE-18)."""
 
     corroboration: int = 1  # independent sources for each answered sub-question
     themes: tuple[str, ...] = ()  # each must be covered
@@ -111,13 +111,13 @@ class Criteria:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A phase of an inner node: its criteria, its budget and how often it may be repeated (S0)."""
+    """A phase of an inner node: its criteria, its budget and how often it may be repeated (TREE-17)."""
 
     name: str = "gather"
     criteria: Criteria = Criteria()
     budget_seconds: float | None = None
     max_iterations: int = 1
-    budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (S0, scout)
+    budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (TREE-39)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,11 @@ class Node:
     subjects: tuple[Subject, ...] = ()
     gates: tuple[Gate, ...] = ()
     specs: tuple[TaskSpec, ...] = ()
-    angle: str = ""  # slug of the angle (S1)
+    angle: str = ""  # slug of the angle (ANGLES-8)
     output_format: str = ""
-    queries: tuple[str, ...] = ()  # the broad query first, then narrowing directions (S1)
+    queries: tuple[str, ...] = ()  # the broad query first, then narrowing directions (ANGLES-6)
     out_of_scope: str = ""
-    discovery: bool = False  # a leaf that only curates sources (S0)
+    discovery: bool = False  # a leaf that only curates sources (TREE-20)
     max_rounds: int | None = None  # set by the planner, else the profile's
     sources: tuple[str, ...] = ()  # URLs to read first, as found by a discovery leaf or given by the user
 
@@ -148,10 +148,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A research plan. With two or more sub-queries the root only gathers, as S0's manager does."""
+    """A research plan. With two or more sub-queries the root only gathers, as the manager does (TREE-9)."""
 
     root: Node
-    tier: str = ""  # simple | moderate | complex (S1)
+    tier: str = ""  # simple | moderate | complex (ANGLES-4)
     rationale: str = ""
     gathers_plans: bool = False  # the root stands for the manager: it does not count as an executor level
     notes: tuple[str, ...] = ()  # what code changed in a proposed plan, and why
@@ -170,7 +170,7 @@ def collect_leaves(node: Node) -> tuple[Node, ...]:
 
 
 def executor_depth(plan: Plan) -> int:
-    """Count executor levels on the longest branch: inner nodes are executors (S0, "Definition of feasible")."""
+    """Count executor levels on the longest branch: inner nodes are executors (TREE-13)."""
 
     def count_levels(node: Node) -> int:
         return 0 if node.is_leaf else 1 + max(count_levels(child) for child in node.children)

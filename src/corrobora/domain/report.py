@@ -16,7 +16,7 @@ from corrobora.domain.thread import Gap, Round, StopReason
 
 
 class Outcome(StrEnum):
-    """How a run ended, honestly (DESIGN 10.5)."""
+    """How a run ended, honestly (TRUTH-5)."""
 
     COMPLETE = "complete"
     PARTIAL = "partial"
@@ -30,7 +30,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a node hands to its parent. A failed leaf is a sentinel with `failed` set, never an exception (S1)."""
+    """What a node hands to its parent. A failed leaf is a sentinel with `failed` set, never an exception.
+
+    Requirement: ANGLES-23.
+    """
 
     path: str
     title: str
@@ -47,9 +50,10 @@ class Findings:
     angle: str = ""
     follow_ups: tuple[FollowUp, ...] = ()
     linked: tuple[LinkedSource, ...] = ()
-    delta: tuple[str, ...] = ()  # what changed in each iteration of a gate, and why (S0)
+    delta: tuple[str, ...] = ()  # what changed in each iteration of a gate, and why (TREE-26)
     children: tuple[Findings, ...] = ()
-    left_out: tuple[Findings, ...] = ()  # parts of iterations that improved nothing: counted, not written from (S0)
+    # parts of iterations that improved nothing: counted, not written from (TREE-26)
+    left_out: tuple[Findings, ...] = ()
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0
@@ -65,7 +69,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """What is wrong with a draft, section by section, whatever the sections are called (S1)."""
+    """What is wrong with a draft, section by section, whatever the sections are called (ANGLES-29)."""
 
     problems: tuple[str, ...] = ()
     summary: str = ""
@@ -73,7 +77,7 @@ class Critique:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judge's five scores in [0, 1] (S1). `passed` is computed by code at the profile's threshold."""
+    """The judge's five scores in [0, 1] (ANGLES-30). `passed` is computed by code at the profile's threshold."""
 
     factual_accuracy: float
     citation_accuracy: float
@@ -96,7 +100,10 @@ class Verdict:
 
     @property
     def suspicious(self) -> str:
-        """Why the scores say little, "" if nothing is odd: full marks for everything without a reason (safety M10)."""
+        """Why the scores say little, "" if nothing is odd: full marks for everything without a reason.
+
+        Requirement: bad-input M10.
+        """
         odd = self.overall == 1.0 and not self.rationale.strip()
         return "the judge gave full marks for everything and no reason" if odd else ""
 
@@ -140,7 +147,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Methodology:
-    """What was done, from the journal, written by code (DESIGN 10.6)."""
+    """What was done, from the journal, written by code (TRUTH-6)."""
 
     profile: str
     analyst: str  # "extractive (no language model)", or the models that answered, with counts
@@ -181,7 +188,7 @@ class Report:
     methodology: Methodology
     findings: Findings
     verdict: Verdict | None = None
-    overlap_score: float | None = None  # S1's token-overlap verification score
+    overlap_score: float | None = None  # token-overlap score (ANGLES-31)
     stop: StopReason | None = None
 
     @property

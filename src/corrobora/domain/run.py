@@ -64,10 +64,10 @@ class Request:
     sources: tuple[str, ...] = ()  # addresses that are read first; one that ends in /* names a whole site
     models: tuple[tuple[str, str], ...] = ()  # (lead | worker | fast | judge, "provider:model")
     authorized: str = ""  # who authorized the plan: "" | "policy" | "human"
-    thread_file: str = ""  # text of a THREAD.toml (S4)
-    plan_file: str = ""  # text of a suggested plan (S0)
-    scope: str = ""  # JSON of the queries that manager and user agreed on in a dialogue (S0)
-    output: tuple[tuple[str, str], ...] = ()  # delivery targets (S1): ("folder", path), ...
+    thread_file: str = ""  # text of a THREAD.toml (TRIPLET-1)
+    plan_file: str = ""  # text of a suggested plan (TREE-10)
+    scope: str = ""  # JSON of the queries that manager and user agreed on in a dialogue (TREE-7)
+    output: tuple[tuple[str, str], ...] = ()  # delivery targets (ANGLES-36 to ANGLES-38): ("folder", path), ...
     previous: str = ""  # run whose evidence may be re-used
     strict: bool = False
     metadata: tuple[tuple[str, str], ...] = field(default=())
@@ -89,7 +89,7 @@ class RunRow:
 
 
 class EventType(StrEnum):
-    """Types of events; S3's four are `thought`, `search`, `read`, `complete`."""
+    """Types of events; those of ROUNDS-22 are `thought`, `search`, `read`, `complete`."""
 
     RUN_STARTED = "run.started"  # carries the resolved profile: always the first event
     RUN_FINISHED = "run.finished"

@@ -22,20 +22,20 @@ from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 class StopReason(StrEnum):
     """Why a thread stopped; the first rule that fired is recorded."""
 
-    CRITERIA_MET = "criteria_met"  # S4 converged, S0 criteria
-    GAPS_EMPTY = "gaps_empty"  # S2
-    MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
-    ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted
-    TIME_RESERVE = "time_reserve"  # S2
-    ALL_EXHAUSTED = "all_exhausted"  # S2
-    PLATEAU = "plateau"  # S4 level 3
+    CRITERIA_MET = "criteria_met"  # TRIPLET-41, TREE-18
+    GAPS_EMPTY = "gaps_empty"  # TIMED-7
+    MODEL_DONE = "model_done"  # the evaluation found nothing more to refine (ANGLES-14)
+    ITERATION_CAP = "iteration_cap"  # the rounds are used
+    TIME_RESERVE = "time_reserve"  # TIMED-9
+    ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
+    PLATEAU = "plateau"  # level 3 (TRIPLET-34)
     LIMIT = "limit"  # tokens, money, calls, searches
     CANCELLED = "cancelled"
     ERROR = "error"
 
 
 class Escape(StrEnum):
-    """S4's six ways out of a plateau, in their order."""
+    """The six ways out of a plateau, in their order (TRIPLET-36)."""
 
     REFORMULATE = "query_reformulation"
     SHIFT_SOURCES = "source_type_shift"
@@ -46,7 +46,7 @@ class Escape(StrEnum):
 
 
 class Saturation(StrEnum):
-    """S4's word for how exhausted a source is: HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
+    """How exhausted a source is (TRIPLET-30): HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -56,7 +56,7 @@ class Saturation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase of a course: how many queries, where, with which hints, for how long."""
+    """One phase of a course: how many queries, where, with which hints, how long (ROUNDS-12, 28; TRIPLET-17, 20)."""
 
     name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
     goal: Annotated[Text, doc("What the phase looks for, in words fit for queries.")] = ""
@@ -82,11 +82,11 @@ class Course:
     hits_per_query: int = 10
     whole_documents: bool = False  # a stored document is one result, new in this thread, and is read where it is best
     queries_in_turn: bool = False
-    pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
+    pause_seconds: float = 0.0  # between queries run in turn (ROUNDS-11: 0.3)
     drift: bool = False
     escapes: bool = False
-    coverage: bool = False  # a subject without a round of its own gets one past half the budget (S4)
-    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2); else it stays open (S1, S3, S4)
+    coverage: bool = False  # a subject without a round of its own gets one past half the budget (TRIPLET-16)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14); else it stays open
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ class Gap:
 class Proposal:
     """What a model may propose after a round. It proposes gaps; it never decides to continue.
 
-    `should_continue`, `next_topic` and `url` are S2's loop decision as the model wrote it, recorded beside the code's.
+    `should_continue`, `next_topic` and `url` are the loop decision (TIMED-6) as the model wrote it, recorded beside
+    the code's.
     """
 
     summary: str
@@ -119,7 +120,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What one round looks for and why, then the queries (S4, SCOPE)."""
+    """What one round looks for and why, then the queries (TRIPLET-13)."""
 
     goal: str
     queries: tuple[Query, ...]
@@ -131,7 +132,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Code's decision after a round, with the meter it saw (S2 FR-3)."""
+    """Code's decision after a round, with the meter it saw (TIMED-6)."""
 
     iteration: int
     proposal: Proposal
@@ -143,7 +144,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a sub-question in a round: the how-manieth it is, and what it does differently (S2 TR-2, TR-3)."""
+    """One try at a sub-question (TIMED-15, TIMED-16): the how-manieth it is, and what it does differently."""
 
     target: str
     attempt_number: int
@@ -252,7 +253,7 @@ class ThreadState:
     suggested: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
-    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (S0, knowledge base)
+    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (TREE-31)
     facts: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     phase_index: int = 0
@@ -261,7 +262,7 @@ class ThreadState:
     escapes_used: tuple[Escape, ...] = ()
     plateau_level: int = 0
     stop: StopReason | None = None
-    steer: str = ""  # a person's hint for the next round (S3, interrupt)
+    steer: str = ""  # a person's hint for the next round (ROUNDS-25)
     notes: tuple[str, ...] = field(default=())
 
     @classmethod

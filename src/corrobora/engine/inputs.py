@@ -4,7 +4,8 @@ Knows which parts of the state a role may see. Decides nothing.
 
 Insights: when an extractor's optional output counts, and what it is told where the planner gave no spec.
 
-Knows S0's four triggers, S4's prompt templates and the minimal rubric. Does not read documents itself.
+Knows the conditions of insights (TREE-30), reading prompts (TRIPLET-20) and the minimal rubric. Does not read
+documents itself.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
 
 
 def scope_input(thread: ThreadState) -> ScopeInput:
-    """What the thread does not yet know (S4, SCOPE)."""
+    """What the thread does not yet know (TRIPLET-13)."""
     forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
     decision = last.decision if last is not None else None
@@ -76,7 +77,7 @@ def scope_input(thread: ThreadState) -> ScopeInput:
 
 
 def _fractal_question(thread: ThreadState) -> str:
-    """The seed of the sixth escape: a question about the question (S4, fractal exploration)."""
+    """The question that the sixth escape starts from: a question about the question (TRIPLET-37)."""
     if thread.escape is not Escape.FRACTAL:
         return ""
     return f"What hidden assumptions underlie the research question '{thread.brief.question}'?"
@@ -173,7 +174,7 @@ def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) 
 
 
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
-    """What the synthesizer of an inner node is given (S0)."""
+    """What the synthesizer of an inner node is given (TREE-24)."""
     return Material(
         path=node.path,
         purpose="gathering",
@@ -198,7 +199,7 @@ def build_part(found: Findings, limit: int) -> Part:
 
 
 def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
-    """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (S0, monotonic)."""
+    """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (TREE-26)."""
     everything = (before, *parts) if before is not None else tuple(parts)
     kept = {fact.id: fact for found in everything for fact in found.facts}
     return Findings(
@@ -222,7 +223,7 @@ def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: 
 
 
 def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
-    """Keep what was found without an iteration that improved nothing; what it did is still counted (DESIGN 10.6)."""
+    """Keep what was found without an iteration that improved nothing; what it did is still counted (TRUTH-6)."""
     return replace(findings, left_out=(*findings.left_out, *after.children[len(findings.children) :]))
 
 
@@ -279,7 +280,7 @@ LIMITATION_HEADINGS = ("limitation", "future work", "future research", "open que
 def has_insight_trigger(
     extraction: Extraction, passages: Sequence[Passage], *, discovery_intense: bool, disputed: bool = False
 ) -> bool:
-    """Say whether one of S0's four triggers holds, so that follow-ups, gaps and linked sources count.
+    """Say whether one of the four conditions of TREE-30 holds, so that follow-ups, gaps and linked sources count.
 
     Low confidence on key claims; explicit limitations or future work; a contradiction within the source or with what
     was given as known (`disputed`: code found one); a discovery-intense leaf.
@@ -292,7 +293,7 @@ def has_insight_trigger(
 
 
 def contradicts_itself(extraction: Extraction) -> bool:
-    """True if two quotes of one source differ about the same thing, in more than wording (S0, third trigger)."""
+    """True if two quotes of one source differ about the same thing, in more than wording (TREE-30)."""
     quotes = extraction.quotes
     said = [parse_statement(strip_markup(quote.quote)) for quote in quotes] if len(quotes) > 1 else []
     return any(
@@ -304,7 +305,7 @@ def contradicts_itself(extraction: Extraction) -> bool:
 
 
 def fill_prompt(template: str, thread: ThreadState) -> str:
-    """Fill the blanks of a phase's reading prompt (S4, WebFetch prompt templates)."""
+    """Fill the blanks of a phase's reading prompt (TRIPLET-20)."""
     if not template:
         return ""
     criteria = "; ".join(q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED)
@@ -320,7 +321,7 @@ def fill_prompt(template: str, thread: ThreadState) -> str:
 
 
 def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
-    """Compose the minimal rubric of an extraction from the objective and prior findings (S0, question delivery).
+    """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
 
     It names the scope, the sections of this source to consider, and the target confidence.
     """

@@ -1,6 +1,6 @@
 """Investigate: one node of the plan. A leaf is pursued as a thread, an inner node gathers its children.
 
-Knows the recursion, gates and bounded iteration. Iteration changes sources and questions, never depth (S0).
+Knows the recursion, gates and bounded iteration. Iteration changes sources and questions, never depth (TREE-26).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from corrobora.roles.synthesize import synthesize
 
 
 async def investigate(node: Node, run: Session) -> Findings:
-    """Research one node: a leaf is pursued, an inner node gathers its children (S0, executor)."""
+    """Research one node: a leaf is pursued, an inner node gathers its children (TREE-22)."""
     if node.is_leaf:
         return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
     if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
@@ -58,7 +58,7 @@ async def _run_children(node: Node, run: Session, before: Findings | None) -> Fi
     scouted = tuple([await run_isolated(sweep_sources, child, run) for child in node.children if child.discovery])
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
-    parts = await reload_results(parts, run)  # from their artifacts, not from memory (S1)
+    parts = await reload_results(parts, run)  # from their artifacts, not from memory (ANGLES-21)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     if node.path == "root" or alone:  # the report is the root's synthesis
         draft = Draft(node.title, "\n\n".join(part.summary for part in parts if part.summary))
@@ -75,7 +75,7 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
 
 
 async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], node: Node, run: Session) -> Findings:
-    """The leaf boundary: a failed leaf is a sentinel that is recorded, and its siblings go on (S1, error isolation).
+    """The leaf boundary: a failed leaf is a sentinel that is recorded, and its siblings go on (ANGLES-24).
 
     What concerns the whole run passes: a lost store, a waiting human, a newer owner, cancellation.
     """
@@ -83,21 +83,21 @@ async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], nod
         return await work(node, run)
     except (JournalError, NeedsHuman):
         raise
-    except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (STYLE)
+    except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (ENGINE-4)
         reason = error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
         run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
         return await write_leaf_result(node, make_sentinel(node, reason), run)
 
 
 def make_sentinel(node: Node, reason: str) -> Findings:
-    """What stands for a part that failed: its name, its questions, the reason (S1, error recovery)."""
+    """What stands for a part that failed: its name, its questions, the reason (ANGLES-23)."""
     asked = node.sub_questions
     return Findings(node.path, node.title, failed=reason, angle=node.angle, stop=StopReason.ERROR, sub_questions=asked)
 
 
 def refuse_node(node: Node, run: Session) -> Findings:
-    """The sentinel of an executor that would have been too deep; it is told, and its siblings go on (S0, feasible)."""
-    reason = f"refused: an executor below level {run.profile.max_depth} is not spawned (S0, definition of feasible)"
+    """The sentinel of an executor that would have been too deep; it is told, and its siblings go on (TREE-13)."""
+    reason = f"refused: an executor below level {run.profile.max_depth} is not started"
     run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
     return make_sentinel(node, reason)
 
@@ -139,7 +139,7 @@ class StoredResult:
 
 
 async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session) -> Findings:
-    """Await a leaf's work, bill it (time, tokens, money) and write its result (S1, requirement 10)."""
+    """Await a leaf's work, bill it (time, tokens, money) and write its result (ANGLES-22)."""
     began = run.budget.elapsed
     with run.budget.track_usage() as ledger:
         found = await work
@@ -157,7 +157,7 @@ async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findin
 
 
 async def reload_results(parts: Sequence[Findings], run: Session) -> tuple[Findings, ...]:
-    """Read the results of leaves back from their files (S1, "sub-agent output to filesystem")."""
+    """Read the results of leaves back from their files (ANGLES-21)."""
     if SUBAGENT_FILES not in run.profile.artifacts or run.outside.read is None:
         return tuple(parts)
     return tuple([await _reload_result(part, run) for part in parts])

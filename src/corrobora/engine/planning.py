@@ -2,7 +2,7 @@
 
 Knows profiles and briefs. Does not plan: the role does; does not judge: `policies.feasibility` does.
 
-A given thread: S4's thread definition and brief, read from the text of a THREAD.toml.
+A given thread (TRIPLET-1): definition and brief, read from the text of a THREAD.toml.
 
 Knows the file's fields and says what is wrong with them. Nothing is asked of a model and nothing of a person.
 """
@@ -52,7 +52,7 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 
 
 def check_suggested_plan(text: str, profile: Profile) -> None:
-    """Refuse a suggested plan that does not follow the spec or is not feasible, before anything is paid (S0).
+    """Refuse a suggested plan that does not follow the spec or is not feasible, before anything is paid (TREE-10).
 
     Raises:
         UserError: `plan_shape`, or an `Infeasible` that names what is too deep, too many or wrong.
@@ -67,7 +67,10 @@ def check_suggested_plan(text: str, profile: Profile) -> None:
 
 
 def merge_plans(plans: Sequence[Plan], brief: Brief) -> Plan:
-    """One plan stays as it is; of several, a root that only gathers, as S0's manager does for n >= 2 sub-queries."""
+    """One plan stays as it is; of several, a root that only gathers, as the manager does for n >= 2 queries.
+
+    Requirement: TREE-9.
+    """
     if len(plans) == 1:
         return replace(plans[0], root=assign_paths(plans[0].root, "root"))
     children = tuple(assign_paths(each.root, f"root/{number}") for number, each in enumerate(plans, 1))
@@ -98,7 +101,7 @@ _TABLES: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ThreadFile:
-    """S4's four parameters: the thread, the brief, the round budget, and where the artifacts go."""
+    """The four parameters of TRIPLET-1: the thread, the brief, the round budget, and where the artifacts go."""
 
     brief: Brief
     name: str
@@ -215,7 +218,7 @@ def _read_year(table: Mapping[str, object], field: str) -> int | None:
 
 
 def _read_questions(value: object) -> tuple[SubQuestion, ...]:
-    """Sub-questions as texts, or as tables with `id` and `question` (S4)."""
+    """Sub-questions as texts, or as tables with `id` and `question` (TRIPLET-1)."""
     items: Sequence[object] = cast("Sequence[object]", value) if isinstance(value, list) else ()
     found: list[SubQuestion] = []
     for number, item in enumerate(items, 1):

@@ -2,11 +2,12 @@
 
 Knows the loop and nothing of the outside: the session is the gate. Does not know trees or reports.
 
-The micro-report: one round, one report, as events and, where the profile asks, as files (S4, S3).
+The micro-report: one round, one report, as events and, where the profile asks, as files (TRIPLET-8, ROUNDS-20).
 
-Knows what a round's events show, and that a round ends with S4's self-check. The files' layout is `engine.artifacts`'.
+Knows what a round's events show, and that a round ends with the self-check (TRIPLET-51). The files' layout is
+`engine.artifacts`'.
 
-The self-check: S4's eight points and its forbidden acts, asserted after every round.
+The self-check: the points of TRIPLET-51 and what TRIPLET-54 to TRIPLET-62 forbid, asserted after every round.
 
 Knows what must hold of a thread whose round is over. A broken point is a bug of ours, so it fails the leaf with its
 name.
@@ -53,7 +54,7 @@ from corrobora.roles.synthesize import summarize
 
 
 async def pursue(thread: ThreadState, run: Session) -> Findings:
-    """Advance one thread round by round until a rule says stop (S1 3b, S2, S3, S4 phases 1 to 6)."""
+    """Advance one thread round by round until a rule says stop (ANGLES-13, TIMED-4, ROUNDS-4, TRIPLET-9)."""
     thread = await recall_knowledge(thread, run)
     while thread.open and not run.budget.finishing:
         gathered = RoundBuffer()
@@ -105,7 +106,7 @@ async def report_round(thread: ThreadState, run: Session) -> None:
     """Write the round's files, check the round, tell it: decision, conflicts, escapes, exhausted questions.
 
     Raises:
-        RoleError: `self_check`, if an invariant of S4 does not hold after the round.
+        RoleError: `self_check`, if a point of TRIPLET-51 does not hold after the round.
     """
     last = thread.last
     if last is None or last.decision is None:
@@ -166,7 +167,7 @@ def _emit_round_events(thread: ThreadState, run: Session) -> None:
 
 
 def check_invariants(thread: ThreadState, rules: Sequence[tuple[str, StopRule]], *, reported: bool) -> ThreadState:
-    """Assert S4's self-check after a round; `reported` says that its micro-report was written.
+    """Assert the self-check after a round (TRIPLET-51); `reported` says that its micro-report was written.
 
     Raises:
         RoleError: `self_check`, naming the points that do not hold.

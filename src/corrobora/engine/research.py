@@ -2,7 +2,7 @@
 
 Knows the stages and their order. Everything below is `investigate`; everything outside is the session.
 
-Rescue: the report of a run whose time is over, from what the journal holds (DESIGN 11, watchdog).
+Rescue: the report of a run whose time is over, from what the journal holds (BUDGET-6).
 
 Knows the journal's extractions and the last analyst, which needs neither network nor time. Looks up nothing new.
 """
@@ -48,7 +48,7 @@ from corrobora.roles.synthesize import synthesize
 
 
 async def research(brief: Brief, run: Session) -> Report:
-    """A question in; a cited, verified report out (DESIGN 2).
+    """A question in; a cited, verified report out (ENGINE-1).
 
     Raises:
         Infeasible: the question must be narrowed first; the reasons and narrower questions are in the message.
@@ -59,9 +59,9 @@ async def research(brief: Brief, run: Session) -> Report:
     if run.request.thread_file:
         tree = await plan_from_thread_file(
             parse_thread_file(run.request.thread_file), run
-        )  # S4: thread and brief are given
+        )  # thread and brief are given (TRIPLET-1)
     else:
-        agreed = read_agreed_scope(run.request)  # S0 manager: narrow, split, refuse; a dialogue has done it before
+        agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
         scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
         run.enter_stage(Stage.PLAN)
         tree = await make_plan(scoping, run)
@@ -87,7 +87,7 @@ async def research(brief: Brief, run: Session) -> Report:
 
 
 def require_feasible(scoping: Scoping) -> Scoping:
-    """Refuse to plan until every query is feasible (S0, manager)."""
+    """Refuse to plan until every query is feasible (TREE-3)."""
     if scoping.feasible and scoping.queries:
         return scoping
     offered = " Narrower: " + " | ".join(scoping.narrower) if scoping.narrower else ""
@@ -100,7 +100,7 @@ def require_feasible(scoping: Scoping) -> Scoping:
 
 
 async def make_plan(scoping: Scoping, run: Session) -> Plan:
-    """One planner for each feasible query (S0); each plan and the whole are checked by code."""
+    """One planner for each feasible query (TREE-9); each plan and the whole are checked by code."""
     run.brief = scoping.queries[0] if len(scoping.queries) == 1 else run.brief
     given = [
         plan_input(query, number, scoping, run.profile, of=len(scoping.queries))
@@ -120,14 +120,14 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
 
 
 async def plan_from_thread_file(given: ThreadFile, run: Session) -> Plan:
-    """Take a given thread as it is: no manager, no planner, no person (S4)."""
+    """Take a given thread as it is: no manager, no planner, no person (TRIPLET-53)."""
     run.brief, run.profile = given.brief, select_phases(run.profile, given.source_strategy)
     await run.propose_plan(given.plan)
     return given.plan
 
 
 def begin_synthesis(findings: Findings, run: Session) -> None:
-    """Enter the writing: its badge follows that of the last round (S3: rounds 1 to 3, then 4)."""
+    """Enter the writing: its badge follows that of the last round (ROUNDS-22: rounds 1 to 3, then 4)."""
     run.enter_stage(Stage.SYNTHESIZE)
     rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
     sources = {hit.url for done in rounds for hit in done.hits}

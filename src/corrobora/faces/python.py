@@ -123,7 +123,7 @@ async def stream(  # noqa: PLR0913 - as `research`
 
 
 class Conversation:
-    """A dialogue with the manager: nothing is planned before the human said the exact phrase (S0).
+    """A dialogue with the manager: nothing is planned before the human said the exact phrase (TREE-5).
 
     Pass on what the human typed, and only that: `say` takes it for theirs.
     """
@@ -232,7 +232,7 @@ async def chat(
 def hybrid_search(
     text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
 ) -> Sequence[Hit]:
-    """Search stored libraries: BM25, title links, boosts, and vectors where there are any (S1).
+    """Search stored libraries: BM25, title links, boosts, and vectors where there are any (ANGLES-13).
 
     Raises:
         UserError: `library_unknown`: a library does not exist.

@@ -12,7 +12,7 @@ from corrobora.policies import intake
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that may be researched. `invisible` counts the characters that were removed (Q12)."""
+    """A question that may be researched. `invisible` counts the characters that were removed (bad-input Q12)."""
 
     text: str
     invisible: int = 0

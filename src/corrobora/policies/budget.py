@@ -16,11 +16,11 @@ from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
 from corrobora.domain.thread import Course, Phase
 
-RESERVE_MINUTES = 1.5  # S2: "synthesis reserve", also without a limit
+RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
 
 # The declared order in which work is shed near a limit, with the used share of the tightest limit at which it goes.
-# The report itself is not in this table: it is never shed (DESIGN 11).
+# The report itself is not in this table: it is never shed (BUDGET-4).
 SHED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"fewer_verifiers": 0.80, "fewer_leaves": 0.90, "shorter_report": 0.95}
 )
@@ -34,7 +34,7 @@ _READ_SECONDS = (0.05, 5.0)
 
 
 def compute_reserve_seconds(minutes: float | None) -> float:
-    """Return the time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (S2 FR-1)."""
+    """Return the time kept for writing: `min(1.5, 0.3 T)` minutes, 1.5 without a limit (TIMED-1)."""
     return 60.0 * (RESERVE_MINUTES if minutes is None else min(RESERVE_MINUTES, RESERVE_SHARE * minutes))
 
 
@@ -72,7 +72,10 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
 
 
 def round_seconds(phase: Phase, meter: Meter) -> float | None:
-    """Return how long the coming round may take, None without a limit; never negative, never into the reserve (S3)."""
+    """Return how long the coming round may take, None without a limit; never negative, never into the reserve.
+
+    Requirement: ROUNDS-28.
+    """
     left = max(0.0, meter.remaining_seconds - meter.allowance.reserve_seconds)
     own = math.inf if phase.minutes is None else 60.0 * phase.minutes
     found = min(left, own)
@@ -93,7 +96,7 @@ def find_spent_limit(meter: Meter) -> str | None:
 
 
 def find_spent_phase_limit(gate: Gate, opened: Meter, now: Meter) -> str | None:
-    """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (S0, phase gates).
+    """Name the limit that ends a phase: one of the run's, or the phase's own seconds or tokens (TREE-17).
 
     The phase's own budget counts from `opened`, the reading when it began.
     """
@@ -130,7 +133,7 @@ def select_shed_work(meter: Meter) -> tuple[str, ...]:
 
 
 def is_affordable(usage: Usage, meter: Meter) -> bool:
-    """True if a call of at most this usage fits what is left: its maximum is reserved before it is sent (DESIGN 11)."""
+    """True if a call of at most this usage fits what is left: its maximum is reserved before it is sent (BUDGET-1)."""
     limits = meter.allowance
     tokens = meter.usage.input_tokens + meter.usage.output_tokens + usage.input_tokens + usage.output_tokens
     return (
@@ -164,7 +167,7 @@ class CostBound:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run may take, before it starts, as a range (DESIGN 11)."""
+    """What a run may take, before it starts, as a range (BUDGET-7)."""
 
     low: CostBound
     high: CostBound

@@ -5,7 +5,7 @@ the thread goes on: `stop` does.
 
 Convergence: whether a thread has learned what it was asked.
 
-Knows S4's formula over one thread. Does not know who stops the thread: `stop` does.
+Knows the formula of TRIPLET-40 over one thread. Does not know who stops the thread: `stop` does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from corrobora.text.tokens import fold_text, stem_text
 def choose_forced_subject(thread: ThreadState) -> Subject | None:
     """Return the subject that the next round must target: the first one without a round of its own, or None.
 
-    It is forced past half the budget (S4, coverage enforcement), and earlier where the rounds that are left would not
+    It is forced past half the budget (TRIPLET-16), and earlier where the rounds that are left would not
     be enough for one each, or where no sub-question is open: then nothing else keeps the thread from converging.
     """
     waiting = [subject for subject in thread.subjects if subject.rounds == 0]
@@ -207,7 +207,7 @@ def meets_criteria(thread: ThreadState) -> bool:
 
 
 def has_converged(thread: ThreadState) -> bool:
-    """Return S4's whole formula: criteria met, or the budget of rounds used, or plateau level 3."""
+    """Return the whole formula of TRIPLET-40: criteria met, or the budget of rounds used, or plateau level 3."""
     return (
         meets_criteria(thread)
         or plateau_level(thread) >= PlateauLevel.STOP
@@ -216,7 +216,7 @@ def has_converged(thread: ThreadState) -> bool:
 
 
 def is_answered(sub_question: SubQuestion) -> bool:
-    """True if it is ANSWERED with PLAUSIBLE or better; an UNVERIFIED one never is (S4, FORBIDDEN)."""
+    """True if it is ANSWERED with PLAUSIBLE or better; an UNVERIFIED one never is (TRIPLET-59)."""
     return sub_question.standing is SubQuestionStatus.ANSWERED and sub_question.grade in (
         Grade.PLAUSIBLE,
         Grade.VERIFIED,
@@ -224,7 +224,7 @@ def is_answered(sub_question: SubQuestion) -> bool:
 
 
 def name_completion_reason(stop: StopReason) -> str:
-    """Return S4's word for the completion report, or our own where S4 has none (time, money, cancel)."""
+    """Return the word of TRIPLET-43 for the completion report, or our own where it has none (time, money, cancel)."""
     match stop:
         case StopReason.CRITERIA_MET:
             return "CRITERIA_MET"

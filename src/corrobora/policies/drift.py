@@ -1,6 +1,6 @@
 """Drift: whether a document lies outside what is asked, before facts are taken from it.
 
-Knows S4's four axes (place, time, subject, domain) and checks only those that the brief restricts.
+Knows the four axes of TRIPLET-38 (place, time, subject, domain) and checks only those that the brief restricts.
 Does not know any gazetteer or topic: a document is refused on evidence in its own words, never on a guess.
 
 Disambiguation: which of the things that share a name is meant, as far as what was found supports or eliminates them.
@@ -29,8 +29,8 @@ from corrobora.text.comparison import find_difference, parse_statement
 from corrobora.text.tokens import fold_text, stem_text
 
 Axis = Literal["place", "time", "subject", "domain"]
-MAX_DRIFT_STREAK = 3  # S4, drift escalation
-MAX_YEARS_OFF = 5  # S4: "dates more than 5 years from target period"
+MAX_DRIFT_STREAK = 3  # TRIPLET-39
+MAX_YEARS_OFF = 5  # TRIPLET-38
 _SCANNED_CHARS = 60_000  # characters: enough to see what a document is about, bounded for huge ones
 
 _YEAR = re.compile(
@@ -54,7 +54,7 @@ class Drift:
 def detect_drift(
     document_title: str, text: str, brief: Brief, subjects: Sequence[Subject], terms: Iterable[str]
 ) -> Drift | None:
-    """Return why the document lies outside the research, or None if it may be read for facts (S4, Phase 4).
+    """Return why the document lies outside the research, or None if it may be read for facts (TRIPLET-10).
 
     `terms` are the words of the current intent and the vocabulary learned so far: a document that speaks them is on
     subject even if it calls the subject by another name.
@@ -83,7 +83,7 @@ def count_drift_streak(outcomes: Iterable[ReadOutcome]) -> int:
 
 
 def must_reformulate(thread: ThreadState) -> bool:
-    """True if the last three results or more drifted in a row: do not wait for the plateau (S4, drift escalation)."""
+    """True if the last three results or more drifted in a row: do not wait for the plateau (TRIPLET-39)."""
     last = thread.last
     if last is None or count_drift_streak(reading.outcome for reading in last.readings if not reading.again) == 0:
         return False
@@ -168,7 +168,7 @@ _DENIAL_REACH = 60  # characters in which a denial stands before a name
 
 
 class CandidateStatus(StrEnum):
-    """Where a candidate stands (S4, "update disambiguation status when evidence supports or eliminates candidates")."""
+    """Where a candidate stands (TRIPLET-24)."""
 
     SUPPORTED = "SUPPORTED"
     ELIMINATED = "ELIMINATED"
@@ -248,7 +248,7 @@ def _find_denial(name: str, fact: Fact) -> str:
 def find_known_conflicts(
     known: Sequence[str], facts: Sequence[Fact], reported: Sequence[str] = ()
 ) -> tuple[KnownConflict, ...]:
-    """Return the facts that cannot hold together with a known fact (S4, "check each new fact against known_facts").
+    """Return the facts that cannot hold together with a known fact (TRIPLET-50).
 
     `reported` is what the reader of the source said it contradicts; it is kept where the words alone show nothing.
     """

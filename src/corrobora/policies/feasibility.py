@@ -20,7 +20,7 @@ from corrobora.text.tokens import fold_text
 
 __all__ = ["MAX_ITERATIONS", "PRIORITIES", "angle_range", "check_question", "guess_complexity", "repair_plan"]
 
-MAX_ITERATIONS = 7  # S2's larger cap holds for the gates of a plan as well
+MAX_ITERATIONS = 7  # the larger cap of TIMED-4 holds for the gates of a plan as well
 PRIORITIES = range(1, 11)
 _MAX_WALK_DEPTH = 64  # a plan nested deeper than this is not even walked
 
@@ -35,7 +35,7 @@ def repair_plan(  # noqa: PLR0913 - the limits of a profile, by name
     max_rounds: int | None = None,
     budget_seconds: float | None = None,
 ) -> Plan:
-    """Return the plan as it may run, with a note for each repair (S0, "Definition of feasible"; safety P01 to P20).
+    """Return the plan as it may run, with a note for each repair (TREE-13; bad-input P01 to P20).
 
     Repairs: identical tasks run once, sub-agents by angle are clamped to seven unless angles are dynamic, numbers
     are clamped to their caps, an empty gate gets the default criterion. A feasible plan is returned unchanged, and
@@ -72,7 +72,7 @@ def _check_shape(plan: Plan, limits: _PlanLimits) -> None:
     if _is_deeper_than(plan.root, _MAX_WALK_DEPTH) or executor_depth(plan) > limits.max_depth:
         raise Infeasible(
             "infeasible_depth",
-            f"The plan nests executors deeper than {limits.max_depth} levels (S0).",
+            f"The plan nests executors deeper than {limits.max_depth} levels.",
             next_step="Narrow the question or split it into sub-queries.",
         )
     _check_leaves(collect_leaves(plan.root), limits)
@@ -150,7 +150,7 @@ def _normalize_text(text: str) -> str:
 
 
 def _drop_duplicate_tasks(node: Node, seen: set[tuple[object, ...]], notes: list[str]) -> Node | None:
-    """Drop each leaf whose task stands in the plan already, and inner nodes left without children (safety P17)."""
+    """Drop each leaf whose task stands in the plan already, and inner nodes left without children (bad-input P17)."""
     if node.is_leaf:
         task = (node.discovery, *_make_task_key(node))
         if task in seen:
@@ -163,7 +163,7 @@ def _drop_duplicate_tasks(node: Node, seen: set[tuple[object, ...]], notes: list
 
 
 def _max_sub_agents(tier: str, limits: _PlanLimits) -> int:
-    """How many sub-agents a plan of this tier may have (S1, requirement 11)."""
+    """How many sub-agents a plan of this tier may have (ANGLES-5)."""
     if limits.dynamic:
         return LIMITS.plan_max_leaves
     return min(LIMITS.sub_agents_max, limits.max_leaves, angle_range(tier)[1])
@@ -180,7 +180,7 @@ def _fit_tier(tier: str, root: Node, limits: _PlanLimits, notes: list[str]) -> s
 
 
 def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
-    """Take from a sub-agent by angle the queries that an earlier one has: no search is made twice (S1, simulation)."""
+    """Take from a sub-agent by angle the queries that an earlier one has: no search is made twice (ANGLES-7)."""
     asked: list[str] = []
 
     def drop_repeats(node: Node) -> Node:
@@ -203,7 +203,10 @@ def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
 
 
 def _clamp_sub_agents(root: Node, most: int, notes: list[str]) -> Node:
-    """Keep as many sub-agents as the tier allows, seven at most, each angle once (S1; safety P16)."""
+    """Keep as many sub-agents as the tier allows, seven at most, each angle once.
+
+    Requirement: ANGLES-5, ANGLES-8; bad-input P16.
+    """
     if not _uses_angles(collect_leaves(root)):
         return root
     seen: set[str] = set()
@@ -227,7 +230,10 @@ def _keep_leaves(node: Node, kept: set[str]) -> Node | None:
 
 
 def _clamp_numbers(node: Node, limits: _PlanLimits, seconds: float | None, notes: list[str]) -> Node:
-    """Clamp the numbers of a node and of all below it; a child's budget never exceeds its parent's (P08, P09)."""
+    """Clamp the numbers of a node and of all below it; a child's budget never exceeds its parent's.
+
+    Requirement: bad-input P08, P09.
+    """
     gates = tuple(_clamp_gate(gate, node.path, seconds, notes) for gate in node.gates)
     rounds = node.max_rounds
     if rounds is not None:
@@ -274,7 +280,7 @@ def _number_error(what: str, value: object, allowed: str) -> Infeasible:
 
 
 def _assign_paths(node: Node, path: str) -> Node:
-    """Name the nodes after their place in the tree: no name that a model wrote becomes a path (safety P07)."""
+    """Name the nodes after their place in the tree: no name that a model wrote becomes a path (bad-input P07)."""
     children = tuple(_assign_paths(child, f"{path}/{number}") for number, child in enumerate(node.children, 1))
     return node if node.path == path and children == node.children else replace(node, path=path, children=children)
 

@@ -18,7 +18,7 @@ from corrobora.text.tokens import stem_text
 def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
     """Return the criteria that the findings do not meet, in words for a planner; empty if the gate is passed.
 
-    A sub-question marked `#RETRY_EXHAUSTED` holds no gate open: nothing more can be tried for it (S0, S2).
+    A sub-question marked `#RETRY_EXHAUSTED` holds no gate open: nothing more can be tried for it (TREE-18).
     """
     criteria = gate.criteria
     asked = [each for each in findings.sub_questions if each.standing is not SubQuestionStatus.EXHAUSTED]
@@ -44,7 +44,7 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
 
 
 def add_default_criterion(gate: Gate) -> tuple[Gate, str]:
-    """Give a gate that asks for nothing the default criterion, with a note; else return it as it is (safety P20)."""
+    """Give a gate that asks for nothing the default criterion, with a note; else return it as it is (bad-input P20)."""
     criteria = gate.criteria
     asks = (
         criteria.corroboration > 0
@@ -70,7 +70,7 @@ class GateProgress:
 
     @property
     def key(self) -> tuple[int, float, float, int]:
-        """Order of what matters: criteria, coverage, confidence, conflicts resolved (S0, bounded iteration)."""
+        """Order of what matters: criteria, coverage, confidence, conflicts resolved (TREE-26)."""
         return (-self.unmet, self.covered, self.confidence, -self.conflicts)
 
 
@@ -89,7 +89,7 @@ def measure_progress(gate: Gate, findings: Findings) -> GateProgress:
 
 
 def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
-    """True if an iteration came nearer to the gate; one that did not is kept out (S0, monotonic improvement).
+    """True if an iteration came nearer to the gate; one that did not is kept out (TREE-26).
 
     One that found something that speaks against the findings is taken as well: a contradiction is never left out.
     """
@@ -99,7 +99,7 @@ def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
 
 
 def describe_delta(gate: Gate, before: Findings, after: Findings) -> str:
-    """Say in one line what an iteration changed, for the delta log (S0)."""
+    """Say in one line what an iteration changed, for the delta log (TREE-26)."""
     known = {fact.id for fact in before.facts}
     fresh = sum(1 for fact in after.facts if fact.id not in known)
     then, now = measure_progress(gate, before), measure_progress(gate, after)

@@ -48,7 +48,7 @@ def is_official(url: str) -> bool:
 
 
 def identify_witness(fact: Fact) -> str:
-    """Name the witness behind a fact: its web host, else the origin of its text. Copies share one (DESIGN 10.4)."""
+    """Name the witness behind a fact: its web host, else the origin of its text. Copies share one (TRUTH-4)."""
     if fact.kind == "web":
         try:
             host = (urlsplit(fact.url).hostname or "").removeprefix("www.")
@@ -72,7 +72,7 @@ def count_witnesses(fact: Fact, all_facts: Iterable[Fact]) -> int:
 
 
 def grade_fact(fact: Fact, all_facts: Iterable[Fact]) -> Grade:
-    """Grade one fact (S4, confidence levels; DESIGN 5).
+    """Grade one fact (TRIPLET-23).
 
     VERIFIED: a primary or official source, or independent agreement. PLAUSIBLE: a document that the user gave, a
     credible secondary source. UNVERIFIED: a single web page of unknown standing.
@@ -112,7 +112,7 @@ def best_grade(facts: Iterable[Fact]) -> Grade | None:
 
 
 def combine_confidence(facts: Iterable[Fact]) -> float:
-    """Combine the numeric confidence of facts about one thing, in [0, 1] (S0).
+    """Combine the numeric confidence of facts about one thing, in [0, 1] (TREE-18).
 
     Independent witnesses add up (one minus the product of doubts); of one witness only the surest fact counts.
     """

@@ -2,7 +2,7 @@
 
 Knows characters, lengths and rough counts in any script. Does not know meaning, and is only a hint where it guesses.
 
-Angles: the seven canonical research angles of S1, as data, and how many a question deserves.
+Angles: the seven canonical research angles (ANGLES-8), as data, and how many a question deserves.
 
 Knows slugs, titles, guidance and the scaling rules. Does not choose among them: the lead agent does, within the rules.
 """
@@ -36,11 +36,11 @@ _COMPLEX_PARTS = 4
 
 
 def check_question(text: str) -> str:
-    """Return the question as it will be asked, or refuse it before anything is paid (safety Q01 to Q12).
+    """Return the question as it will be asked, or refuse it before anything is paid (bad-input Q01 to Q12).
 
     Strips white space at the ends and invisible format characters (zero-width, soft hyphen, tag characters); joiners
     and direction marks inside stay, and `shown` takes the latter out of titles and logs. Whatever the text says, it
-    stays text: it authorizes nothing, cites nothing and opens no file (Q14, Q15, Q17, Q18).
+    stays text: it authorizes nothing, cites nothing and opens no file (bad-input Q14, Q15, Q17, Q18).
 
     Raises:
         UserError: question_not_utf8, question_control_char, question_too_long, question_empty, question_too_short.
@@ -72,12 +72,15 @@ def check_question(text: str) -> str:
 
 
 def count_hidden_characters(text: str) -> int:
-    """Count the invisible characters that `check_question` removes, for the record (safety Q12)."""
+    """Count the invisible characters that `check_question` removes, for the record (bad-input Q12)."""
     return sum(1 for c in text if _is_invisible(c))
 
 
 def clean_for_display(text: str) -> str:
-    """Return a text fit for titles, logs and terminals: no control characters, no direction marks (Q10, Q11)."""
+    """Return a text fit for titles, logs and terminals: no control characters, no direction marks.
+
+    Requirement: bad-input Q10, Q11.
+    """
     visible = (c for c in text if c not in _BIDI and not _is_invisible(c))
     return "".join(" " if unicodedata.category(c) == "Cc" else c for c in visible).strip()
 
@@ -90,7 +93,7 @@ def split_questions(text: str) -> tuple[str, ...]:
 
 
 def explain_too_many_parts(text: str, limit: int) -> str:
-    """Return why a text asks too much for one run, with a way to split it; "" if it does not (safety Q20)."""
+    """Return why a text asks too much for one run, with a way to split it; "" if it does not (bad-input Q20)."""
     asked = [part for part in split_questions(text) if _QUESTION_SIGNS.search(part)]
     if len(asked) <= limit:
         return ""
@@ -107,7 +110,7 @@ def count_words(text: str) -> int:
 
 
 def guess_complexity(question: str) -> str:
-    """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (S1 2b)."""
+    """Guess simple, moderate or complex from words and conjunctions: a hint, never the decision (ANGLES-4)."""
     count = count_words(question)
     words = [word.lower() for word in _WORD.findall(question)]
     parts = sum(1 for word in words if word in _JOINING) + len(_JOINING_SIGNS.findall(question))
@@ -198,7 +201,7 @@ _ANGLE_RANGES: dict[str, tuple[int, int]] = {"simple": (1, 1), "moderate": (2, 4
 
 
 def angle_range(tier: str) -> tuple[int, int]:
-    """Return the least and most sub-agents for a tier (S1, requirement 11); an unknown tier allows 1 to 7."""
+    """Return the least and most sub-agents for a tier (ANGLES-5); an unknown tier allows 1 to 7."""
     return _ANGLE_RANGES.get(tier, (1, LIMITS.sub_agents_max))
 
 

@@ -19,13 +19,13 @@ from corrobora.domain.thread import AdvanceRule, Escape, Round, Saturation, Stop
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.selection import fuse_hits
 
-MIN_OVERLAP = 0.60  # S4, plateau trigger table
+MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # so many rounds without a new fact are a signal of their own
 _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
 
 class PlateauLevel(IntEnum):
-    """S4's levels: what a plateau asks for."""
+    """Levels: what a plateau asks for (TRIPLET-32 to TRIPLET-35)."""
 
     MOVING = 0
     REFORMULATE = 1
@@ -34,7 +34,7 @@ class PlateauLevel(IntEnum):
 
 
 def is_informative(done: Round) -> bool:
-    """True unless all results drifted, the round was cut, or every search failed (S4, error table)."""
+    """True unless all results drifted, the round was cut, or every search failed (TRIPLET-48)."""
     could_not_look = bool(done.failures) and not done.hits
     return not (done.all_drifted or done.cut or could_not_look)
 
@@ -45,7 +45,7 @@ def select_informative_rounds(thread: ThreadState) -> tuple[Round, ...]:
 
 
 def url_overlap(thread: ThreadState) -> float:
-    """Return the share of this round's addresses that the round before had as well, in [0, 1] (S4, Phase 3).
+    """Return the share of this round's addresses that the round before had as well, in [0, 1] (TRIPLET-32).
 
     A page is never sent twice, so an address that was read before and stands again among the best hits, as many as a
     round may read, counts as visited by the round that found it again: the overlap shows that the search returns
@@ -68,14 +68,17 @@ def url_overlap(thread: ThreadState) -> float:
 
 
 def classify_saturation(new_facts: int) -> Saturation:
-    """Name the saturation of a round. HIGH means FEW new facts: the source is exhausted, not productive (S4)."""
+    """Name the saturation of a round. HIGH means FEW new facts: the source is exhausted, not productive.
+
+    Requirement: TRIPLET-30.
+    """
     if new_facts <= 1:
         return Saturation.HIGH
-    return Saturation.MEDIUM if new_facts <= 4 else Saturation.LOW  # noqa: PLR2004 - S4: 2-4 new facts
+    return Saturation.MEDIUM if new_facts <= 4 else Saturation.LOW  # noqa: PLR2004 - TRIPLET-30: 2-4 new facts
 
 
 def measure_saturation(thread: ThreadState) -> Saturation:
-    """Return the saturation after the last round that says something; FIRST_ROUND before there is one (S4)."""
+    """Return the saturation after the last round that says something; FIRST_ROUND before there is one (TRIPLET-13)."""
     rounds = select_informative_rounds(thread)
     return classify_saturation(rounds[-1].new_facts) if rounds else Saturation.FIRST_ROUND
 
@@ -96,7 +99,7 @@ def is_stale(thread: ThreadState) -> bool:
 def signal_level(thread: ThreadState) -> PlateauLevel:
     """Say how stuck a thread is by its signals alone, without the cap of rounds.
 
-    Both signals in one round stop; a signal with no escape left stops (DESIGN 5, ruling on S4's levels).
+    Both signals in one round stop; a signal with no escape left stops (TRIPLET-34, TRIPLET-36).
     """
     again = repeats_addresses(thread)
     nothing_new = thread.last is not None and thread.last.new_facts == 0
@@ -109,7 +112,7 @@ def signal_level(thread: ThreadState) -> PlateauLevel:
 
 
 def plateau_level(thread: ThreadState) -> PlateauLevel:
-    """Say how stuck a thread is, from 0 (moving) to 3 (stop): the four rows of S4's plateau trigger table.
+    """Say how stuck a thread is, from 0 (moving) to 3 (stop): TRIPLET-32 to TRIPLET-35.
 
     Rounds in which every result drifted are skipped: they say nothing about saturation. A used-up budget of rounds
     is level 3 as well; the stop rule `plateau` leaves that row to `max_rounds`, so that the reason told is true.
@@ -118,7 +121,10 @@ def plateau_level(thread: ThreadState) -> PlateauLevel:
 
 
 def next_escape(thread: ThreadState) -> Escape | None:
-    """Return the first of S4's six escapes that was not used yet, in their order; None if the ladder is exhausted."""
+    """Return the first of the six escapes that was not used yet, in their order; None if the ladder is exhausted.
+
+    Requirement: TRIPLET-36.
+    """
     return next((escape for escape in Escape if escape not in thread.escapes_used), None)
 
 
@@ -142,13 +148,13 @@ def _parse_passage(address: str) -> PassageId | None:
 
 
 def each_round(thread: ThreadState) -> Transition:
-    """Take the next phase after every round; the last one repeats (S1 broad then narrow, S3 orient to validate)."""
+    """Take the next phase after every round; the last one repeats (ANGLES-14, ROUNDS-4)."""
     enough = thread.number - thread.phase_since >= thread.phase.min_rounds
     return _decide_turn(thread, advance=enough)
 
 
 def on_saturation(thread: ThreadState) -> Transition:
-    """Take the next phase when the current one is saturated or has had its rounds (S4, source phase progression).
+    """Take the next phase when the current one is saturated or has had its rounds (TRIPLET-14).
 
     The escape SHIFT_SOURCES and plateau level 2 force the next phase; the last phase is never left.
     """
@@ -166,7 +172,7 @@ def on_saturation(thread: ThreadState) -> Transition:
 
 
 def stay(thread: ThreadState) -> Transition:
-    """Keep the phase: what is next is driven by gaps alone (S2)."""
+    """Keep the phase: what is next is driven by gaps alone (TIMED-8)."""
     return _decide_turn(thread, advance=False)
 
 
@@ -179,7 +185,8 @@ def choose_escape(thread: ThreadState) -> tuple[Escape | None, str]:
     """Return the escape the next round must take, and why; `(None, "")` if none is called for.
 
     Three drifted results in a row force a reformulation at once. A search without results is reformulated once; if
-    there is still nothing, the sources are shifted. Else each plateau signal takes the next escape (S4).
+    there is still nothing, the sources are shifted. Else each plateau signal takes the next escape (TRIPLET-36,
+    TRIPLET-39, TRIPLET-45).
     """
     if not thread.course.escapes:
         return None, ""

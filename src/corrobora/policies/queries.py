@@ -23,7 +23,7 @@ from corrobora.text.mentions import find_years
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
 
 DUPLICATE_SHARE = 0.8  # shared terms over all terms
-REFORMULATED_SHARE = 0.5  # S4, escape 1: change at least half of the terms
+REFORMULATED_SHARE = 0.5  # TRIPLET-32
 
 
 def extract_terms(text: str) -> frozenset[str]:
@@ -52,7 +52,7 @@ def changed_share(query: str, past: Iterable[str]) -> float:
 
 
 def is_reformulated(query: str, past: Iterable[str]) -> bool:
-    """True if at least half of the terms changed against every past query (S4, escape 1; safety M14)."""
+    """True if at least half of the terms changed against every past query (TRIPLET-32)."""
     return changed_share(query, past) >= REFORMULATED_SHARE
 
 
@@ -68,7 +68,7 @@ def select_fresh_queries(queries: Iterable[str], past: Iterable[str]) -> tuple[s
 
 
 def find_duplicate_queries(tasks: Sequence[Node]) -> tuple[tuple[str, str, str], ...]:
-    """Return (query, path, other path) for each query that two tasks share (S1, simulation test: must be empty)."""
+    """Return (query, path, other path) for each query that two tasks share (ANGLES-7: must be empty)."""
     found: list[tuple[str, str, str]] = []
     for at, task in enumerate(tasks):
         for other in tasks[at + 1 :]:
@@ -81,7 +81,7 @@ def find_duplicate_queries(tasks: Sequence[Node]) -> tuple[tuple[str, str, str],
 
 
 def find_overlapping_tasks(tasks: Sequence[Node]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of tasks whose objectives are near-duplicates (S1, "non-overlapping and non-vague")."""
+    """Return the pairs of tasks whose objectives are near-duplicates (ANGLES-7)."""
     return tuple(
         (task.path, other.path)
         for at, task in enumerate(tasks)
@@ -98,7 +98,7 @@ GENERIC_WORDS = (
 
 
 def reword_query(query: str, past: Iterable[str], learned: Iterable[str] = ()) -> str:
-    """Return a query of which at least half of the terms stand in no past query (S4, escape 1).
+    """Return a query of which at least half of the terms stand in no past query (TRIPLET-32).
 
     The longest words of `query` stay, learned words come first among the new ones. The query is returned as it is if it
     is new enough, or if no word is left that was not asked before.
@@ -122,7 +122,7 @@ def reword_query(query: str, past: Iterable[str], learned: Iterable[str] = ()) -
 
 
 def make_fallback_query(question: str, strategy: Strategy, learned: Sequence[str] = ()) -> str:
-    """Return the query of a coming attempt at a sub-question, as its strategy says (S2 TR-2).
+    """Return the query of a coming attempt at a sub-question, as its strategy says (TIMED-15).
 
     `broaden` asks with the few longest words, `synonyms` with the words that sources use; the others ask as asked.
     """
@@ -170,7 +170,7 @@ def asks_about_present(question: str) -> bool:
 
 
 def choose_time_words(question: str, since: int | None, until: int | None) -> str:
-    """Return the words of time that a query for this question needs, "" if time does not matter (S4, query rules).
+    """Return the words of time that a query for this question needs, "" if time does not matter (TRIPLET-18).
 
     Example:
         >>> temporal("Who runs the ferry?", 2019, 2019), temporal("Who runs the ferry?", 2019, None)

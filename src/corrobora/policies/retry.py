@@ -39,7 +39,7 @@ def compute_backoff(attempt: int, retry_after: float | None, remaining: float, *
 
     `attempt` is the number of times it was sent; `remaining` the seconds left (`inf` without a limit); `jitter` a
     random number in [0, 1] drawn by the caller. What the provider asked for is honoured up to a minute; what is
-    negative or not a number is ignored (safety S15). A wait that would not leave time for the answer is a give-up.
+    negative or not a number is ignored (bad-input S15). A wait that would not leave time for the answer is a give-up.
     """
     if attempt >= MAX_SENDS:
         return None
@@ -51,12 +51,12 @@ def compute_backoff(attempt: int, retry_after: float | None, remaining: float, *
 
 
 def attempt_number(sub_question: SubQuestion) -> int:
-    """Return the number of the coming attempt, from 1, as a sub-agent reports it (S2 TR-3)."""
+    """Return the number of the coming attempt, from 1, as a sub-agent reports it (TIMED-16)."""
     return sub_question.attempts + 1
 
 
 def is_exhausted(sub_question: SubQuestion, attempts: int) -> bool:
-    """True if a sub-question has failed as often as the profile allows (S2 FR-4: 3)."""
+    """True if a sub-question has failed as often as the profile allows (TIMED-14: 3)."""
     return sub_question.attempts >= attempts
 
 
@@ -67,7 +67,7 @@ def may_try(sub_question: SubQuestion, attempts: int) -> bool:
 
 
 def choose_strategy(failed_attempts: int) -> Strategy:
-    """Say what the coming attempt does differently after so many failures (S2 TR-2, "fallback strategy")."""
+    """Say what the coming attempt does differently after so many failures (TIMED-15)."""
     return FALLBACK_STRATEGIES[min(max(0, failed_attempts), len(FALLBACK_STRATEGIES) - 1)]
 
 
@@ -77,9 +77,9 @@ LIBRARY_PROVIDER = "library"  # the name of what the user brought, beside the we
 def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the providers that answer one query of a phase, in order.
 
-    `all`: each of them. `alternate`: one, in turn by the query's index (S3, deepen). `fixed`: the first of the
+    `all`: each of them. `alternate`: one, in turn by the query's index (ROUNDS-13). `fixed`: the first of the
     phase's order that the run has. A phase whose providers the run lacks takes what the run has: a missing key must
-    not end the research (S3's providers are a preference). A phase that names web providers chooses among these alone:
+    not end the research (ROUNDS-12). A phase that names web providers chooses among these alone:
     the library that a user brought is asked beside them, or naming it would do nothing.
     """
     order = _order_providers(phase, available)
@@ -96,13 +96,13 @@ def choose_providers(phase: Phase, query_index: int, available: tuple[str, ...])
 
 
 def list_other_providers(phase: Phase, used: tuple[str, ...], available: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the providers that a failed query may still be sent to, the phase's own first (S2, fallback strategy)."""
+    """Return the providers that a failed query may still be sent to, the phase's own first (TIMED-19)."""
     order = tuple(dict.fromkeys((*_order_providers(phase, available), *available)))
     return tuple(name for name in order if name not in used)
 
 
 def group_waves(n_queries: int, *, in_turn: bool) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of query indices that run together: one after another, or all at once (S3 against S2)."""
+    """Return the groups of query indices that run together: one after another, or all at once (ROUNDS-11)."""
     every = tuple(range(max(0, n_queries)))
     if not every:
         return ()

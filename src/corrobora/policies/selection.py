@@ -49,7 +49,7 @@ _SOURCE_ID = re.compile(r"S\d{1,9}")
 def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     """Choose what to read: given sources first, then the best of all queries together; nothing tried before.
 
-    At most `course.reads_per_round` hits (S4: 3 to 5 well-processed results beat 10 skimmed ones). A page is chosen
+    At most `course.reads_per_round` hits (TRIPLET-21). A page is chosen
     once; a passage of a library counts as read if it was read with a neighbour.
     """
     read = thread.read_passages

@@ -17,9 +17,9 @@ from corrobora.policies.plateau import PlateauLevel, signal_level
 
 
 def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature for all rules
-    """Stop when the last reflection found no gap, whatever the model wished (S2 FR-3, safety M11).
+    """Stop when the last reflection found no gap, whatever the model wished (TIMED-7).
 
-    Where a sub-question was given up, what is left is not nothing: then all that remains is exhausted (S2 TR-2).
+    Where a sub-question was given up, what is left is not nothing: then all that remains is exhausted (TIMED-10).
     """
     proposal = _find_proposal(thread)
     if proposal is None or proposal.gaps:
@@ -29,24 +29,24 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
 
 def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
-    """Stop when only the writing time is left (S2 FR-3, TR-2), or when the last round was cut by it."""
+    """Stop when only the writing time is left (TIMED-9), or when the last round was cut by it."""
     cut = thread.last is not None and thread.last.cut
     return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < meter.allowance.reserve_seconds else None
 
 
 def all_exhausted(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when every remaining gap belongs to a sub-question marked `#RETRY_EXHAUSTED` (S2 TR-2)."""
+    """Stop when every remaining gap belongs to a sub-question marked `#RETRY_EXHAUSTED` (TIMED-10)."""
     gaps = thread.gaps
     return StopReason.ALL_EXHAUSTED if gaps and all(_is_given_up(gap, thread) for gap in gaps) else None
 
 
 def max_rounds(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when the course's rounds are used, even if gaps remain (S1, S2 FR-2, S3, S4)."""
+    """Stop when the course's rounds are used, even if gaps remain (ANGLES-13, TIMED-4, ROUNDS-4, TRIPLET-3)."""
     return StopReason.ITERATION_CAP if thread.number >= thread.course.max_rounds else None
 
 
 def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when the evaluation finds nothing to refine, once every phase had its least rounds (S1 3b, 12).
+    """Stop when the evaluation finds nothing to refine, once every phase had its least rounds (ANGLES-14).
 
     The wide search and at least one narrow one are a property of the loop, not of the model's mood.
     """
@@ -56,12 +56,12 @@ def model_done(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa:
 
 
 def converged(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when the thread has converged on its criteria (S4, Phase 5, first term of the formula)."""
+    """Stop when the thread has converged on its criteria (TRIPLET-41)."""
     return StopReason.CRITERIA_MET if coverage.meets_criteria(thread) else None
 
 
 def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when all sub-questions are answered and all subjects covered, without a round of their own (S0)."""
+    """Stop when all sub-questions are answered and all subjects covered, without a round of their own (TREE-18)."""
     asked = bool(thread.sub_questions or thread.subjects)
     answered = all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
     covered = all(each.coverage is Coverage.COVERED for each in thread.subjects)
@@ -70,12 +70,12 @@ def criteria_met(thread: ThreadState, meter: Meter) -> StopReason | None:  # noq
 
 
 def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop at plateau level 3: both signals in one round, or no escape left (S4, Phase 3)."""
+    """Stop at plateau level 3: both signals in one round, or no escape left (TRIPLET-34, TRIPLET-36)."""
     return StopReason.PLATEAU if signal_level(thread) is PlateauLevel.STOP else None
 
 
 def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when tokens, money, calls or searches are used up (DESIGN 11)."""
+    """Stop when tokens, money, calls or searches are used up (BUDGET-2)."""
     return StopReason.LIMIT if meter.exhausted_limit is not None else None
 
 

@@ -1,6 +1,7 @@
-"""Artifacts: the files of a run in the layouts that the seeds name.
+"""Artifacts: the files of a run in the layouts that the methods prescribe.
 
-Knows S4's micro-reports and completion report, as text, and how files are named. Does not write files.
+Knows micro-reports and completion report (TRIPLET-27, TRIPLET-42), as text, and how files are named. Does not write
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _YAML_WORDS = frozenset("yes no on off true false null y n".split())  # that YAM
 
 
 def make_slug(name: str, *, limit: int = 48) -> str:
-    """A file name from any text: lower case, hyphens for spaces (S4), a hash where more was lost (safety P07, G12)."""
+    """A file name from any text: lower case, hyphens for spaces (TRIPLET-31), a hash where more was lost (SAFE-6)."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if plain and plain == "-".join(name.lower().split()) and len(plain) <= limit:
         return plain
@@ -31,7 +32,7 @@ def make_slug(name: str, *, limit: int = 48) -> str:
 
 
 def name_thread(title: str, path: str) -> str:
-    """The name of a thread in its files: its title (S4); of one thread among several, with its place.
+    """The name of a thread in its files: its title (TRIPLET-31); of one thread among several, with its place.
 
     Two threads of one title, or one thread in two iterations of a gate, never write the same file.
 
@@ -56,7 +57,7 @@ def quote_yaml(text: str) -> str:
 
 
 def render_micro_report(thread: ThreadState, timestamp: str) -> tuple[str, str]:
-    """Name and text of the micro-report of the last round, in S4's front matter and tables."""
+    """Name and text of the micro-report of the last round (TRIPLET-27)."""
     last = thread.rounds[-1]
     level = classify_saturation(last.new_facts)
     opened = [r for r in last.readings if not r.again]  # a second look opens nothing
@@ -169,7 +170,7 @@ def _render_disambiguation(thread: ThreadState) -> str:
 
 
 def _render_drifts(last: Round) -> str:
-    """The log of what was skipped because it lies outside what is asked (S4, Phase 4)."""
+    """The log of what was skipped because it lies outside what is asked (TRIPLET-38)."""
     skipped = [f"{r.hit.url} ({r.note})" for r in last.readings if r.outcome is ReadOutcome.DRIFTED]
     return f" Skipped for drift: {'; '.join(skipped)}." if skipped else ""
 
@@ -214,7 +215,7 @@ def _explain_phase(thread: ThreadState, level: Saturation) -> str:
 
 
 def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
-    """Name and text of the thread completion report, in S4's layout."""
+    """Name and text of the thread completion report (TRIPLET-42)."""
     ended = name_completion_reason(found.stop) if found.stop is not None else "NOT_BEGUN"
     phases = list(dict.fromkeys(r.phase for r in found.rounds))
     questions = [

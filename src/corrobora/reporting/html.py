@@ -31,7 +31,7 @@ _SCHEMES = {"http", "https", "mailto"}
 
 
 def render_html(report: Report) -> str:
-    """Render one self-contained page: no script, no remote load, HTML of sources escaped (safety 2.5, G9)."""
+    """Render one self-contained page: no script, no remote load, HTML of sources escaped (SAFE-4)."""
     import nh3  # noqa: PLC0415 - only a delivery needs it; start-up stays lean
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 

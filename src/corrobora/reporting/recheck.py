@@ -79,7 +79,7 @@ class CheckedStatement:
 
 @dataclass(frozen=True, slots=True)
 class RecheckResult:
-    """The result: each statement, and the counts that make a rate honest (DESIGN 10.7)."""
+    """The result: each statement, and the counts that make a rate honest (TRUTH-7)."""
 
     statements: tuple[CheckedStatement, ...]
     references: tuple[Reference, ...]

@@ -112,7 +112,8 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         render_methodology(report),
         render_sources(report.citations),
     ]
-    return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"  # whatever a quote holds (G9)
+    # whatever a quote holds (SAFE-4)
+    return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"
 
 
 def _render_status(report: Report) -> str:
@@ -136,7 +137,7 @@ def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
 def render_conflicts(
     found: Sequence[Contradiction], facts: Mapping[FactId, Fact], mark: CitationFormat, body: str = ""
 ) -> str:
-    """Both sides of every contradiction and change, as code prints them (DESIGN 10.4); `mark` writes a citation.
+    """Both sides of every contradiction and change, as code prints them (TRUTH-4); `mark` writes a citation.
 
     Of each quote the sentence is shown that differs; two sentences that stand in several quotes are shown once.
 
@@ -168,7 +169,7 @@ def render_conflicts(
 
 
 def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
-    """What was not found, and what was not covered because it failed, as code prints it (DESIGN 10.6).
+    """What was not found, and what was not covered because it failed, as code prints it (TRUTH-6).
 
     A gap that says itself what was not read is printed as it is, without the `question` that the report is titled by.
     """
@@ -187,7 +188,7 @@ def _render_gap(text: str, question: str) -> str:
 
 
 def render_methodology(report: Report) -> str:
-    """The Methodology section, from counts alone (S2 FR-5, DESIGN 10.6)."""
+    """The Methodology section, from counts alone (TIMED-22, TRUTH-6)."""
     done = report.methodology
     limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
     outcomes = ", ".join(f"{name} {count}" for name, count in done.outcomes) or "nothing was requested"
@@ -235,7 +236,7 @@ def render_sources(cited: Sequence[Citation]) -> str:
 
 
 def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    """Say honestly how a run ended: *not found* is told apart from *could not look* (DESIGN 10.5)."""
+    """Say honestly how a run ended: *not found* is told apart from *could not look* (TRUTH-5)."""
     if not cited:
         return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
     reasons: list[str] = []
@@ -278,7 +279,7 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
         if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
             return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
         return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
-    if failed:  # no success among the sub-agents: no report, and the reason of the first (S1, at least one success)
+    if failed:  # no success among the sub-agents: no report, and the reason of the first (ANGLES-24)
         return (
             Outcome.NO_EVIDENCE,
             f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",

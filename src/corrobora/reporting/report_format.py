@@ -1,4 +1,4 @@
-"""Form: the format rules of a report, kept by code whoever wrote it (S2, "strict formatting rules").
+"""Form: the format rules of a report, kept by code whoever wrote it (TIMED-33).
 
 Knows lines of Markdown: headings, lists, rules. Does not know what is said, and never changes a word of a sentence.
 """

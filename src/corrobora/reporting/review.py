@@ -26,7 +26,7 @@ def add_code_sections(draft: Draft, findings: Findings) -> Draft:
 
 
 def build_verification(final: CheckedDraft, verdict: Verdict, threshold: float) -> dict[str, object]:
-    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (S1, 8 and 9)."""
+    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31)."""
     return {
         "judge": asdict(verdict),
         "overall": round(verdict.overall, 3),
@@ -39,13 +39,16 @@ def build_verification(final: CheckedDraft, verdict: Verdict, threshold: float) 
 
 
 def score_overlap(final: CheckedDraft) -> float | None:
-    """S1's token-overlap score: the mean over cited sentences; a floor that is shown, never a verdict."""
+    """The token-overlap score (ANGLES-31): the mean over cited sentences; a floor that is shown, never a verdict."""
     scores = [check.overlap for check in final.checks if check.support is not Support.UNCITED]
     return round(sum(scores) / len(scores), 3) if scores else None
 
 
 def choose_revision(before: Draft, after: Draft, findings: Findings) -> Draft:
-    """Take a revision only if it is no loss: not empty, and most of the citations that held still there (M31)."""
+    """Take a revision only if it is no loss: not empty, and most of the citations that held still there.
+
+    Requirement: bad-input M31.
+    """
     kept, new = find_cited_markers(before, findings), find_cited_markers(after, findings)
     if not after.body.strip() or len(new) < MIN_KEPT_CITATIONS * len(kept):
         return before

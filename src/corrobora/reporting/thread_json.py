@@ -1,13 +1,14 @@
-"""Loop decision: S2's documents, with exactly the field names of the seed.
+"""Loop decision: the documents of TIMED-6 and TIMED-23, with exactly their field names.
 
 Knows decisions, sub-questions and an allowance. Does not decide: what the model wrote is replaced by what code decided
-and what the clock said (safety M11 to M13).
+and what the clock said (bad-input M11 to M13).
 
-Round files: what S3 keeps of each round, in the seed's own shape.
+Round files: what is kept of each round (ROUNDS-18, ROUNDS-19).
 
-Knows the seed's `Finding` (round, queries, results, reasoning, gaps, metadata) and its state. Does not write files.
+Knows the `Finding` of ROUNDS-18 (round, queries, results, reasoning, gaps, metadata) and its state. Does not write
+files.
 
-Sub-agents: what each leaf found, written to disk with its full trajectory, and read back by the synthesis (S1).
+Sub-agents: what each leaf found, written to disk with its full trajectory, and read back by the synthesis (ANGLES-21).
 
 Knows the layout of a `SubAgentResult`, the bill of a leaf, and the summary of all bills. The file, not memory, is what
 the gathering reads: what it says of rounds, facts and summary is what the report is written from.
@@ -28,7 +29,7 @@ from corrobora.reporting.artifacts import make_slug
 
 
 class LoopDecision(TypedDict):
-    """S2 FR-3: the field names are the seed's, letter by letter."""
+    """The field names are exactly those of TIMED-6."""
 
     iteration: int
     summary: str
@@ -40,7 +41,7 @@ class LoopDecision(TypedDict):
 
 
 def write_loop_decision(decision: Decision) -> LoopDecision:
-    """Write a decision as S2's loop decision JSON (FR-3). `timeRemainingMinutes` is None without a time limit."""
+    """Write a decision as the loop decision JSON (TIMED-6). `timeRemainingMinutes` is None without a time limit."""
     proposal = decision.proposal
     left = decision.remaining_seconds
     return {
@@ -55,7 +56,7 @@ def write_loop_decision(decision: Decision) -> LoopDecision:
 
 
 def write_retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
-    """Write S2's retry tracking (TR-2): attempts and status of each sub-question, and how many are exhausted.
+    """Write the retry tracking (TIMED-21): attempts and status of each sub-question, and how many are exhausted.
 
     `attempts` counts the rounds that tried to gather evidence for it.
     """
@@ -78,7 +79,10 @@ def write_phase_state(
     allowance: Allowance,
     started_at: str,
 ) -> dict[str, object]:
-    """Write S2's `phase_state` document (TR-4), `research` at its top; the loop decision is that of the last round."""
+    """Write the `phase_state` document, `research` at its top; the loop decision is that of the last round.
+
+    Requirement: TIMED-23.
+    """
     decided = [done.decision for done in rounds if done.decision is not None]
     seconds = allowance.seconds
     return {
@@ -104,7 +108,7 @@ _STATUS = {
 
 
 def build_round_finding(done: Round) -> Mapping[str, object]:
-    """Return one round as the seed's Finding (S3, state schema): field names are the seed's, letter by letter."""
+    """Return one round as a finding of `rounds.json` (ROUNDS-18), with exactly these field names."""
     decision = done.decision
     results = {hit.url if hit.passage is None else f"{hit.url}#{hit.passage}": hit for hit in done.hits}
     reasoning = done.intent.reasoning or done.intent.goal
@@ -134,7 +138,7 @@ def build_round_finding(done: Round) -> Mapping[str, object]:
 
 
 def build_research_state(rounds: Sequence[Round], *, iterative_complete: bool, complete: bool) -> Mapping[str, object]:
-    """Return the seed's state of a thread (S3, state schemas of phases 1 and 3): names are the seed's, to the letter.
+    """Return the state of a thread for `research_state.json` (ROUNDS-19), with exactly these field names.
 
     `iterative_complete` once the last round is done, `complete` once the report is written.
     """
@@ -189,7 +193,7 @@ def name_result_file(found: Findings) -> str:
 
 
 def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
-    """Build the `SubAgentResult`: angle, task, chunks, summary, citations, trajectory, bill (S1 3d, 10)."""
+    """Build the `SubAgentResult`: angle, task, chunks, summary, citations, trajectory, bill (ANGLES-18, ANGLES-22)."""
     return {
         "angle": found.angle,
         "title": found.title,
@@ -248,7 +252,7 @@ def _build_bill(found: Findings) -> dict[str, object]:
 
 
 def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float) -> dict[str, object]:
-    """Build `cost_estimate.json`: time, tokens, chunks, trajectory and cost of each sub-agent (S1, requirement 10)."""
+    """Build `cost_estimate.json`: time, tokens, chunks, trajectory and cost of each sub-agent (ANGLES-22)."""
     agents = [
         {
             "angle": leaf.angle,

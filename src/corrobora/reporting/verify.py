@@ -47,7 +47,7 @@ class CheckedDraft:
 
 
 def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
-    """Keep only what the evidence carries (DESIGN 10.2, 10.3).
+    """Keep only what the evidence carries (TRUTH-2, TRUTH-3).
 
     Markers that resolve to nothing go; URLs and links that a writer typed go; a cited sentence that its quotes do not
     support, or contradict, goes; so does a line that was written again and again. Headings, tables, rules and
@@ -56,7 +56,7 @@ def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
-    plain, secrets = _SECRET.subn("[removed]", draft.body)  # safety M34
+    plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = _strip_urls(normalize_markers(plain))
     lines: list[str] = []
     checks: list[SentenceCheck] = []
@@ -76,7 +76,7 @@ def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
 
 
 def _is_repeated(line: str, times: Counter[str]) -> bool:
-    """Count a line and say whether it was written too often (safety M30); headings and tables may come again."""
+    """Count a line and say whether it was written too often (bad-input M30); headings and tables may come again."""
     if line.startswith(("#", "|", "```")) or not any(letter.isalpha() for letter in line):
         return False
     times[line] += 1
@@ -84,7 +84,7 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
 
 
 def normalize_markers(text: str) -> str:
-    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (safety M25)."""
+    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25)."""
 
     def rewrite_marker(match: re.Match[str]) -> str:
         source, found = "", ""

@@ -1,4 +1,4 @@
-"""Clarify: from a question as asked to a brief that can be researched, or a refusal with reasons (S0, manager).
+"""Clarify: from a question as asked to a brief that can be researched, or a refusal with reasons (TREE-2).
 
 Knows one question and the dialogue so far. Does not know sources; never starts a run.
 """
@@ -33,7 +33,7 @@ class Scoping:
     reasons: tuple[str, ...] = ()
     narrower: tuple[str, ...] = ()  # narrower questions to offer
     questions: tuple[str, ...] = ()  # what to ask the user back
-    complexity_hint: str = ""  # simple | moderate | complex, by a heuristic (S1: only a hint)
+    complexity_hint: str = ""  # simple | moderate | complex, by a heuristic, only a hint (ANGLES-4)
 
 
 clarify: Role[Asking, Scoping] = Role("clarify", Asking, Scoping, "clarify", tier="lead")

@@ -1,4 +1,4 @@
-"""Extract: from passages of one source to facts with literal quotes (S0, extractor).
+"""Extract: from passages of one source to facts with literal quotes (TREE-29).
 
 Knows one document and what is asked of it. Has no tools, sees no other source, and its quotes are checked by code.
 """
@@ -24,9 +24,9 @@ class Excerpt:
     question: str
     sub_questions: tuple[SubQuestion, ...]
     subjects: tuple[Subject, ...] = ()
-    guidance: str = ""  # the phase's reading prompt, filled (S4)
+    guidance: str = ""  # the phase's reading prompt, filled (TRIPLET-20)
     spec: str = ""
-    rubric: str = ""  # composed by code where no spec is given: scope, spans, target confidence (S0)
+    rubric: str = ""  # composed by code where no spec is given: scope, spans, target confidence (TREE-25)
     discovery_intense: bool = False
     known_facts: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # words learned from earlier rounds for what is asked
@@ -46,7 +46,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one source gave. The optional insights are emitted under S0's four triggers only: code enforces it."""
+    """What one source gave. Insights appear only under the four conditions of TREE-30, which code enforces."""
 
     quotes: tuple[Quote, ...]
     summary: str = ""

@@ -1,4 +1,6 @@
-"""Plan: from a brief to a tree of research, or from a shortfall to a better node of the same depth (S0, S1).
+"""Plan: from a brief to a tree of research, or from a shortfall to a better node of the same depth.
+
+Requirement: TREE-12, TREE-27, ANGLES-6.
 
 Knows briefs, the profile's way of splitting, and what a gate missed. Does not judge feasibility: code does.
 """
@@ -15,7 +17,7 @@ from corrobora.ports import Role
 
 @dataclass(frozen=True, slots=True)
 class Angle:
-    """One research angle: a canonical one of S1, or one invented for the question (`--angles dynamic`)."""
+    """One research angle: a canonical one (ANGLES-8), or one invented for the question (`--angles dynamic`)."""
 
     slug: str
     title: str
@@ -41,7 +43,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """What a node's gate still misses after an iteration (S0, bounded iterative execution)."""
+    """What a node's gate still misses after an iteration (TREE-26)."""
 
     path: str
     node: Node

@@ -1,4 +1,4 @@
-"""Critique, revise, judge: three roles that look at a draft (S1), whatever its sections are called.
+"""Critique, revise, judge: three roles that look at a draft (ANGLES-29, ANGLES-30), whatever its sections are called.
 
 Knows a draft and the facts behind it. The judge may lower a status, never raise one.
 """

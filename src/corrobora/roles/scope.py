@@ -1,4 +1,4 @@
-"""Scope: from what a thread does not know to the queries of one round (S4, "never search without scoping").
+"""Scope: from what a thread does not know to the queries of one round (TRIPLET-11).
 
 Knows one thread's needs. Does not know the clock or the budget.
 """

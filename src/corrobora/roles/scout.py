@@ -1,4 +1,4 @@
-"""Scout: from candidate sources to a ranked, tagged shortlist (S0).
+"""Scout: from candidate sources to a ranked, tagged shortlist (TREE-36).
 
 Knows candidates and a quick scan of each. Spawns no executors and reads nothing itself.
 """

@@ -1,4 +1,4 @@
-"""A suggested plan: a tree of research that a person hands to the planner, read from JSON (S0).
+"""A suggested plan: a tree of research that a person hands to the planner, read from JSON (TREE-10).
 
 Knows the fields of a node and how little of them a person must write. Does not judge feasibility: the policies do.
 """

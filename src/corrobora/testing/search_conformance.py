@@ -139,7 +139,10 @@ async def s12_scores_are_finite_numbers(case: SearchCase) -> None:
 
 
 async def s13_a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> None:
-    """401 and 403: not retryable; the setting is named, the key is not, even if the provider repeats it (S20)."""
+    """401 and 403: not retryable; the setting is named, the key is not, even if the provider repeats it.
+
+    Requirement: bad-input S20.
+    """
     for status in (401, 403):
         error = await _expect_failure(case, Response(status, body=_dump_json({"error": f"bad key {case.key}"})))
         assert error.code == "provider_refused"

@@ -6,7 +6,7 @@ Does not know which statement is right, nor which source is to be believed.
 Support: does a sentence say what its quotes say?
 
 Knows words, numbers, names and negation of both. Token overlap is a floor, not a verdict: a changed number, an
-inverted negation or a foreign name lowers the status whatever the overlap (DESIGN 10.3). Does not know sources.
+inverted negation or a foreign name lowers the status whatever the overlap (TRUTH-3). Does not know sources.
 """
 
 from __future__ import annotations
@@ -357,6 +357,6 @@ def _foreign_names(sentence: str, evidence: str) -> tuple[str, ...]:
 
 
 def token_overlap(sentence: str, evidence: str) -> float:
-    """Share of the sentence's content words that occur in the evidence (S1, token-overlap verification score)."""
+    """Share of the sentence's content words that occur in the evidence (ANGLES-31)."""
     wanted = frozenset(stem_text(sentence))
     return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0

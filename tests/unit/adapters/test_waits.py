@@ -1,4 +1,4 @@
-"""Waits: what Retry-After asks for, within a minute (S15, F21)."""
+"""Waits: what Retry-After asks for, within a minute (bad-input S15, F21)."""
 
 from __future__ import annotations
 

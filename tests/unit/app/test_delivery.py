@@ -14,7 +14,7 @@ from corrobora.domain.errors import UserError
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 
 
-def test_s1_the_address_of_a_webhook_is_the_operators_alone():
+def test_angles_the_address_of_a_webhook_is_the_operators_alone():
     settings = load_settings(
         env={"CORROBORA_DELIVERY_WEBHOOK_URL": "https://hook.example.org", "WEBHOOK_SECRET": SECRET},
         user_file=Path("/nonexistent"),
@@ -25,7 +25,7 @@ def test_s1_the_address_of_a_webhook_is_the_operators_alone():
 
 
 @pytest.mark.parametrize("kind", ["email", "webhook", "pigeon"])
-def test_s1_a_target_without_a_server_is_refused_before_the_run(kind: str):
+def test_angles_a_target_without_a_server_is_refused_before_the_run(kind: str):
     settings = load_settings(env={}, user_file=Path("/nonexistent"))
     with pytest.raises(UserError):
         open_target(kind, "a@b.org" if kind == "email" else "", settings)

@@ -1,4 +1,7 @@
-"""The manager in dialogue: refuses kindly until a question can be researched, and starts at the exact phrase (S0)."""
+"""The manager in dialogue: refuses kindly until a question can be researched, and starts at the exact phrase.
+
+Requirement: TREE-5.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ async def reopened(workspace: Workspace, identity: str) -> DialogueManager:
     return workspace.open_dialogue(stored.request, stored)
 
 
-async def test_s0_nothing_starts_before_an_agreement_and_the_phrase(workspace: Workspace) -> None:
+async def test_tree_nothing_starts_before_an_agreement_and_the_phrase(workspace: Workspace) -> None:
     manager = workspace.open_dialogue(ASKED)
     for said in (PHRASE, BROAD, PHRASE, "please"):
         await manager.say(said)
@@ -39,7 +42,7 @@ async def test_s0_nothing_starts_before_an_agreement_and_the_phrase(workspace: W
     assert not await workspace.runs.list()
 
 
-async def test_s0_what_was_agreed_is_researched(workspace: Workspace) -> None:
+async def test_tree_what_was_agreed_is_researched(workspace: Workspace) -> None:
     manager = workspace.open_dialogue(ASKED)
     await manager.say(QUESTION)
     await manager.say(PHRASE)
@@ -77,7 +80,7 @@ async def test_a_target_that_cannot_be_used_is_said_at_the_phrase(workspace: Wor
     assert manager.run is None
 
 
-async def test_s0_a_dialogue_survives_its_process_turn_by_turn(workspace: Workspace) -> None:
+async def test_tree_a_dialogue_survives_its_process_turn_by_turn(workspace: Workspace) -> None:
     first = workspace.open_dialogue(ASKED)
     await first.say(BROAD)
     again = await reopened(workspace, first.id)
@@ -94,7 +97,7 @@ async def test_s0_a_dialogue_survives_its_process_turn_by_turn(workspace: Worksp
     assert str(last.run) in await done.say("And now?")
 
 
-async def test_s0_what_was_said_while_the_manager_thought_is_not_lost(workspace: Workspace) -> None:
+async def test_tree_what_was_said_while_the_manager_thought_is_not_lost(workspace: Workspace) -> None:
     class Killed(Exception):
         """Stands for a kill while a model thinks."""
 
@@ -115,7 +118,7 @@ async def test_s0_what_was_said_while_the_manager_thought_is_not_lost(workspace:
     assert (await reopened(workspace, manager.id)).pending == ""
 
 
-async def test_s0_one_dialogue_makes_one_run_even_if_it_died_before_that_was_noted(workspace: Workspace) -> None:
+async def test_tree_one_dialogue_makes_one_run_even_if_it_died_before_that_was_noted(workspace: Workspace) -> None:
     first = workspace.open_dialogue(ASKED)
     await first.say(QUESTION)
     agreed = await workspace.dialogues.get(first.id)

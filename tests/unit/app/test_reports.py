@@ -19,7 +19,7 @@ def reported(folder: Path, rounds: int, thread: str = "mills") -> None:
     reports.write(f"thread-completion-{thread}.md", b"done")
 
 
-def test_s4_the_reports_of_a_thread_go_to_its_folder_and_no_other_file(tmp_path: Path) -> None:
+def test_triplet_the_reports_of_a_thread_go_to_its_folder_and_no_other_file(tmp_path: Path) -> None:
     reported(tmp_path, 2)
     assert names(tmp_path) == [
         "micro-report-mills-round-1.md",
@@ -28,7 +28,7 @@ def test_s4_the_reports_of_a_thread_go_to_its_folder_and_no_other_file(tmp_path:
     ]
 
 
-def test_s4_r09_rounds_of_an_earlier_run_of_the_thread_do_not_stay(tmp_path: Path) -> None:
+def test_triplet_r09_rounds_of_an_earlier_run_of_the_thread_do_not_stay(tmp_path: Path) -> None:
     reported(tmp_path, 3)
     reported(tmp_path, 3, "mills-of-the-north")
     (tmp_path / "micro-report-mills-round-notes.md").write_text("a person's own")
@@ -45,7 +45,7 @@ def test_s4_r09_rounds_of_an_earlier_run_of_the_thread_do_not_stay(tmp_path: Pat
     assert (tmp_path / "micro-report-mills-round-1.md").read_text() == "1"
 
 
-def test_s4_until_a_run_is_complete_nothing_goes(tmp_path: Path) -> None:
+def test_triplet_until_a_run_is_complete_nothing_goes(tmp_path: Path) -> None:
     reported(tmp_path, 3)
     ThreadReports(tmp_path).write("micro-report-mills-round-1.md", b"again")
     assert "micro-report-mills-round-3.md" in names(tmp_path)

@@ -14,7 +14,7 @@ from corrobora.storage.postgres.database import Database
 TREE = Plan(Node("root", "t", "o"))
 
 
-async def test_s0_a_plan_waits_until_someone_says_yes(database: Database) -> None:
+async def test_tree_a_plan_waits_until_someone_says_yes(database: Database) -> None:
     runs = Runs(database)
     run = await runs.create(Request("q"))
     human = StoredHuman(runs, run)
@@ -27,7 +27,7 @@ async def test_s0_a_plan_waits_until_someone_says_yes(database: Database) -> Non
     assert await human.authorize(TREE)
 
 
-async def test_s3_a_pause_names_its_round_and_takes_the_hint_for_it_alone(database: Database) -> None:
+async def test_rounds_a_pause_names_its_round_and_takes_the_hint_for_it_alone(database: Database) -> None:
     runs = Runs(database)
     run = await runs.create(Request("q"))
     human = StoredHuman(runs, run)

@@ -141,7 +141,7 @@ def test_allowed_endpoints_may_be_of_both_families(tmp_path: Path):
     "line",
     ['tavily_url = "http://evil.example"', 'firecrawl_url = "http://e.example"', 'allowed_endpoints = ["10.0.0.1:80"]'],
 )
-def test_g7_g11_a_project_file_may_neither_move_a_provider_nor_open_the_network(line: str, tmp_path: Path):
+def test_safe_2_safe_5_a_project_file_may_neither_move_a_provider_nor_open_the_network(line: str, tmp_path: Path):
     (tmp_path / "corrobora.toml").write_text(f"[sources]\n{line}\n")
     with pytest.raises(UserError, match="may not be set by a project file") as caught:
         _settings(tmp_path)

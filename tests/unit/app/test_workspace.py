@@ -92,7 +92,7 @@ async def test_a_queued_run_is_done_by_a_worker_and_followed_to_its_end(workspac
         "Authorized to execute\u200b",
     ],
 )
-async def test_s0_anything_but_the_exact_phrase_is_refused(workspace: Workspace, words: str) -> None:
+async def test_tree_anything_but_the_exact_phrase_is_refused(workspace: Workspace, words: str) -> None:
     run = await workspace.submit_run(asked("tree", authorized=""), deferred=False)
     with pytest.raises(UserError, match=PHRASE) as caught:
         await workspace.authorize_plan(run, words)
@@ -100,7 +100,7 @@ async def test_s0_anything_but_the_exact_phrase_is_refused(workspace: Workspace,
     assert not await workspace.runs.read_answers(run)
 
 
-async def test_s0_a_plan_waits_for_the_phrase_and_goes_on_from_its_journal(workspace: Workspace) -> None:
+async def test_tree_a_plan_waits_for_the_phrase_and_goes_on_from_its_journal(workspace: Workspace) -> None:
     run = await done(workspace, asked("tree", authorized=""))
     row = await workspace.runs.get(run)
     assert (row.status, row.outcome) == (RunStatus.AWAITING, "plan_not_authorized")
@@ -123,7 +123,9 @@ async def test_a_run_without_a_report_says_so(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_s1_from_every_stage_a_run_is_done_again_to_the_same_report(workspace: Workspace, stage: Stage) -> None:
+async def test_angles_from_every_stage_a_run_is_done_again_to_the_same_report(
+    workspace: Workspace, stage: Stage
+) -> None:
     run = await done(workspace, asked())
     before = await text_of(workspace, run)
     await workspace.rewind_run(run, stage)
@@ -140,7 +142,7 @@ async def test_an_unknown_run_cannot_be_taken_back(workspace: Workspace) -> None
     assert caught.value.code == "run_unknown"
 
 
-async def test_s1_a_run_pauses_after_a_stage_and_goes_on_when_it_may(workspace: Workspace) -> None:
+async def test_angles_a_run_pauses_after_a_stage_and_goes_on_when_it_may(workspace: Workspace) -> None:
     run = await workspace.submit_run(asked(), deferred=False)
     await workspace.pause_after(run, Stage.PLAN)
     await workspace.run_here(run)
@@ -152,7 +154,7 @@ async def test_s1_a_run_pauses_after_a_stage_and_goes_on_when_it_may(workspace: 
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
 
 
-async def test_s3_a_pause_between_rounds_takes_a_hint(workspace: Workspace) -> None:
+async def test_rounds_a_pause_between_rounds_takes_a_hint(workspace: Workspace) -> None:
     run = await done(workspace, asked("rounds", overrides=(("pause_between_rounds", "true"),)))
     assert (await workspace.runs.get(run)).status is RunStatus.PAUSED
     for number in range(1, 4):
@@ -222,7 +224,7 @@ async def test_profiles_of_the_settings_are_stored_with_the_run_as_base_and_chan
     assert (profile.max_rounds, profile.attempts, [phase.name for phase in profile.phases]) == (1, 2, ["only"])
 
 
-async def test_s1_a_schedule_that_could_not_run_is_refused(workspace: Workspace) -> None:
+async def test_angles_a_schedule_that_could_not_run_is_refused(workspace: Workspace) -> None:
     assert await workspace.schedule_run("nightly", "0 3 * * *", asked("rounds"))
     with pytest.raises(UserError):
         await workspace.schedule_run("never", "0 3 * * *", asked("no-such-profile"))
@@ -318,7 +320,7 @@ async def test_a_cancelled_run_that_nobody_works_on_ends_at_once(workspace: Work
         (Stage.SYNTHESIZE, {"synthesize", "critique", "revise", "judge"}),
     ],
 )
-async def test_s1_what_was_answered_before_a_stage_is_not_asked_again(
+async def test_angles_what_was_answered_before_a_stage_is_not_asked_again(
     workspace: Workspace, stage: Stage, again: set[str]
 ) -> None:
     async with ModelServer() as server:
@@ -362,7 +364,7 @@ async def test_the_wait_for_a_connection_of_the_database_is_set(made: Any) -> No
         assert workspace.database.pool.timeout == 7.5
 
 
-async def test_s0_a_whole_site_is_crawled_for_a_run_on_recorded_answers_and_what_it_says_is_cited(made: Any) -> None:
+async def test_tree_a_whole_site_is_crawled_for_a_run_on_recorded_answers_and_what_it_says_is_cited(made: Any) -> None:
     replay = Replay("firecrawl/test_firecrawl_crawl_tool_integration.yaml")
     async with HttpServer(replay) as server:
         env = {"FIRECRAWL_API_KEY": "f", "CORROBORA_SOURCES_READER": "firecrawl"}

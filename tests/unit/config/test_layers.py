@@ -1,4 +1,4 @@
-"""Layers: where settings are found, TOML errors with their place, unknown names (C02, C03)."""
+"""Layers: where settings are found, TOML errors with their place, unknown names (bad-input C02, C03)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_project_file_is_found_up_to_the_repository_root_and_not_above(loadi
     assert load_settings({}, env={}, folder=inside, user_file=loading.nothing).profile == "root"
 
 
-def test_s1_model_names_of_existing_setups_are_honoured(loading: Any) -> None:
+def test_angles_model_names_of_existing_setups_are_honoured(loading: Any) -> None:
     env = {"ANTHROPIC_MODEL_ID": "middle", "ANTHROPIC_SMALL_MODEL_ID": "small"}
     expected = {"lead": "middle", "worker": "middle", "judge": "middle", "fast": "small"}
     assert loading(env=env).models == {tier: f"anthropic:{name}" for tier, name in expected.items()}
@@ -33,11 +33,11 @@ def test_s1_model_names_of_existing_setups_are_honoured(loading: Any) -> None:
 
 
 @pytest.mark.parametrize(("mode", "profile"), [("parallel", "angles"), ("iterative", "rounds")])
-def test_s3_research_mode_chooses_the_profile(loading: Any, mode: str, profile: str) -> None:
+def test_rounds_research_mode_chooses_the_profile(loading: Any, mode: str, profile: str) -> None:
     assert loading(env={"RESEARCH_MODE": mode}).profile == profile
 
 
-def test_s3_research_mode_of_another_word_is_refused(loading: Any) -> None:
+def test_rounds_research_mode_of_another_word_is_refused(loading: Any) -> None:
     assert "parallel or iterative" in str(loading.refused(env={"RESEARCH_MODE": "fast"}))
 
 

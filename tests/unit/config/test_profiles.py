@@ -233,7 +233,7 @@ def test_later_overrides_win() -> None:
     assert load_profile("timed", [("minutes", "3"), ("minutes", "4")]).minutes == 4
 
 
-def test_s2_deep_takes_seven_rounds() -> None:
+def test_timed_deep_takes_seven_rounds() -> None:
     assert load_profile("timed", [("deep", "true")]).max_rounds == 7
     assert load_profile("timed", [("deep", "false")]).max_rounds == 3
     assert load_profile("timed", [("deep", "true"), ("max_rounds", "5")]).max_rounds == 5

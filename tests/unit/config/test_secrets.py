@@ -1,4 +1,4 @@
-"""Secrets: by reference, never shown, never borrowed (C05, C06, C07)."""
+"""Secrets: by reference, never shown, never borrowed (bad-input C05, C06, C07)."""
 
 from __future__ import annotations
 

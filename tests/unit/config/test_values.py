@@ -1,4 +1,4 @@
-"""Kinds of values: ranges, forms, what is refused (C04, C08, C10)."""
+"""Kinds of values: ranges, forms, what is refused (bad-input C04, C08, C10)."""
 
 from __future__ import annotations
 

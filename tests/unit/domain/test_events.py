@@ -5,7 +5,7 @@ from __future__ import annotations
 from corrobora.domain.run import Event, EventType
 
 
-def test_s3_its_four_events_have_their_names() -> None:
+def test_rounds_its_four_events_have_their_names() -> None:
     assert {EventType.THOUGHT, EventType.SEARCH, EventType.READ, EventType.COMPLETE} == {
         "thought",
         "search",

@@ -188,7 +188,7 @@ def test_equal_quotes_of_one_source_are_one_fact_however_they_are_broken(
 
 @pytest.mark.parametrize("severity", list(Severity))
 @pytest.mark.parametrize("resolved", [True, False])
-def test_s4_only_an_open_contradiction_above_medium_blocks(severity: Severity, resolved: bool) -> None:
+def test_triplet_only_an_open_contradiction_above_medium_blocks(severity: Severity, resolved: bool) -> None:
     contradiction = Contradiction("depth", FactId("F1"), FactId("F2"), severity=severity, resolved=resolved)
     assert contradiction.blocking == (severity is Severity.HIGH and not resolved)
 

@@ -68,10 +68,10 @@ def test_more_usage_never_frees_a_limit(usage: Usage, tokens: int) -> None:
 
 
 def test_the_default_reserve_is_a_minute_and_a_half() -> None:
-    assert Allowance().reserve_seconds == 90.0  # S2, FR-1
+    assert Allowance().reserve_seconds == 90.0  # TIMED-1
 
 
-def test_s0_and_s1_limits_stand_in_the_table() -> None:
+def test_tree_and_angles_limits_stand_in_the_table() -> None:
     assert LIMITS.plan_max_depth == 3
     assert LIMITS.sub_agents_max == 7
     assert LIMITS.question_max_chars == 20_000

@@ -1,4 +1,4 @@
-"""Plans: leaves from left to right, and how many executors stand one above the other (S0)."""
+"""Plans: leaves from left to right, and how many executors stand one above the other (TREE-13)."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_one_leaf_is_its_own_leaf() -> None:
 
 
 @pytest.mark.parametrize("executors", range(5))
-def test_s0_depth_counts_the_executors_of_the_longest_branch(executors: int) -> None:
+def test_tree_depth_counts_the_executors_of_the_longest_branch(executors: int) -> None:
     assert executor_depth(Plan(node("root", chain(executors), node("short")))) == executors + 1
 
 
 @pytest.mark.parametrize("executors", range(5))
-def test_s0_a_root_that_stands_for_the_manager_is_no_executor(executors: int) -> None:
+def test_tree_a_root_that_stands_for_the_manager_is_no_executor(executors: int) -> None:
     root = node("root", chain(executors), node("short"))
     assert executor_depth(Plan(root, gathers_plans=True)) == executors
 

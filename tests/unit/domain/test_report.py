@@ -53,7 +53,7 @@ def report(*supports: Support) -> Report:
 
 
 @given(SCORES, SCORES, SCORES, SCORES, SCORES)
-def test_s1_the_verdict_is_the_mean_of_five_scores(a: float, b: float, c: float, d: float, e: float) -> None:
+def test_angles_the_verdict_is_the_mean_of_five_scores(a: float, b: float, c: float, d: float, e: float) -> None:
     assert Verdict(a, b, c, d, e).overall == pytest.approx((a + b + c + d + e) / 5)
 
 
@@ -78,7 +78,7 @@ def test_the_share_lies_between_0_and_1(supports: list[Support]) -> None:
     assert 0.0 <= report(*supports).supported_share <= 1.0
 
 
-def test_s1_a_failed_leaf_is_a_value() -> None:
+def test_angles_a_failed_leaf_is_a_value() -> None:
     failed = Findings("root/2", "Prices", failed="ProviderError: down")
     assert failed.failed
     assert failed.facts == ()

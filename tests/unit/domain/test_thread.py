@@ -122,7 +122,7 @@ def test_absorb_takes_what_policies_made_of_the_sub_questions() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "remaining"), [(None, None), (100.0, 60.0), (30.0, 0.0)])
-def test_s2_fr3_a_proposal_is_recorded_with_the_meter_and_decides_nothing(
+def test_timed_6_a_proposal_is_recorded_with_the_meter_and_decides_nothing(
     seconds: float | None, remaining: float | None
 ) -> None:
     state = after(done()).record_proposal(PROPOSAL, Meter(Allowance(seconds), 40.0))
@@ -162,7 +162,7 @@ def test_the_last_phase_repeats() -> None:
     assert replace(opened(), phase_index=9).phase.name == "validate"
 
 
-def test_s4_escapes_are_remembered_in_order_and_an_exhausted_ladder_stops() -> None:
+def test_triplet_escapes_are_remembered_in_order_and_an_exhausted_ladder_stops() -> None:
     state = (
         after(done())
         .apply_transition(Transition(0, Escape.REFORMULATE, 1))
@@ -208,7 +208,7 @@ def test_urls_of_a_round_are_what_was_fetched_anew() -> None:
         ((ReadOutcome.NOT_FOUND,), False),
     ],
 )
-def test_s4_a_round_drifted_if_all_that_was_read_did(outcomes: tuple[ReadOutcome, ...], *, drifted: bool) -> None:
+def test_triplet_a_round_drifted_if_all_that_was_read_did(outcomes: tuple[ReadOutcome, ...], *, drifted: bool) -> None:
     assert done(1, *(reading(str(at), outcome) for at, outcome in enumerate(outcomes))).all_drifted == drifted
 
 

@@ -29,7 +29,7 @@ until = 1900
 """
 
 
-def test_s4_thread_and_brief_are_taken_as_given() -> None:
+def test_triplet_thread_and_brief_are_taken_as_given() -> None:
     given = parse_thread_file(GOOD)
     assert given.round_budget == 4
     assert given.artifact_dir == "out"
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_named(change: tuple[str, str], named: str) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_s4_the_thread_of_the_guide_can_be_read_field_by_field() -> None:
+def test_triplet_the_thread_of_the_guide_can_be_read_field_by_field() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "guides" / "threads.md").read_text(encoding="utf-8")
     given = parse_thread_file(page.partition("```toml\n")[2].partition("```")[0])
     assert (given.name, given.round_budget, given.artifact_dir) == ("Memorized secrets", 6, "reports")

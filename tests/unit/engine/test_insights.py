@@ -1,4 +1,4 @@
-"""Insights: S0's four triggers, S4's blanks, the rubric where no spec is given."""
+"""Insights: the four conditions, the blanks of reading prompts, the rubric where no spec is given."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def passage(text: str = "plain", heading: str = "") -> Passage:
         (Extraction(SURE), passage(), True, True),
     ],
 )
-def test_s0_optional_insights_count_under_four_triggers_only(
+def test_tree_optional_insights_count_under_four_triggers_only(
     extraction: Extraction, where: Passage, *, intense: bool, expected: bool
 ) -> None:
     assert has_insight_trigger(extraction, [where], discovery_intense=intense) is expected
 
 
-def test_s0_what_code_finds_disputed_is_a_trigger_as_well() -> None:
+def test_tree_what_code_finds_disputed_is_a_trigger_as_well() -> None:
     assert has_insight_trigger(Extraction(SURE), [passage()], discovery_intense=False, disputed=True)
 
 
@@ -46,7 +46,7 @@ def test_s0_what_code_finds_disputed_is_a_trigger_as_well() -> None:
         ("The crane must be inspected every 12 months.", "The harbour was dug in 1874.", False),
     ],
 )
-def test_s0_a_source_that_contradicts_itself_is_a_trigger(one: str, other: str, *, expected: bool) -> None:
+def test_tree_a_source_that_contradicts_itself_is_a_trigger(one: str, other: str, *, expected: bool) -> None:
     quotes = tuple(Quote("C1", text, text, 0.9) for text in (one, other))
     assert has_insight_trigger(Extraction(quotes), [passage()], discovery_intense=False) is expected
 
@@ -56,13 +56,13 @@ def thread() -> ThreadState:
     return ThreadState.open_thread(Node("root", "t", "Tide mills"), brief, Course((Phase("SURVEY"),)))
 
 
-def test_s4_blanks_of_reading_prompts_are_filled() -> None:
+def test_triplet_blanks_of_reading_prompts_are_filled() -> None:
     text = fill_prompt("Find ${TOPIC}; records matching ${CRITERIA}; verify ${SPECIFIC_CLAIM}", thread())
     assert text == "Find Tide mills; records matching When was it built?; Who owned it?; verify Tide mills"
     assert fill_prompt("", thread()) == ""
 
 
-def test_s0_a_rubric_names_scope_questions_and_target_confidence() -> None:
+def test_tree_a_rubric_names_scope_questions_and_target_confidence() -> None:
     text = build_rubric(thread())
     assert "Tide mills" in text
     assert "When was it built?" in text
@@ -70,6 +70,6 @@ def test_s0_a_rubric_names_scope_questions_and_target_confidence() -> None:
     assert "Sections" not in text
 
 
-def test_s0_a_rubric_names_the_sections_of_the_source_to_consider() -> None:
+def test_tree_a_rubric_names_the_sections_of_the_source_to_consider() -> None:
     text = build_rubric(thread(), [passage(heading="2 Mills > 2.1 Wheels"), passage(heading="2 Mills > 2.2 Owners")])
     assert "Sections to consider: 2.1 Wheels; 2.2 Owners" in text

@@ -24,7 +24,7 @@ TREE = Node("root", "Cranes", QUESTION, (LEAF, OTHER))
 
 
 @pytest.mark.parametrize("error", [RoleError("refusal", "no answer"), ValueError("a bug")])
-async def test_s1_a_failed_leaf_is_a_sentinel_that_keeps_its_questions(error: Exception) -> None:
+async def test_angles_a_failed_leaf_is_a_sentinel_that_keeps_its_questions(error: Exception) -> None:
     async def failing(_node: Node, _run: Session) -> Findings:
         raise error
 
@@ -44,7 +44,7 @@ async def test_what_concerns_the_whole_run_is_no_failure_of_a_leaf(error: Except
         await run_isolated(failing, LEAF, (await desk("tree")).session)
 
 
-async def test_s1_siblings_of_a_failed_leaf_go_on() -> None:
+async def test_angles_siblings_of_a_failed_leaf_go_on() -> None:
     def scope(given: Any) -> RoleError | None:
         return RoleError("refusal", "no") if given.path.startswith("root/1/") else None
 
@@ -56,7 +56,7 @@ async def test_s1_siblings_of_a_failed_leaf_go_on() -> None:
     assert any("1874" in fact.quote for fact in found.facts)
 
 
-async def test_s0_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None:
+async def test_tree_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None:
     analyst = Mixed({"refine": Refinement((("root/1", ("crane inspection record",)),), why="one source is missing")})
     made = await desk("tree", analysts=(analyst,))
     made.session.brief = Brief(QUESTION)
@@ -67,7 +67,7 @@ async def test_s0_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None
     assert "Why: one source is missing" in found.delta[0]
 
 
-def test_s0_an_iteration_has_new_paths_and_questions_and_the_same_shape() -> None:
+def test_tree_an_iteration_has_new_paths_and_questions_and_the_same_shape() -> None:
     change = Refinement((("root/1", ("new words",)),), (("root/1", ("new.md",)),))
     second = refine_node(TREE, change, 2)
     assert [each.path for each in walk_nodes(second)] == ["root", "root/1~2", "root/2~2"]

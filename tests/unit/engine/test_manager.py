@@ -29,7 +29,7 @@ async def test_a_question_becomes_a_cited_report_stage_by_stage() -> None:
     assert report.supported_share > 0
 
 
-async def test_s0_an_infeasible_question_is_refused_before_it_is_planned() -> None:
+async def test_tree_an_infeasible_question_is_refused_before_it_is_planned() -> None:
     analyst = Mixed({"clarify": BROAD})
     with pytest.raises(Infeasible) as refused:
         await (await desk("tree", analysts=(analyst,))).research()
@@ -38,14 +38,14 @@ async def test_s0_an_infeasible_question_is_refused_before_it_is_planned() -> No
     assert [prompt for prompt, _ in analyst.played] == ["clarify"]
 
 
-def test_s0_a_feasible_scoping_without_a_query_is_refused_too() -> None:
+def test_tree_a_feasible_scoping_without_a_query_is_refused_too() -> None:
     good = Scoping(feasible=True, queries=(Brief(QUESTION),))
     assert require_feasible(good) is good
     with pytest.raises(Infeasible):
         require_feasible(Scoping(feasible=True, queries=()))
 
 
-async def test_s0_two_queries_have_two_planners_and_one_report() -> None:
+async def test_tree_two_queries_have_two_planners_and_one_report() -> None:
     two = (Brief("How often must harbour cranes be inspected?"), Brief("When was the harbour of Brenhaven dug?"))
     analyst = Mixed({"clarify": Scoping(feasible=True, queries=two)})
     report = await (await desk("tree", analysts=(analyst,))).research()
@@ -53,7 +53,7 @@ async def test_s0_two_queries_have_two_planners_and_one_report() -> None:
     assert {child.path for child in report.findings.children} == {"root/1", "root/2"}
 
 
-async def test_s4_a_given_thread_needs_no_manager_and_no_planner() -> None:
+async def test_triplet_a_given_thread_needs_no_manager_and_no_planner() -> None:
     text = (
         'round_budget = 2\n[thread]\nname = "Cranes"\nsubjects = ["Brenhaven"]\n'
         'sub_questions = ["How often must the harbour cranes of Brenhaven be inspected?"]\n'

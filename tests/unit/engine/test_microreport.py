@@ -32,7 +32,7 @@ def told(made: Desk, kind: EventType) -> list[Any]:
     return [event.data for event in made.journal.events if event.type is kind]
 
 
-async def test_s4_each_round_has_a_file_and_an_event_that_names_it() -> None:
+async def test_triplet_each_round_has_a_file_and_an_event_that_names_it() -> None:
     made = await desk("triplet", artifacts=("micro_reports",))
     await report_round(state(), made.session)
     [data] = told(made, EventType.ROUND_FINISHED)
@@ -41,7 +41,7 @@ async def test_s4_each_round_has_a_file_and_an_event_that_names_it() -> None:
     assert told(made, EventType.COMPLETE) == [{"text": "Round 1 is complete.", "new_facts": 2, "sources": 1}]
 
 
-async def test_s3_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file() -> None:
+async def test_rounds_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file() -> None:
     made = await desk("rounds", artifacts=("rounds",))
     await report_round(state(), made.session)
     assert list(made.files) == ["rounds.json", "research_state.json"]

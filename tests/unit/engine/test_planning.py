@@ -26,12 +26,12 @@ def node(name: str, *children: Node) -> Node:
     return Node(f"model/{name}", name, f"Find out about {name}", children)
 
 
-def test_s0_paths_come_from_the_tree_whatever_a_model_wrote() -> None:
+def test_tree_paths_come_from_the_tree_whatever_a_model_wrote() -> None:
     tree = assign_paths(node("a", node("b"), node("c", node("d"))), "root")
     assert [each.path for each in walk_nodes(tree)] == ["root", "root/1", "root/2", "root/2/1"]
 
 
-def test_s0_of_several_plans_the_root_only_gathers_and_is_no_executor_level() -> None:
+def test_tree_of_several_plans_the_root_only_gathers_and_is_no_executor_level() -> None:
     plans = (Plan(node("a", node("b")), rationale="one", notes=("n1",)), Plan(node("c"), rationale="two"))
     whole = merge_plans(plans, BRIEF)
     assert whole.gathers_plans
@@ -41,7 +41,7 @@ def test_s0_of_several_plans_the_root_only_gathers_and_is_no_executor_level() ->
     assert not merge_plans(plans[:1], BRIEF).gathers_plans
 
 
-def test_s0_each_of_several_planners_has_a_path_of_its_own() -> None:
+def test_tree_each_of_several_planners_has_a_path_of_its_own() -> None:
     profile = load_profile("tree")
     scoping = Scoping(feasible=True, queries=(BRIEF,))
     assert plan_input(BRIEF, 1, scoping, profile, of=1).path == "root"
@@ -49,7 +49,7 @@ def test_s0_each_of_several_planners_has_a_path_of_its_own() -> None:
     assert plan_input(BRIEF, 1, scoping, profile, of=1).max_depth == profile.max_depth
 
 
-def test_s1_dynamic_angles_lift_the_cap_of_leaves() -> None:
+def test_angles_dynamic_angles_lift_the_cap_of_leaves() -> None:
     scoping = Scoping(feasible=True, queries=(BRIEF,))
     fixed = load_profile("angles", (("dynamic_angles", "false"),))
     free = load_profile("angles", (("dynamic_angles", "true"),))
@@ -65,7 +65,7 @@ def test_a_thread_is_asked_for_no_more_parts_than_it_can_follow() -> None:
     assert clarify_input(BRIEF, tree).max_sub_questions == tree.max_leaves
 
 
-def test_s0_a_suggested_plan_that_is_none_is_refused_before_anything_is_paid() -> None:
+def test_tree_a_suggested_plan_that_is_none_is_refused_before_anything_is_paid() -> None:
     with pytest.raises(UserError) as refused:
         check_suggested_plan("{not json", load_profile("tree"))
     assert refused.value.code == "plan_shape"

@@ -32,28 +32,28 @@ def broken(state: ThreadState, *, reported: bool = True) -> str:
     return failed.value.message
 
 
-def test_s4_a_sound_round_passes() -> None:
+def test_triplet_a_sound_round_passes() -> None:
     assert check_invariants(sound(), (), reported=True) == sound()
 
 
-def test_s4_a_round_without_its_report_or_its_decision_is_refused() -> None:
+def test_triplet_a_round_without_its_report_or_its_decision_is_refused() -> None:
     assert "micro-report written" in broken(sound(), reported=False)
     assert "decision recorded" in broken(replace(sound(), rounds=(replace(ROUND, decision=None),)))
 
 
-def test_s4_a_fact_that_nobody_read_is_refused() -> None:
+def test_triplet_a_fact_that_nobody_read_is_refused() -> None:
     stray = fact("The moon is made of old rope.", source="S9")
     assert "every fact was read" in broken(replace(sound(), facts=(FACT, stray)))
     assert "literal quote" in broken(replace(sound(), facts=(replace(FACT, quote=""),)))
 
 
-def test_s4_only_plausible_facts_answer_and_they_always_do() -> None:
+def test_triplet_only_plausible_facts_answer_and_they_always_do() -> None:
     weak = replace(FACT, grade=Grade.UNVERIFIED)
     assert "sub-question statuses" in broken(replace(sound(), facts=(weak,)))
     assert "sub-question statuses" in broken(replace(sound(), sub_questions=(SubQuestion("sq-1", "When?"),)))
 
 
-def test_s4_subjects_reads_and_drift_are_counted() -> None:
+def test_triplet_subjects_reads_and_drift_are_counted() -> None:
     assert "subject registry" in broken(replace(sound(), subjects=(Subject("Ardal", rounds=2),)))
     more = replace(ROUND, readings=(*ROUND.readings, reading("b.md")))
     assert "at most the allowed results" in broken(replace(sound(), rounds=(more,)))

@@ -33,7 +33,7 @@ def test_answering_facts_come_first_then_the_better_grades() -> None:
     assert select_best_facts((strong, weak, plain), 3) == select_best_facts((plain, weak, strong), 3)
 
 
-def test_s4_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
+def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
     seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)))
     assert seen.open_questions == (OPEN,)
@@ -49,7 +49,7 @@ def test_a_thread_reports_every_unanswered_question_once_as_a_gap() -> None:
     assert summary_input(thread(last, sub_questions=(OPEN,))).purpose == "summary"
 
 
-def test_s0_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> None:
+def test_tree_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> None:
     first, second = fact("The harbour was opened in 1874."), fact("The mill has two wheels.", source="S2")
     before = merge_findings(
         NODE, (Findings("root/1", "a", facts=(first,), sub_questions=(DONE,)),), Draft("a", "x"), None
@@ -64,7 +64,7 @@ def test_s0_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> 
     assert [child.path for child in after.children] == ["root/1", "root/1~2"]
 
 
-def test_s1_a_node_has_failed_only_if_all_of_its_parts_have() -> None:
+def test_angles_a_node_has_failed_only_if_all_of_its_parts_have() -> None:
     lost, fine = Findings("root/1", "a", failed="refused"), Findings("root/2", "b")
     assert merge_findings(NODE, (lost, fine), Draft("a", ""), None).failed == ""
     assert merge_findings(NODE, (lost, lost), Draft("a", ""), None).failed != ""

@@ -95,7 +95,7 @@ async def test_a_listener_may_leave_early(made: Made, mill: Path) -> None:
     await events.aclose()
 
 
-async def test_s0_a_plan_that_waits_for_a_person_is_needs_human(made: Made, mill: Path) -> None:
+async def test_tree_a_plan_that_waits_for_a_person_is_needs_human(made: Made, mill: Path) -> None:
     with pytest.raises(NeedsHuman, match="corrobora authorize r_") as caught:
         await corrobora.aresearch(QUESTION, library=mill, profile="tree", authorized=False, settings=made())
     assert caught.value.code == "plan_not_authorized"
@@ -103,7 +103,7 @@ async def test_s0_a_plan_that_waits_for_a_person_is_needs_human(made: Made, mill
     assert "14 days" in report.markdown
 
 
-async def test_s0_a_stream_ends_where_the_plan_waits(made: Made, mill: Path) -> None:
+async def test_tree_a_stream_ends_where_the_plan_waits(made: Made, mill: Path) -> None:
     events = corrobora.stream(QUESTION, library=mill, profile="tree", authorized=False, settings=made())
     types: list[EventType] = []
 
@@ -172,7 +172,7 @@ def test_libraries_of_the_settings_are_searched_where_none_is_named(made: Made, 
     assert "14 days" in report.markdown
 
 
-def test_s1_hybrid_search_finds_passages_of_stored_libraries(made: Made, mill: Path) -> None:
+def test_angles_hybrid_search_finds_passages_of_stored_libraries(made: Made, mill: Path) -> None:
     settings = made()
     corrobora.research(QUESTION, library=mill, settings=settings)
     with pytest.raises(UserError) as caught:
@@ -185,7 +185,7 @@ def test_s1_hybrid_search_finds_passages_of_stored_libraries(made: Made, mill: P
     assert corrobora.hybrid_search("", library=[name], settings=settings) == ()
 
 
-async def test_s0_a_dialogue_ends_in_a_report_only_after_the_phrase(made: Made, mill: Path) -> None:
+async def test_tree_a_dialogue_ends_in_a_report_only_after_the_phrase(made: Made, mill: Path) -> None:
     async with corrobora.chat(library=mill, settings=made()) as manager:
         await manager.say("Tell me everything about mills")
         assert not manager.agreed

@@ -1,4 +1,4 @@
-"""The question: group Q of the safety notes, as far as text alone decides."""
+"""The question: group Q of docs/bad-input.md, as far as text alone decides."""
 
 from __future__ import annotations
 

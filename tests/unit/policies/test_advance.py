@@ -1,4 +1,4 @@
-"""Advance: the phase table of S4, the error table's reactions, and the three ways to take phases."""
+"""Advance: order of the phases, reactions to empty rounds, and the three ways to take phases."""
 
 from __future__ import annotations
 
@@ -35,60 +35,60 @@ def productive(*names: str):
         (VERIFY, 3, VERIFY),  # until all is answered or the budget is used
     ],
 )
-def test_s4_phase_table_exit_by_rounds(index: int, rounds: int, then: int) -> None:
+def test_triplet_phase_table_exit_by_rounds(index: int, rounds: int, then: int) -> None:
     assert on_saturation(s4(*productive(*"abcdefg"[:rounds]), index=index)).phase == then
 
 
 @pytest.mark.parametrize(
     ("index", "then"), [(SURVEY, EXTRACT), (EXTRACT, DIVERSIFY), (DIVERSIFY, VERIFY), (VERIFY, VERIFY)]
 )
-def test_s4_phase_table_exit_by_saturation_high(index: int, then: int) -> None:
+def test_triplet_phase_table_exit_by_saturation_high(index: int, then: int) -> None:
     assert on_saturation(s4(one_round(urls="a", new=1), index=index)).phase == then  # HIGH: 0-1 new facts
     assert on_saturation(s4(one_round(urls="a", new=2), index=index)).phase == index  # MEDIUM stays
 
 
-def test_s4_rounds_of_an_earlier_phase_do_not_count() -> None:
+def test_triplet_rounds_of_an_earlier_phase_do_not_count() -> None:
     rounds = productive("a", "b", "c")
     assert on_saturation(s4(*rounds, index=EXTRACT, since=2)).phase == EXTRACT
     assert on_saturation(s4(*rounds, index=DIVERSIFY, since=1)).phase == VERIFY
 
 
-def test_s4_a_round_of_drift_is_no_productive_round() -> None:
+def test_triplet_a_round_of_drift_is_no_productive_round() -> None:
     assert on_saturation(s4(*productive("a"), one_round(drifted="x", new=0))).phase == SURVEY
 
 
-def test_s4_level_2_forces_the_next_phase_and_takes_the_next_escape() -> None:
+def test_triplet_level_2_forces_the_next_phase_and_takes_the_next_escape() -> None:
     phases = (Phase("SURVEY", min_rounds=5, max_rounds=9), *S4_PHASES[1:])
     stale = thread(one_round(urls="a", new=0), one_round(urls="b", new=0), phases=phases)
     turn = on_saturation(stale)
     assert (turn.phase, turn.escape, turn.plateau_level) == (EXTRACT, Escape.REFORMULATE, 2)
 
 
-def test_s4_level_1_takes_the_next_escape_and_keeps_the_phase() -> None:
+def test_triplet_level_1_takes_the_next_escape_and_keeps_the_phase() -> None:
     state = s4(one_round(urls="a b"), one_round(urls="a b", new=3), index=EXTRACT)
     turn = on_saturation(state)
     assert (turn.phase, turn.escape, turn.plateau_level) == (EXTRACT, Escape.REFORMULATE, 1)
 
 
-def test_s4_escape_2_advances_the_phase_regardless_of_saturation() -> None:
+def test_triplet_escape_2_advances_the_phase_regardless_of_saturation() -> None:
     state = s4(one_round(urls="a b"), one_round(urls="a b", new=9), index=EXTRACT, used=(Escape.REFORMULATE,))
     turn = on_saturation(state)
     assert (turn.phase, turn.escape) == (DIVERSIFY, Escape.SHIFT_SOURCES)
 
 
-def test_s4_both_signals_stop_the_thread() -> None:
+def test_triplet_both_signals_stop_the_thread() -> None:
     for advance in ADVANCE_RULES.values():
         turn = advance(s4(one_round(urls="a"), one_round(urls="a", new=0)))
         assert (turn.stop, turn.escape, turn.plateau_level) == (StopReason.PLATEAU, None, 3)
 
 
-def test_s4_an_exhausted_ladder_stops_the_thread() -> None:
+def test_triplet_an_exhausted_ladder_stops_the_thread() -> None:
     state = s4(one_round(urls="a"), one_round(urls="a", new=9), used=tuple(Escape))
     assert on_saturation(state).stop is StopReason.PLATEAU
     assert on_saturation(replace(state, escapes_used=tuple(Escape)[:-1])).escape is Escape.FRACTAL
 
 
-def test_s4_each_signal_takes_the_next_escape_in_order() -> None:
+def test_triplet_each_signal_takes_the_next_escape_in_order() -> None:
     taken = []
     state = s4(one_round(urls="a b"), one_round(urls="a b", new=2))
     while (turn := on_saturation(state)).stop is None:
@@ -97,7 +97,7 @@ def test_s4_each_signal_takes_the_next_escape_in_order() -> None:
     assert taken == list(Escape)
 
 
-def test_s4_error_table_no_results_reformulates_once_then_advances() -> None:
+def test_triplet_error_table_no_results_reformulates_once_then_advances() -> None:
     empty = one_round(new=0)
     first = on_saturation(s4(empty))
     assert (first.phase, first.escape) == (SURVEY, Escape.REFORMULATE)
@@ -107,7 +107,7 @@ def test_s4_error_table_no_results_reformulates_once_then_advances() -> None:
     assert third.escape is Escape.LATERAL
 
 
-def test_s4_three_drifts_in_a_row_reformulate_at_once() -> None:
+def test_triplet_three_drifts_in_a_row_reformulate_at_once() -> None:
     state = s4(one_round(urls="a", new=3), one_round(drifted="x y z", new=0))
     assert choose_escape(state)[0] is Escape.REFORMULATE
     assert choose_escape(s4(one_round(urls="a", new=3), one_round(drifted="x y", new=0)))[0] is None
@@ -122,7 +122,7 @@ def test_a_cut_round_and_one_that_found_only_known_pages_are_not_empty() -> None
     assert choose_escape(s4(one_round(new=2, found_again="a")))[0] is None
 
 
-def test_s2_stay_takes_escapes_but_no_phase() -> None:
+def test_timed_stay_takes_escapes_but_no_phase() -> None:
     stale = s4(one_round(urls="a", new=0), one_round(urls="b", new=0))
     assert (stay(stale).phase, stay(stale).escape, stay(stale).plateau_level) == (SURVEY, Escape.REFORMULATE, 2)
     shifted = s4(one_round(urls="a"), one_round(urls="a", new=1), used=(Escape.REFORMULATE,))
@@ -135,7 +135,7 @@ def test_without_escapes_a_course_takes_none() -> None:
     assert (turn.escape, turn.stop) == (None, None)
 
 
-def test_s1_12_and_s3_each_round_takes_the_next_phase_and_the_last_repeats() -> None:
+def test_angles_14_and_rounds_4_each_round_takes_the_next_phase_and_the_last_repeats() -> None:
     phases = (Phase("broad"), Phase("narrow"))
     assert each_round(thread(one_round(urls="a"), phases=phases)).phase == 1
     assert each_round(thread(one_round(urls="a"), one_round(urls="b"), phases=phases, phase_index=1)).phase == 1
@@ -143,7 +143,7 @@ def test_s1_12_and_s3_each_round_takes_the_next_phase_and_the_last_repeats() -> 
     assert each_round(thread(one_round(urls="a"), phases=slow)).phase == 0
 
 
-def test_s2_stay_keeps_the_phase() -> None:
+def test_timed_stay_keeps_the_phase() -> None:
     assert stay(s4(*productive("a", "b", "c"), index=1)).phase == 1
 
 

@@ -1,4 +1,4 @@
-"""Angles: S1's seven, and the scaling rules."""
+"""Angles: the seven, and the scaling rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range, clamp_sub_agents
 
 
-def test_s1_5_the_seven_canonical_angles() -> None:
+def test_angles_8_the_seven_canonical_angles() -> None:
     assert [angle.title for angle in CANONICAL_ANGLES] == [
         "Latest developments and announcements",
         "Technical methods and implementation details",
@@ -34,7 +34,7 @@ def test_slugs_are_file_names_and_every_angle_has_guidance_from_wide_to_narrow()
 @pytest.mark.parametrize(
     ("tier", "found"), [("simple", (1, 1)), ("moderate", (2, 4)), ("complex", (5, 7)), ("", (1, 7))]
 )
-def test_s1_11_scaling_rules(tier: str, found: tuple[int, int]) -> None:
+def test_angles_5_scaling_rules(tier: str, found: tuple[int, int]) -> None:
     assert angle_range(tier) == found
 
 

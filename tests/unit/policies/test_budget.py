@@ -33,16 +33,16 @@ from corrobora.policies.budget import (
 
 
 @pytest.mark.parametrize(("minutes", "reserve"), [(5, 1.5), (10, 1.5), (None, 1.5), (0.5, 0.15), (4, 1.2), (2, 0.6)])
-def test_s2_fr1_reserve_is_the_smaller_of_a_minute_and_a_half_and_30_percent(minutes, reserve: float) -> None:
+def test_timed_1_reserve_is_the_smaller_of_a_minute_and_a_half_and_30_percent(minutes, reserve: float) -> None:
     assert compute_reserve_seconds(minutes) == pytest.approx(60 * reserve)
 
 
 @given(st.floats(0.001, 10_000))
-def test_s2_fr1_the_reserve_always_leaves_at_least_70_percent_for_research(minutes: float) -> None:
+def test_timed_1_the_reserve_always_leaves_at_least_70_percent_for_research(minutes: float) -> None:
     assert 0 < compute_reserve_seconds(minutes) <= min(90.0, 0.3 * 60 * minutes) + 1e-9
 
 
-def test_s2_fr1_rows_of_the_flag_table() -> None:
+def test_timed_1_rows_of_the_flag_table() -> None:
     five, ten, free = make_allowance(minutes=5), make_allowance(minutes=10), make_allowance(minutes=None)
     assert (five.seconds, five.reserve_seconds) == (300, 90)  # 3.5 minutes of research
     assert (ten.seconds, ten.reserve_seconds) == (600, 90)  # 8.5 minutes of research
@@ -82,20 +82,20 @@ def test_c10_a_budget_of_nothing_is_legal_and_already_spent() -> None:
     [
         (None, 0, 300, 210),  # up to the reserve
         (None, 250, 300, 0),  # nothing is left: never negative
-        (4, 0, 900, 240),  # S3: time of one round
+        (4, 0, 900, 240),  # time of one round (ROUNDS-28)
         (4, 700, 900, 110),
         (4, 0, None, 240),
         (None, 0, None, None),
     ],
 )
-def test_s3_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes, elapsed, seconds, found) -> None:
+def test_rounds_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes, elapsed, seconds, found) -> None:
     phase = Phase("orient", minutes=phase_minutes)
     now = meter(elapsed, seconds=seconds)
     assert round_seconds(phase, now) == found
     assert round_deadline(phase, now) == (None if found is None else elapsed + found)
 
 
-def test_s0_a_gate_is_spent_by_its_own_budget_too() -> None:
+def test_tree_a_gate_is_spent_by_its_own_budget_too() -> None:
     assert find_spent_limit(meter(100)) is None
     assert find_spent_limit(meter(210)) == "time"
     assert find_spent_limit(meter(seconds=None, searches=3, searched=3)) == "searches"
@@ -105,7 +105,7 @@ def test_s0_a_gate_is_spent_by_its_own_budget_too() -> None:
     assert find_spent_phase_limit(slow, meter(200), meter(210)) == "time"
 
 
-def test_s0_the_tokens_of_a_phase_count_from_where_it_begins() -> None:
+def test_tree_the_tokens_of_a_phase_count_from_where_it_begins() -> None:
     began = replace(meter(10), usage=Usage(input_tokens=900, output_tokens=100))
     now = replace(meter(20), usage=Usage(input_tokens=1_300, output_tokens=150))
     assert find_spent_phase_limit(Gate("dear", budget_tokens=450), began, now) == "phase_tokens"

@@ -1,4 +1,4 @@
-"""Convergence: S4's formula, term by term."""
+"""Convergence: the formula (TRIPLET-40), term by term."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def conflict(severity: Severity, *, resolved: bool = False) -> Contradiction:
     return Contradiction("x", FactId("F1"), FactId("F2"), severity=severity, resolved=resolved)
 
 
-def test_s4_phase5_all_terms_true_converge() -> None:
+def test_triplet_40_all_terms_true_converge() -> None:
     assert meets_criteria(thread(sub_questions=(DONE,), subjects=(SEEN,)))
     assert has_converged(thread(sub_questions=(DONE,), subjects=(SEEN,)))
 
 
 @pytest.mark.parametrize("standing", [SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL, SubQuestionStatus.EXHAUSTED])
-def test_s4_phase5_every_sub_question_must_be_answered(standing: SubQuestionStatus) -> None:
+def test_triplet_40_every_sub_question_must_be_answered(standing: SubQuestionStatus) -> None:
     other = asked(2, standing, Grade.VERIFIED)
     assert not meets_criteria(thread(sub_questions=(DONE, other)))
 
@@ -36,12 +36,12 @@ def test_s4_phase5_every_sub_question_must_be_answered(standing: SubQuestionStat
 @pytest.mark.parametrize(
     ("grade", "good"), [(Grade.VERIFIED, True), (Grade.PLAUSIBLE, True), (Grade.UNVERIFIED, False), (None, False)]
 )
-def test_s4_forbidden_unverified_never_answers(grade: Grade | None, good: bool) -> None:
+def test_triplet_59_unverified_never_answers(grade: Grade | None, good: bool) -> None:
     assert is_answered(asked(1, SubQuestionStatus.ANSWERED, grade)) is good
     assert meets_criteria(thread(sub_questions=(asked(1, SubQuestionStatus.ANSWERED, grade),))) is good
 
 
-def test_s4_phase5_every_subject_needs_a_search_round() -> None:
+def test_triplet_40_every_subject_needs_a_search_round() -> None:
     assert not meets_criteria(thread(sub_questions=(DONE,), subjects=(SEEN, subject("Bergen", rounds=0))))
 
 
@@ -54,17 +54,17 @@ def test_s4_phase5_every_subject_needs_a_search_round() -> None:
         (Severity.LOW, False, False),
     ],
 )
-def test_s4_phase5_an_open_contradiction_above_medium_blocks(severity: Severity, resolved: bool, blocks: bool) -> None:
+def test_triplet_40_an_open_contradiction_above_medium_blocks(severity: Severity, resolved: bool, blocks: bool) -> None:
     state = replace(thread(sub_questions=(DONE,)), contradictions=(conflict(severity, resolved=resolved),))
     assert meets_criteria(state) is not blocks
 
 
-def test_s4_phase5_budget_exhausted_converges() -> None:
+def test_triplet_40_budget_exhausted_converges() -> None:
     assert has_converged(thread(one_round(urls="a"), max_rounds=1, sub_questions=(asked(1),)))
     assert not has_converged(thread(one_round(urls="a"), max_rounds=2, sub_questions=(asked(1),)))
 
 
-def test_s4_phase5_plateau_level_3_converges() -> None:
+def test_triplet_40_plateau_level_3_converges() -> None:
     assert has_converged(thread(one_round(urls="a"), one_round(urls="a", new=0)))
     assert has_converged(replace(thread(), plateau_level=3))
 
@@ -75,7 +75,7 @@ def test_a_thread_that_was_asked_nothing_meets_nothing() -> None:
     assert meets_criteria(thread(sub_questions=(DONE,)))
 
 
-def test_s4_phase6_words_of_the_completion_report() -> None:
+def test_triplet_43_words_of_the_completion_report() -> None:
     assert name_completion_reason(StopReason.CRITERIA_MET) == "CRITERIA_MET"
     assert name_completion_reason(StopReason.ITERATION_CAP) == "BUDGET_EXHAUSTED"
     assert name_completion_reason(StopReason.PLATEAU) == "PLATEAU_STOPPED"

@@ -26,13 +26,13 @@ WEB: dict[str, Any] = {"kind": "web", "url": "https://example.com/x"}
 
 
 @pytest.mark.parametrize(("done", "budget", "forced"), [(5, 10, False), (6, 10, True), (1, 3, False), (2, 3, True)])
-def test_s4_subject_coverage_is_enforced_past_half_the_budget(done: int, budget: int, forced: bool) -> None:
+def test_triplet_subject_coverage_is_enforced_past_half_the_budget(done: int, budget: int, forced: bool) -> None:
     state = thread(*[one_round()] * done, subjects=(subject("Bergen", 1), subject("Ardal", 0)), max_rounds=budget)
     assert choose_forced_subject(state) == (subject("Ardal", 0) if forced else None)
 
 
 @pytest.mark.parametrize(("done", "budget", "waiting"), [(0, 3, 3), (0, 2, 3), (4, 7, 3), (6, 7, 1)])
-def test_s4_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, budget: int, waiting: int) -> None:
+def test_triplet_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, budget: int, waiting: int) -> None:
     subjects = tuple(subject(f"Ardal {n}", 0) for n in range(waiting))
     state = thread(*[one_round()] * done, max_rounds=budget, subjects=subjects)
     assert choose_forced_subject(state) == subjects[0]
@@ -40,7 +40,7 @@ def test_s4_subjects_are_forced_while_there_is_a_round_left_for_each(done: int, 
     assert choose_forced_subject(roomy) is None
 
 
-def test_s4_a_subject_is_forced_as_soon_as_no_question_is_open() -> None:
+def test_triplet_a_subject_is_forced_as_soon_as_no_question_is_open() -> None:
     waiting = subject("Ardal", 0)
     closed = (
         replace(asked(1), standing=SubQuestionStatus.ANSWERED),
@@ -52,7 +52,7 @@ def test_s4_a_subject_is_forced_as_soon_as_no_question_is_open() -> None:
     assert choose_forced_subject(replace(state, rounds=())) is None, "the first round is the analyst's"
 
 
-def test_s4_no_subject_is_forced_once_each_had_a_round() -> None:
+def test_triplet_no_subject_is_forced_once_each_had_a_round() -> None:
     assert choose_forced_subject(thread(*[one_round()] * 9, subjects=(subject("Ardal", 1),))) is None
 
 
@@ -73,7 +73,7 @@ def after(facts=(), question=None, **more):
         (fact(answers=("sq-2",)), SubQuestionStatus.OPEN, None),
     ],
 )
-def test_s4_only_plausible_or_better_answers(found, standing: SubQuestionStatus, grade: Grade | None) -> None:
+def test_triplet_only_plausible_or_better_answers(found, standing: SubQuestionStatus, grade: Grade | None) -> None:
     (question,) = after([found]).sub_questions
     assert (question.standing, question.grade) == (standing, grade)
     if grade is not None:
@@ -88,7 +88,7 @@ def test_the_finding_of_a_question_is_the_best_fact_that_speaks_of_it() -> None:
     assert question.finding == second.claim
 
 
-def test_s4_a_single_unverified_source_answers_once_another_confirms_it() -> None:
+def test_triplet_a_single_unverified_source_answers_once_another_confirms_it() -> None:
     one = fact("The harbour of Ardal was opened to steamers in 1874.", answers=("sq-1",), **WEB)
     other = fact(
         "In 1874 the Ardal harbour opened for its first steamers.", source="S2", kind="web", url="https://example.org/y"
@@ -99,7 +99,7 @@ def test_s4_a_single_unverified_source_answers_once_another_confirms_it() -> Non
     assert (question.standing, question.grade) == (SubQuestionStatus.ANSWERED, Grade.VERIFIED)
 
 
-def test_s2_fr4_three_failed_attempts_exhaust_a_sub_question() -> None:
+def test_timed_14_three_failed_attempts_exhaust_a_sub_question() -> None:
     question = asked(1)
     seen = []
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_s2_fr4_three_failed_attempts_exhaust_a_sub_question() -> None:
     assert seen == [(1, SubQuestionStatus.OPEN), (2, SubQuestionStatus.OPEN), (3, SubQuestionStatus.EXHAUSTED)]
 
 
-def test_s2_fr4_only_what_was_targeted_and_got_nothing_is_a_failed_attempt() -> None:
+def test_timed_14_only_what_was_targeted_and_got_nothing_is_a_failed_attempt() -> None:
     assert after(question=asked(1)).sub_questions[0].attempts == 0  # not targeted
     got = fact(answers=("sq-1",), **WEB)
     assert after([got], targets=("sq-1",)).sub_questions[0].attempts == 0  # got something, if unverified
@@ -126,7 +126,7 @@ def test_attempts_is_the_number_of_the_course() -> None:
         after(question=asked(1), targets=("sq-1",), attempts=1).sub_questions[0].standing is SubQuestionStatus.EXHAUSTED
     )
     kept = after(question=asked(1), targets=("sq-1",), attempts=1, exhaust=False).sub_questions[0]
-    assert (kept.standing, kept.attempts) == (SubQuestionStatus.OPEN, 1)  # S1, S3, S4: still a gap
+    assert (kept.standing, kept.attempts) == (SubQuestionStatus.OPEN, 1)  # without `exhaust`: still a gap
 
 
 def test_facts_that_come_late_answer_an_exhausted_sub_question() -> None:
@@ -134,7 +134,7 @@ def test_facts_that_come_late_answer_an_exhausted_sub_question() -> None:
     assert after([fact(answers=("sq-1",))], gone).sub_questions[0].standing is SubQuestionStatus.ANSWERED
 
 
-def test_s4_subject_rounds_count_when_targeted() -> None:
+def test_triplet_subject_rounds_count_when_targeted() -> None:
     targeted = after(subjects=(subject("Ardal"),), subjects_aimed=("Ardal",)).subjects[0]
     passed = after(subjects=(subject("Ardal"),)).subjects[0]
     assert (targeted.rounds, passed.rounds) == (1, 0)
@@ -150,7 +150,7 @@ def test_s4_subject_rounds_count_when_targeted() -> None:
         (fact("Fish is salted in Bergen."), Coverage.UNCOVERED),
     ],
 )
-def test_s4_subject_coverage_by_grade(found, coverage: Coverage) -> None:
+def test_triplet_subject_coverage_by_grade(found, coverage: Coverage) -> None:
     assert after([found], subjects=(subject("Ardal"),)).subjects[0].coverage is coverage
 
 
@@ -176,7 +176,7 @@ def test_a_fact_found_again_gains_what_it_speaks_to() -> None:
     assert (joined.answers, joined.confidence) == (("sq-1", "sq-2"), 0.6)
 
 
-def test_s4_contradictions_are_kept_once_for_each_pair_and_never_dropped() -> None:
+def test_triplet_contradictions_are_kept_once_for_each_pair_and_never_dropped() -> None:
     a, b = fact("It opened in 1874."), fact("It opened in 1880.", source="S2")
     one = Contradiction("opening", a.id, b.id)
     turned = Contradiction("opened when", b.id, a.id)

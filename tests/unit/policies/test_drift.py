@@ -31,7 +31,7 @@ def axis(found: Drift | None) -> str | None:
         ("In January the licences were renewed; in March they were not.", None),  # months are no places
     ],
 )
-def test_s4_phase4_geographic_relevance(text: str, off: str | None) -> None:
+def test_triplet_38_geographic_relevance(text: str, off: str | None) -> None:
     assert axis(detect_drift("Licences", text, NORWAY, (), ())) == off
 
 
@@ -48,7 +48,7 @@ def test_s4_phase4_geographic_relevance(text: str, off: str | None) -> None:
         ("Rules without any date.", None),
     ],
 )
-def test_s4_phase4_temporal_relevance(text: str, off: str | None) -> None:
+def test_triplet_38_temporal_relevance(text: str, off: str | None) -> None:
     assert axis(detect_drift("Rules", text, RECENT, (), ())) == off
 
 
@@ -72,7 +72,7 @@ def test_half_open_periods_restrict_one_side() -> None:
         ("Vessel dues are paid at the quay.", None),  # says it with a word learned from the sources
     ],
 )
-def test_s4_phase4_subject_relevance(text: str, off: str | None) -> None:
+def test_triplet_38_subject_relevance(text: str, off: str | None) -> None:
     assert axis(detect_drift("Page", text, Brief("q"), FERRY, ("vessel dues",))) == off
 
 
@@ -88,7 +88,7 @@ def test_numbers_and_ids_among_the_terms_put_nothing_on_subject() -> None:
         ("How ferries become licensed.", None),  # speaks the question's own words
     ],
 )
-def test_s4_phase4_domain_relevance(text: str, off: str | None) -> None:
+def test_triplet_38_domain_relevance(text: str, off: str | None) -> None:
     assert axis(detect_drift("Page", text, SHIPPING, (), ())) == off
 
 
@@ -141,7 +141,7 @@ def test_names_are_found_literally_or_by_half_of_their_words() -> None:
     assert not is_named_in_text("The Who", fold_text(text), frozenset(stem_text(text)))
 
 
-def test_s4_phase4_three_drifts_in_a_row_force_a_reformulation() -> None:
+def test_triplet_38_three_drifts_in_a_row_force_a_reformulation() -> None:
     assert must_reformulate(thread(one_round(drifted="a b c", new=0)))
     assert not must_reformulate(thread(one_round(drifted="a b", new=0)))
     assert must_reformulate(thread(one_round(drifted="a b", new=0), one_round(drifted="c", new=0)))  # over rounds

@@ -1,4 +1,4 @@
-"""Feasibility: the definition of S0, and the plan cases P01 to P20 of the safety study."""
+"""Feasibility: its definition (TREE-13), and bad-input P01 to P20."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def refused(plan: Plan, **limits) -> str:
 
 
 @pytest.mark.parametrize("executors", [0, 1, 2, 3])
-def test_s0_feasible_up_to_three_executor_levels(executors: int) -> None:
+def test_tree_feasible_up_to_three_executor_levels(executors: int) -> None:
     plan = chain(executors)
     assert executor_depth(plan) == executors
     assert repair_plan(plan, **CALM) == plan
 
 
 @pytest.mark.parametrize("executors", [4, 5, 63, 300])
-def test_p01_s0_deeper_than_three_executor_levels_is_refused(executors: int) -> None:
+def test_p01_tree_13_deeper_than_three_executor_levels_is_refused(executors: int) -> None:
     assert refused(chain(executors)) == "infeasible_depth"
 
 
@@ -66,7 +66,7 @@ def test_p02_a_cycle_is_refused_before_it_is_walked() -> None:
     assert refused(flat(child)) == "infeasible_depth"
 
 
-def test_s0_the_manager_of_several_plans_is_no_executor() -> None:
+def test_tree_the_manager_of_several_plans_is_no_executor() -> None:
     several = Plan(Node("", "M", "All", (chain(3).root,)), gathers_plans=True)
     assert executor_depth(repair_plan(several, **CALM)) == 3
     assert refused(replace(several, gathers_plans=False)) == "infeasible_depth"
@@ -178,7 +178,7 @@ def test_p16_more_than_seven_sub_agents_are_clamped_unless_dynamic() -> None:
     assert refused(by_angle(65), allowed_angles=(), dynamic_angles=True) == "too_many_leaves"
 
 
-def test_s1_each_canonical_angle_is_run_once() -> None:
+def test_angles_each_canonical_angle_is_run_once() -> None:
     tree = repair_plan(
         flat(leaf(1, angle=ANGLE_SLUGS[0]), leaf(2, angle=ANGLE_SLUGS[0]), leaf(3, angle=ANGLE_SLUGS[1])), **CALM
     )
@@ -218,7 +218,7 @@ def test_ids_of_sub_questions_are_unique_in_a_run() -> None:
     ]
 
 
-def test_s0_task_specs_stay_verbatim() -> None:
+def test_tree_task_specs_stay_verbatim() -> None:
     spec = TaskSpec(("q?",), verbatim='{"questions": ["q?"],  "odd":  1}\n')
     assert collect_leaves(repair_plan(flat(leaf(1, specs=(spec,))), **CALM).root)[0].specs == (spec,)
 

@@ -1,4 +1,4 @@
-"""Gates: S0's success criteria one by one, monotonic improvement, the default criterion."""
+"""Gates: the success criteria one by one (TREE-18), monotonic improvement, the default criterion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def findings(*facts, questions=(ANSWERED,), **more) -> Findings:
     return Findings("root", "T", facts=facts, sub_questions=tuple(questions), **more)
 
 
-def test_s0_corroboration_count() -> None:
+def test_tree_corroboration_count() -> None:
     one, two = fact(answers=("sq-1",)), fact("Steamers came in 1874.", source="S2", answers=("sq-1",))
     assert find_unmet_criteria(gate(corroboration=2), findings(one)) == (
         "sq-1 has 1 of 2 independent sources: Question 1?",
@@ -39,7 +39,7 @@ def test_s0_corroboration_count() -> None:
     assert find_unmet_criteria(gate(corroboration=2), findings(one, two)) == ()
 
 
-def test_s0_copies_do_not_corroborate() -> None:
+def test_tree_copies_do_not_corroborate() -> None:
     one, copy = fact(answers=("sq-1",)), fact("Again.", source="S2", origin="origin of S1", answers=("sq-1",))
     assert len(find_unmet_criteria(gate(corroboration=2), findings(one, copy))) == 1
 
@@ -51,13 +51,13 @@ def test_without_sub_questions_the_sources_are_counted_at_all() -> None:
     assert find_unmet_criteria(gate(corroboration=1), findings(fact(), questions=())) == ()
 
 
-def test_s2_an_exhausted_sub_question_holds_no_gate_open() -> None:
+def test_timed_an_exhausted_sub_question_holds_no_gate_open() -> None:
     assert (
         find_unmet_criteria(gate(corroboration=1), findings(questions=(asked(1, SubQuestionStatus.EXHAUSTED),))) == ()
     )
 
 
-def test_s0_minimum_confidence() -> None:
+def test_tree_minimum_confidence() -> None:
     weak = fact(answers=("sq-1",), confidence=0.6)
     missing = find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak))
     assert missing == ("sq-1 is answered with confidence 0.60, needed is 0.80: Question 1?",)
@@ -65,7 +65,7 @@ def test_s0_minimum_confidence() -> None:
     assert find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak, more)) == ()
 
 
-def test_s0_coverage_of_themes() -> None:
+def test_tree_coverage_of_themes() -> None:
     wanted = gate(themes=("Ardal harbour", "fish prices"))
     assert find_unmet_criteria(wanted, findings(fact())) == ("theme not covered: fish prices",)
     covered = findings(fact(), subjects=(Subject("fish price", coverage=Coverage.COVERED),))
@@ -81,7 +81,7 @@ def test_evidence_is_what_a_fact_says_it_answers_or_what_the_question_lists() ->
     assert len(find_unmet_criteria(gate(corroboration=1), findings(found))) == 1
 
 
-def test_s0_contradiction_resolution() -> None:
+def test_tree_contradiction_resolution() -> None:
     conflict = Contradiction("when it opened", FactId("F1"), FactId("F2"))
     assert find_unmet_criteria(gate(contradictions_resolved=True), findings(contradictions=(conflict,))) == (
         "contradiction is open: when it opened",
@@ -111,7 +111,7 @@ def test_a_gate_with_any_criterion_is_left_as_it_is(criterion) -> None:
     assert add_default_criterion(gate(**criterion)) == (gate(**criterion), "")
 
 
-def test_s0_improvement_is_monotonic() -> None:
+def test_tree_improvement_is_monotonic() -> None:
     wanted = gate(corroboration=2)
     one = findings(fact(answers=("sq-1",)))
     two = findings(fact(answers=("sq-1",)), fact("Steamers came.", source="S2", answers=("sq-1",)))
@@ -142,7 +142,7 @@ def test_an_iteration_that_finds_a_contradiction_is_never_left_out() -> None:
     assert not has_improved(gate(), after, after), "only a new one counts"
 
 
-def test_s0_the_delta_log_says_what_changed() -> None:
+def test_tree_the_delta_log_says_what_changed() -> None:
     wanted = gate(corroboration=1)
     said = describe_delta(wanted, findings(), findings(fact(answers=("sq-1",))))
     assert said.startswith("1 new facts; criteria not met 1 -> 0; coverage 0.00 -> 1.00; confidence 0.00 -> 0.50")

@@ -30,21 +30,21 @@ def web(quote: str, host: str, source: str, **more):
     return fact(quote, source=source, kind="web", url=f"https://{host}/page", **more)
 
 
-def test_s4_verified_by_a_primary_source() -> None:
+def test_triplet_verified_by_a_primary_source() -> None:
     assert grade_fact(fact(primary=True), ()) is Grade.VERIFIED
     assert grade_fact(web(QUOTE, "ports.gov", "S1"), ()) is Grade.VERIFIED
 
 
-def test_s4_plausible_for_a_document_that_the_user_gave() -> None:
+def test_triplet_plausible_for_a_document_that_the_user_gave() -> None:
     assert grade_fact(fact(), ()) is Grade.PLAUSIBLE
 
 
-def test_s4_unverified_for_one_web_page_of_unknown_standing() -> None:
+def test_triplet_unverified_for_one_web_page_of_unknown_standing() -> None:
     one = web(QUOTE, "example.com", "S1")
     assert grade_fact(one, (one,)) is Grade.UNVERIFIED
 
 
-def test_s4_verified_by_independent_agreement() -> None:
+def test_triplet_verified_by_independent_agreement() -> None:
     one, other = web(QUOTE, "example.com", "S1"), web(AGREES, "example.org", "S2")
     assert grade_fact(one, (one, other)) is Grade.VERIFIED
     assert count_witnesses(one, (one, other)) == 2
@@ -68,7 +68,7 @@ def test_what_is_no_independent_agreement(why: str, other) -> None:
     assert grade_fact(one, (one, other)) is Grade.UNVERIFIED
 
 
-def test_design_10_4_copied_sentences_are_one_witness() -> None:
+def test_truth_4_copied_sentences_are_one_witness() -> None:
     long = "The harbour of Ardal was opened to steamers and fishing boats under royal charter during summer 1874."
     one, copy = web(long, "example.com", "S1"), web(long.replace("during", "in the"), "example.org", "S2")
     assert not corroborates(copy, one)

@@ -6,7 +6,7 @@ from corrobora.policies.drift import find_known_conflicts
 from corrobora.testing.samples import FACTS
 
 
-def test_s4_another_quantity_is_against_a_known_fact() -> None:
+def test_triplet_another_quantity_is_against_a_known_fact() -> None:
     (found,) = find_known_conflicts(["The pump moves 14 litres a minute."], FACTS)
     assert found.fact == FACTS[0].id
     assert found.known == "The pump moves 14 litres a minute."

@@ -21,7 +21,7 @@ WORDS = st.lists(st.sampled_from("harbour steamer ardal fish bergen railway salt
 )
 
 
-def test_s4_escape_1_half_of_the_terms_must_change() -> None:
+def test_triplet_32_half_of_the_terms_must_change() -> None:
     past = ["harbour steamer fish salt"]
     assert changed_share("harbour steamer railway Bergen", past) == 0.5
     assert is_reformulated("harbour steamer railway Bergen", past)
@@ -48,7 +48,7 @@ def task(path: str, objective: str, *queries: str) -> Node:
     return Node(path, path, objective, queries=queries)
 
 
-def test_s1_simulation_no_two_tasks_share_a_query() -> None:
+def test_angles_simulation_no_two_tasks_share_a_query() -> None:
     a = task("root/1", "Find the history", "Ardal harbour history", "steamers in 1874")
     b = task("root/2", "Find the figures", "Ardal harbour tonnage")
     c = task("root/3", "Find the history.", "history of Ardal harbour")

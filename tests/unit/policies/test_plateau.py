@@ -1,4 +1,4 @@
-"""Plateau: S4's trigger table row by row, the escapes in their order, and what says nothing."""
+"""Plateau: its levels one by one (TRIPLET-32 to TRIPLET-35), the escapes in their order, and what says nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from corrobora.policies.plateau import (
 )
 
 
-def test_s4_table_row_1_overlap_of_60_percent_asks_for_reformulation() -> None:
+def test_triplet_table_row_1_overlap_of_60_percent_asks_for_reformulation() -> None:
     at_limit = thread(one_round(urls="a b c d e"), one_round(urls="a b c x y", new=2))
     below = thread(one_round(urls="a b c d e"), one_round(urls="a b x y z", new=2))
     assert url_overlap(at_limit) == pytest.approx(0.6)
@@ -31,24 +31,24 @@ def test_s4_table_row_1_overlap_of_60_percent_asks_for_reformulation() -> None:
     assert plateau_level(below) is PlateauLevel.MOVING
 
 
-def test_s4_table_row_2_no_new_facts_for_two_rounds_asks_for_the_next_phase() -> None:
+def test_triplet_table_row_2_no_new_facts_for_two_rounds_asks_for_the_next_phase() -> None:
     assert plateau_level(thread(one_round(urls="a"), one_round(urls="b", new=0))) is PlateauLevel.MOVING
     two = thread(one_round(urls="a", new=0), one_round(urls="b", new=0))
     assert plateau_level(two) is PlateauLevel.ADVANCE
 
 
-def test_s4_table_row_3_both_signals_in_one_round_stop() -> None:
+def test_triplet_table_row_3_both_signals_in_one_round_stop() -> None:
     assert plateau_level(thread(one_round(urls="a b"), one_round(urls="a b", new=0))) is PlateauLevel.STOP
 
 
-def test_s4_table_row_4_a_used_up_budget_is_level_3_but_not_stuck() -> None:
+def test_triplet_table_row_4_a_used_up_budget_is_level_3_but_not_stuck() -> None:
     state = thread(one_round(urls="a"), one_round(urls="b"), max_rounds=2)
     assert plateau_level(state) is PlateauLevel.STOP
     assert signal_level(state) is PlateauLevel.MOVING
 
 
 def test_overlap_is_measured_against_this_round() -> None:
-    """len(current & previous) / max(len(current), 1), as the seed writes it."""
+    """len(current & previous) / max(len(current), 1) (TRIPLET-32)."""
     assert url_overlap(thread(one_round(urls="a b c d"), one_round(urls="a"))) == 1.0
     assert url_overlap(thread(one_round(urls="a"), one_round(urls="a b c d"))) == 0.25
     assert url_overlap(thread(one_round(urls="a"), one_round(urls=""))) == 0.0
@@ -92,7 +92,7 @@ def test_a_round_that_says_nothing_repeats_no_earlier_signal() -> None:
     assert url_overlap(thread(*overlapping, one_round(drifted="x", new=0))) == 0.0
 
 
-def test_s4_rounds_in_which_all_results_drifted_are_skipped() -> None:
+def test_triplet_rounds_in_which_all_results_drifted_are_skipped() -> None:
     stale, drifted = one_round(urls="a", new=0), one_round(drifted="x y", new=0)
     assert signal_level(thread(stale, drifted)) is PlateauLevel.MOVING
     assert signal_level(thread(stale, drifted, one_round(urls="b", new=0))) is PlateauLevel.ADVANCE
@@ -104,7 +104,7 @@ def test_rounds_that_could_not_look_say_nothing(silent) -> None:
     assert signal_level(thread(one_round(urls="a", new=0), one_round(new=0, **silent))) is PlateauLevel.MOVING
 
 
-def test_s4_escapes_come_in_the_order_of_the_seed() -> None:
+def test_triplet_escapes_come_in_order() -> None:
     assert [escape.value for escape in Escape] == [
         "query_reformulation",
         "source_type_shift",
@@ -119,7 +119,7 @@ def test_s4_escapes_come_in_the_order_of_the_seed() -> None:
     assert used == list(Escape)
 
 
-def test_s4_every_signal_with_an_exhausted_ladder_stops() -> None:
+def test_triplet_every_signal_with_an_exhausted_ladder_stops() -> None:
     one = (one_round(urls="a b"), one_round(urls="a b", new=3))
     two = (one_round(urls="a", new=0), one_round(urls="b", new=0))
     for signal in (one, two):
@@ -132,12 +132,12 @@ def test_s4_every_signal_with_an_exhausted_ladder_stops() -> None:
     ("new", "level"),
     [(0, "HIGH"), (1, "HIGH"), (2, "MEDIUM"), (4, "MEDIUM"), (5, "LOW"), (50, "LOW")],
 )
-def test_s4_saturation_assessment(new: int, level: str) -> None:
+def test_triplet_saturation_assessment(new: int, level: str) -> None:
     assert classify_saturation(new) == level
     assert measure_saturation(thread(one_round(urls="a", new=new))) == level
 
 
-def test_s4_saturation_before_and_beside_productive_rounds() -> None:
+def test_triplet_saturation_before_and_beside_productive_rounds() -> None:
     assert measure_saturation(thread()) is Saturation.FIRST_ROUND
     assert measure_saturation(thread(one_round(drifted="a", new=0))) is Saturation.FIRST_ROUND
     assert measure_saturation(thread(one_round(urls="a", new=5), one_round(drifted="b", new=0))) is Saturation.LOW

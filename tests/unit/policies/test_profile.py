@@ -1,4 +1,4 @@
-"""The presets: each field of the design's table, seed by seed, and what follows from fields."""
+"""The presets: each setting, method by method, and what follows from fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TREE, ANGLES, TIMED, ROUNDS, TRIPLET, FULL = (
     load_profile(name) for name in ("tree", "angles", "timed", "rounds", "triplet", "full")
 )
 
-# DESIGN 4, "Profiles: each seed as data": one line for each row, one column for each seed.
+# One line for each setting, one column for each method (docs/reference/profiles.md).
 TABLE = {
     "split": ("tree", "angles", "questions", "leaf", "given"),
     "authorize": ("human", "auto", "auto", "auto", "auto"),
@@ -91,12 +91,12 @@ def test_design_4_table(name: str) -> None:
     assert found == TABLE[name]
 
 
-def test_the_presets_are_the_five_seeds_and_full() -> None:
+def test_the_presets_are_the_five_methods_and_full() -> None:
     assert list_presets() == ("angles", "full", "rounds", "timed", "tree", "triplet")
     assert all(load_profile(name).name == name and load_profile(name).summary for name in list_presets())
 
 
-def test_s1_phases_are_broad_then_narrow_on_the_library() -> None:
+def test_angles_phases_are_broad_then_narrow_on_the_library() -> None:
     assert [(p.name, p.min_queries, p.max_queries, p.providers) for p in ANGLES.phases] == [
         ("broad", 1, 1, ()),
         ("narrow", 1, 1, ()),
@@ -108,14 +108,14 @@ def test_s1_phases_are_broad_then_narrow_on_the_library() -> None:
     assert ANGLES.review.min_score == 0.70
 
 
-def test_s2_fr2_three_rounds_or_seven_when_deep() -> None:
+def test_timed_4_three_rounds_or_seven_when_deep() -> None:
     assert (TIMED.max_rounds, TIMED.deep_rounds, TIMED.attempts) == (3, 7, 3)
 
 
-def test_s3_phases_queries_providers_and_minutes() -> None:
+def test_rounds_phases_queries_providers_and_minutes() -> None:
     found = [(p.name, p.min_queries, p.max_queries, p.providers, p.rotation, p.minutes) for p in ROUNDS.phases]
     assert found == [
-        ("orient", 3, 3, ("tavily",), "all", 4.0),  # 2 or 3 by the seed, which expects 8 to 12 searches in all
+        ("orient", 3, 3, ("tavily",), "all", 4.0),  # of 2 or 3: 8 to 12 searches in all are expected (ROUNDS-15)
         ("deepen", 3, 4, ("tavily", "exa"), "alternate", 5.0),
         ("validate", 2, 3, ("tavily",), "all", 3.5),
     ]
@@ -124,13 +124,13 @@ def test_s3_phases_queries_providers_and_minutes() -> None:
     assert (ROUNDS.words_min, ROUNDS.words_max) == (2000, 4000)
 
 
-def test_s3_60_to_80_hits_can_be_found_and_20_to_30_read() -> None:
+def test_rounds_60_to_80_hits_can_be_found_and_20_to_30_read() -> None:
     assert sum(p.min_queries for p in ROUNDS.phases) * ROUNDS.hits_per_query >= 60
     assert sum(p.min_queries for p in ROUNDS.phases) >= 8
     assert 20 <= ROUNDS.reads_per_round * 3 <= 80
 
 
-def test_s4_phases_rounds_hints_and_reading_prompts() -> None:
+def test_triplet_phases_rounds_hints_and_reading_prompts() -> None:
     assert [(p.name, p.min_rounds, p.max_rounds) for p in TRIPLET.phases] == [
         ("SURVEY", 1, 2),
         ("EXTRACT", 1, 3),
@@ -165,7 +165,7 @@ def test_s4_phases_rounds_hints_and_reading_prompts() -> None:
     )
 
 
-def test_s4_one_query_and_at_most_five_reads_a_round() -> None:
+def test_triplet_one_query_and_at_most_five_reads_a_round() -> None:
     assert all((p.min_queries, p.max_queries) == (1, 1) for p in TRIPLET.phases)
     assert TRIPLET.reads_per_round == 5
 
@@ -202,7 +202,7 @@ def test_a_thread_is_given_every_number_of_its_profile() -> None:
 
 
 @given(st.none() | st.floats(0.01, 10_000), st.none() | st.floats(0, 100))
-def test_s2_fr1_the_reserve_is_the_formula_unless_it_is_given(minutes, given_) -> None:
+def test_timed_1_the_reserve_is_the_formula_unless_it_is_given(minutes, given_) -> None:
     kept = Profile("p", minutes=minutes, reserve_minutes=given_).reserve_seconds
     formula = 1.5 if minutes is None else min(1.5, 0.3 * minutes)
     assert kept == pytest.approx(60 * (formula if given_ is None else given_))

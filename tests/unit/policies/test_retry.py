@@ -26,10 +26,10 @@ from corrobora.policies.retry import (
 @pytest.mark.parametrize(
     ("attempt", "retry_after", "remaining", "wait"),
     [
-        (1, 7.0, 100.0, 7.0),  # S15: what the provider asked for
+        (1, 7.0, 100.0, 7.0),  # bad-input S15: what the provider asked for
         (1, 0.0, 100.0, 0.0),
-        (1, 1e9, math.inf, 60.0),  # S15: honoured up to a minute
-        (1, -3.0, 100.0, 1.0),  # S15: nonsense, own backoff
+        (1, 1e9, math.inf, 60.0),  # bad-input S15: honoured up to a minute
+        (1, -3.0, 100.0, 1.0),  # bad-input S15: nonsense, own backoff
         (1, math.nan, 100.0, 1.0),
         (1, math.inf, 100.0, 1.0),
         (1, 30.0, 20.0, None),  # would not leave time for the answer
@@ -63,24 +63,24 @@ def test_jitter_spreads_own_waits_over_half_of_them(jitter: float) -> None:
     assert 0.5 <= wait <= 1.0
 
 
-def test_s2_fr4_three_attempts_and_no_fourth() -> None:
+def test_timed_14_three_attempts_and_no_fourth() -> None:
     assert [is_exhausted(asked(1, attempts=n), 3) for n in range(5)] == [False, False, False, True, True]
     assert [may_try(asked(1, attempts=n), 3) for n in range(4)] == [True, True, True, False]
     assert not may_try(asked(1, SubQuestionStatus.ANSWERED), 3)
     assert not may_try(asked(1, SubQuestionStatus.EXHAUSTED), 3)
 
 
-def test_s2_tr3_attempt_numbers_start_at_one() -> None:
+def test_timed_16_attempt_numbers_start_at_one() -> None:
     assert attempt_number(asked(1, attempts=0)) == 1
     assert attempt_number(asked(1, attempts=2)) == 3
 
 
-def test_s2_tr2_each_retry_has_another_fallback_strategy() -> None:
+def test_timed_15_each_retry_has_another_fallback_strategy() -> None:
     assert [choose_strategy(n) for n in range(4)] == ["as_asked", "broaden", "synonyms", "other_provider"]
     assert choose_strategy(99) == FALLBACK_STRATEGIES[-1]
     assert choose_strategy(-1) == FALLBACK_STRATEGIES[0]
 
 
-def test_s2_fr5_the_tag_is_in_the_vocabulary() -> None:
+def test_timed_22_the_tag_is_in_the_vocabulary() -> None:
     assert RETRY_EXHAUSTED == "#RETRY_EXHAUSTED"
     assert set(RA_TAGS) == {"#RETRY_EXHAUSTED", "#PATH_DECISION", "#COMPLETION_DRIVE"}

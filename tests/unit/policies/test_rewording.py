@@ -17,7 +17,7 @@ WORDS = st.lists(st.sampled_from("harbour crane load rule keeper tower lamp dam 
 
 
 @given(WORDS, st.lists(WORDS, max_size=4))
-def test_s4_half_of_the_terms_change_against_every_past_query(words: list[str], past: list[list[str]]) -> None:
+def test_triplet_half_of_the_terms_change_against_every_past_query(words: list[str], past: list[list[str]]) -> None:
     before = [" ".join(words), *(" ".join(each) for each in past)]
     assert is_reformulated(reword_query(before[0], before), before)
 
@@ -30,7 +30,7 @@ def test_a_query_that_is_new_enough_stays() -> None:
     assert reword_query("harbour crane", ["tower lamp"]) == "harbour crane"
 
 
-def test_s2_tr2_fallbacks() -> None:
+def test_timed_15_fallbacks() -> None:
     question = "How often must the harbour cranes of Brenhaven be inspected?"
     assert make_fallback_query(question, "as_asked") == question
     assert len(split_content_words(make_fallback_query(question, "broaden"))) < len(split_content_words(question))

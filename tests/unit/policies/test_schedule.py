@@ -14,11 +14,11 @@ BOTH = ("tavily", "exa")
 DEEPEN = Phase("deepen", providers=BOTH, rotation="alternate")
 
 
-def test_s3_deepen_alternates_tavily_and_exa() -> None:
+def test_rounds_deepen_alternates_tavily_and_exa() -> None:
     assert [choose_providers(DEEPEN, n, BOTH) for n in range(4)] == [("tavily",), ("exa",), ("tavily",), ("exa",)]
 
 
-def test_s3_orient_and_validate_ask_tavily_alone() -> None:
+def test_rounds_orient_and_validate_ask_tavily_alone() -> None:
     assert choose_providers(Phase("orient", providers=("tavily",)), 1, BOTH) == ("tavily",)
 
 
@@ -46,12 +46,12 @@ def test_a_phase_without_its_providers_takes_what_the_run_has() -> None:
     assert choose_providers(DEEPEN, 1, ()) == ()
 
 
-def test_s2_a_failed_query_has_other_providers_to_go_to() -> None:
+def test_timed_a_failed_query_has_other_providers_to_go_to() -> None:
     assert list_other_providers(DEEPEN, ("tavily",), ("library", *BOTH)) == ("exa", "library")
     assert list_other_providers(DEEPEN, BOTH, BOTH) == ()
 
 
-def test_s3_queries_in_turn_and_s2_queries_together() -> None:
+def test_rounds_queries_in_turn_and_timed_queries_together() -> None:
     assert group_waves(3, in_turn=True) == ((0,), (1,), (2,))
     assert group_waves(3, in_turn=False) == ((0, 1, 2),)
     assert group_waves(0, in_turn=True) == group_waves(0, in_turn=False) == ()

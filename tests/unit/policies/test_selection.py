@@ -33,7 +33,7 @@ hits = st.lists(
 
 
 @given(hits, st.integers(1, 8))
-def test_s4_at_most_the_courses_reads_and_no_page_twice(found: list[Hit], reads: int) -> None:
+def test_triplet_at_most_the_courses_reads_and_no_page_twice(found: list[Hit], reads: int) -> None:
     chosen = select_hits(found, thread(reads=reads))
     assert len(chosen) <= reads
     assert len({each.url for each in chosen}) == len(chosen)
@@ -71,7 +71,7 @@ def test_what_was_read_is_not_chosen_again() -> None:
 @pytest.mark.parametrize(
     "outcome", [ReadOutcome.REFUSED, ReadOutcome.NOT_FOUND, ReadOutcome.FAILED, ReadOutcome.DRIFTED]
 )
-def test_s4_a_page_that_was_tried_takes_no_place_of_a_later_round(outcome: ReadOutcome) -> None:
+def test_triplet_a_page_that_was_tried_takes_no_place_of_a_later_round(outcome: ReadOutcome) -> None:
     state = after(thread(sources=("doc/b",)), Reading(hit("a"), outcome), Reading(hit("b"), outcome))
     assert [each.url for each in select_hits([hit("a"), hit("c")], state)] == ["doc/c"]
 
@@ -84,13 +84,13 @@ def test_a_passage_that_was_read_as_a_neighbour_is_not_chosen_again() -> None:
     assert select_hits([again, other], state) == (other,)
 
 
-def test_s0_given_sources_are_read_first() -> None:
+def test_tree_given_sources_are_read_first() -> None:
     chosen = select_hits([hit("a")], thread(sources=("S7", "https://example.org/page")))
     assert [each.url for each in chosen] == ["S7", "https://example.org/page", "doc/a"]
     assert chosen[0].source == "S7"
     assert chosen[1].source is None
 
 
-def test_s0_near_copies_share_a_cluster() -> None:
+def test_tree_near_copies_share_a_cluster() -> None:
     texts = ("The kiln is hot at noon", "The kiln is hot at noon.", "Rivers flow to the sea")
     assert cluster_copies(texts) == (0, 0, 1)

@@ -21,7 +21,7 @@ def fires(name: str, state, reading=None):
     return STOP_RULES[name](state, reading or meter())
 
 
-def test_s2_fr3_empty_gaps_stop() -> None:
+def test_timed_7_empty_gaps_stop() -> None:
     assert fires("no_gaps", thread(one_round(decision=decided()))) is StopReason.GAPS_EMPTY
     assert fires("no_gaps", thread(one_round(decision=decided("a gap")))) is None
 
@@ -47,7 +47,7 @@ def test_no_gaps_waits_for_a_reflection() -> None:
         (30.0, 9.0, 22.0, True),  # half a minute: reserve 0.3 T
     ],
 )
-def test_s2_fr3_reserve_stops_when_less_than_the_reserve_is_left(
+def test_timed_9_reserve_stops_when_less_than_the_reserve_is_left(
     total: float, reserve: float, elapsed: float, stops: bool
 ) -> None:
     found = fires("reserve_reached", thread(one_round()), meter(elapsed, seconds=total, reserve=reserve))
@@ -55,7 +55,7 @@ def test_s2_fr3_reserve_stops_when_less_than_the_reserve_is_left(
 
 
 @given(st.floats(0, 1e9))
-def test_s2_fr1_unlimited_time_never_reaches_the_reserve(elapsed: float) -> None:
+def test_timed_1_unlimited_time_never_reaches_the_reserve(elapsed: float) -> None:
     assert fires("reserve_reached", thread(one_round()), meter(elapsed, seconds=None)) is None
 
 
@@ -63,14 +63,14 @@ def test_a_round_cut_by_the_reserve_stops_even_on_the_very_instant() -> None:
     assert fires("reserve_reached", thread(one_round(cut=True)), meter(210.0)) is StopReason.TIME_RESERVE
 
 
-def test_s2_tr2_all_remaining_gaps_exhausted_stop() -> None:
+def test_timed_10_all_remaining_gaps_exhausted_stop() -> None:
     questions = (asked(1, SubQuestionStatus.EXHAUSTED), asked(2, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE))
     gone = decided(Gap("still unknown", "sq-1"))
     assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=questions)) is StopReason.ALL_EXHAUSTED
 
 
 @pytest.mark.parametrize("gap", [Gap("x", "sq-2"), Gap("x", "Ardal"), Gap("x")])
-def test_s2_tr2_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> None:
+def test_timed_10_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> None:
     questions = (asked(1, SubQuestionStatus.EXHAUSTED), asked(2))
     state = thread(
         one_round(decision=decided(Gap("y", "sq-1"), gap)), sub_questions=questions, subjects=(subject("Ardal"),)
@@ -84,26 +84,26 @@ def test_a_gap_without_target_falls_with_the_last_sub_question() -> None:
 
 
 @pytest.mark.parametrize(("cap", "rounds", "stops"), [(3, 2, False), (3, 3, True), (7, 6, False), (7, 7, True)])
-def test_s2_fr2_iteration_cap_even_if_gaps_remain(cap: int, rounds: int, stops: bool) -> None:
+def test_timed_4_iteration_cap_even_if_gaps_remain(cap: int, rounds: int, stops: bool) -> None:
     state = thread(*[one_round(decision=decided("a gap"))] * rounds, max_rounds=cap)
     assert (fires("max_rounds", state) is StopReason.ITERATION_CAP) is stops
 
 
-def test_s1_3b_a_satisfied_evaluation_stops_after_the_narrow_round() -> None:
+def test_angles_13_a_satisfied_evaluation_stops_after_the_narrow_round() -> None:
     phases = (Phase("broad"), Phase("narrow"))
     wide = one_round(decision=decided(done=True))
-    assert fires("model_done", thread(wide, phases=phases)) is None  # S1 12: wide first, then narrow
+    assert fires("model_done", thread(wide, phases=phases)) is None  # wide first, then narrow (ANGLES-14)
     assert fires("model_done", thread(wide, wide, phases=phases)) is StopReason.MODEL_DONE
     assert fires("model_done", thread(wide, one_round(decision=decided("gap")), phases=phases)) is None
 
 
-def test_s4_phase5_converged_needs_a_round_of_its_own_for_each_subject() -> None:
+def test_triplet_40_converged_needs_a_round_of_its_own_for_each_subject() -> None:
     done = asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE)
     assert fires("converged", thread(sub_questions=(done,), subjects=(subject(rounds=1),))) is StopReason.CRITERIA_MET
     assert fires("converged", thread(sub_questions=(done,), subjects=(subject(rounds=0),))) is None
 
 
-def test_s0_criteria_met_needs_coverage_but_no_round_of_its_own() -> None:
+def test_tree_criteria_met_needs_coverage_but_no_round_of_its_own() -> None:
     done, covered = asked(1, SubQuestionStatus.ANSWERED, Grade.VERIFIED), subject(coverage=Coverage.COVERED)
     assert fires("criteria_met", thread(sub_questions=(done,), subjects=(covered,))) is StopReason.CRITERIA_MET
     assert fires("criteria_met", thread(sub_questions=(done,), subjects=(subject(),))) is None
@@ -112,19 +112,19 @@ def test_s0_criteria_met_needs_coverage_but_no_round_of_its_own() -> None:
     assert fires("criteria_met", thread()) is None
 
 
-def test_s0_an_open_grave_contradiction_blocks_the_criteria() -> None:
+def test_tree_an_open_grave_contradiction_blocks_the_criteria() -> None:
     state = thread(sub_questions=(asked(1, SubQuestionStatus.ANSWERED, Grade.VERIFIED),))
     conflict = Contradiction("x", FactId("F1"), FactId("F2"), severity=Severity.HIGH)
     assert fires("criteria_met", replace(state, contradictions=(conflict,))) is None
 
 
-def test_s4_phase3_level_3_stops() -> None:
+def test_triplet_34_level_3_stops() -> None:
     both = thread(one_round(urls="a b"), one_round(urls="a b", new=0))
     assert fires("plateau", both) is StopReason.PLATEAU
     assert fires("plateau", thread(one_round(urls="a b"), one_round(urls="a b", new=1))) is None
 
 
-def test_s4_an_exhausted_ladder_is_level_3() -> None:
+def test_triplet_an_exhausted_ladder_is_level_3() -> None:
     stuck = (one_round(urls="a b"), one_round(urls="a b", new=1))
     assert fires("plateau", thread(*stuck, used=tuple(Escape))) is StopReason.PLATEAU
     assert fires("plateau", thread(*stuck, used=tuple(Escape)[:5])) is None

@@ -1,4 +1,4 @@
-"""Artifacts: names that stay inside, tables that hold, S4's layouts."""
+"""Artifacts: names that stay inside, tables that hold, micro-reports and completion report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corrobora.reporting.markdown import format_cell, format_table
 
 
 @given(st.text(max_size=200))
-def test_g12_a_slug_is_a_plain_file_name(name: str) -> None:
+def test_safe_6_a_slug_is_a_plain_file_name(name: str) -> None:
     made = make_slug(name)
     assert made
     assert set(made) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -39,7 +39,7 @@ def test_a_table_without_rows_has_a_dash() -> None:
     assert format_table(("A",), (("x|y",),)).splitlines()[-1] == "| x\\|y |"
 
 
-def test_s4_completion_report_names_its_reason() -> None:
+def test_triplet_completion_report_names_its_reason() -> None:
     name, text = render_completion_report(Findings("root", "Tide Mills", stop=StopReason.PLATEAU), 5)
     assert name.startswith("thread-completion-tide-mills")
     assert "**Convergence reason:** PLATEAU_STOPPED" in text
@@ -48,21 +48,21 @@ def test_s4_completion_report_names_its_reason() -> None:
         assert f"### {heading}" in text
 
 
-def test_s4_two_threads_of_one_title_never_write_the_same_file() -> None:
+def test_triplet_two_threads_of_one_title_never_write_the_same_file() -> None:
     places = ("root", "root/1", "root/2", "root/2~2", "root/1/2")
     names = {name_thread("Tide Mills", place) for place in places}
     assert len(names) == len(places)
-    assert name_thread("Tide Mills", "root") == "tide-mills", "one given thread is named as the seed names it"
+    assert name_thread("Tide Mills", "root") == "tide-mills", "one given thread is named after its title alone"
     reports = {render_completion_report(Findings(place, "Tide Mills"), 5)[0] for place in places}
     assert len(reports) == len(places)
 
 
-def test_s4_a_thread_that_failed_is_not_said_to_have_spent_its_budget() -> None:
+def test_triplet_a_thread_that_failed_is_not_said_to_have_spent_its_budget() -> None:
     _, text = render_completion_report(Findings("root", "Tide Mills", failed="broken", stop=StopReason.ERROR), 5)
     assert "**Convergence reason:** ERROR" in text
 
 
-def test_s4_a_gap_tells_how_many_rounds_looked_for_it() -> None:
+def test_triplet_a_gap_tells_how_many_rounds_looked_for_it() -> None:
     rounds = tuple(Round(n, "SURVEY", Intent("", (), (("SQ-1",) if n < 3 else ("SQ-2",)))) for n in (1, 2, 3))
     gaps = (Gap("Who built it?", "SQ-1"), Gap("What else?"))
     _, text = render_completion_report(Findings("root", "Tide Mills", gaps=gaps, rounds=rounds), 5)
@@ -86,9 +86,9 @@ def test_s4_a_gap_tells_how_many_rounds_looked_for_it() -> None:
         "a",
     ],
 )
-def test_s4_the_front_matter_of_a_micro_report_can_be_read_by_yaml(name: str) -> None:
+def test_triplet_the_front_matter_of_a_micro_report_can_be_read_by_yaml(name: str) -> None:
     assert yaml.safe_load(f"thread: {quote_yaml(name)}\n") == {"thread": name}
 
 
-def test_s4_a_plain_name_stands_in_the_front_matter_as_it_is() -> None:
+def test_triplet_a_plain_name_stands_in_the_front_matter_as_it_is() -> None:
     assert quote_yaml("Oldby Towers") == "Oldby Towers"

@@ -32,7 +32,7 @@ def _with(report: Report, body: str, *cited: Citation) -> Report:
     return replace(report, markdown=f"# T\n\n*Status: complete.*\n\n{body}\n## Sources\n{listed}", citations=cited)
 
 
-async def test_g9_q16_the_page_runs_nothing_and_loads_nothing(report: Report) -> None:
+async def test_safe_4_q16_the_page_runs_nothing_and_loads_nothing(report: Report) -> None:
     bad = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) ![x](https://evil.example/p.png)\n"
     page = render_html(replace(report, title="<b>A & B", markdown=report.markdown + bad))
     assert "<script" not in page
@@ -79,7 +79,7 @@ def test_a_source_is_laid_out_with_all_that_finds_it_again(report: Report) -> No
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "https://[", "data:text/html,x", "file:///etc/passwd", "//a.example"]
 )
-def test_g9_an_address_that_is_not_of_the_web_is_text(report: Report, url: str) -> None:
+def test_safe_4_an_address_that_is_not_of_the_web_is_text(report: Report, url: str) -> None:
     assert "<a href" not in render_html(_with(report, "Old.", replace(ONE, url=url)))
 
 

@@ -21,7 +21,7 @@ PIECES = (
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_g9_no_text_opens_html_images_or_links(text: str) -> None:
+def test_safe_4_no_text_opens_html_images_or_links(text: str) -> None:
     shown = TRUSTING.render(f"word {escape_markdown(text)}")
     assert re.findall(r"<(?!/?p>|br ?/?>)[a-zA-Z/!?]", shown) == []
 

@@ -1,4 +1,4 @@
-"""Loop decision: S2's documents with the seed's own field names."""
+"""Loop decision: the documents of TIMED-6 and TIMED-23."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corrobora.domain.thread import StopReason
 from corrobora.reporting.thread_json import write_loop_decision, write_phase_state, write_retry_tracking
 
 
-def test_s2_fr3_exactly_the_fields_of_the_seed() -> None:
+def test_timed_6_exactly_its_fields() -> None:
     decision = decided("Unanswered aspect 1", "Unanswered aspect 2", iteration=2, remaining=138.0)
     named = replace(decision, proposal=replace(decision.proposal, next_topic="Topic", url="https://example.org"))
     assert write_loop_decision(named) == {
@@ -30,7 +30,7 @@ def test_s2_fr3_exactly_the_fields_of_the_seed() -> None:
     }
 
 
-def test_s2_tr4_what_is_missing_is_null() -> None:
+def test_timed_23_what_is_missing_is_null() -> None:
     found = write_loop_decision(decided("gap"))
     assert (found["nextSearchTopic"], found["urlToSearch"], found["timeRemainingMinutes"]) == (None, None, None)
 
@@ -43,7 +43,7 @@ def test_m12_should_continue_is_what_code_decided() -> None:
     assert write_loop_decision(decided("gap", should_continue=False))["shouldContinue"] is True
 
 
-def test_s2_tr2_retry_tracking() -> None:
+def test_timed_21_retry_tracking() -> None:
     questions = (
         asked(1, SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE),
         asked(2, SubQuestionStatus.EXHAUSTED, attempts=3),
@@ -62,7 +62,7 @@ def test_s2_tr2_retry_tracking() -> None:
     }
 
 
-def test_s2_tr4_phase_state() -> None:
+def test_timed_23_phase_state() -> None:
     rounds = [one_round(1, decision=decided("a", iteration=1)), one_round(2, decision=decided(iteration=2))]
     state = write_phase_state(
         rounds, (asked(1),), max_iterations=3, allowance=Allowance(300.0, 90.0), started_at="2025-11-28T00:00:00Z"

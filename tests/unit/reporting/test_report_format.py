@@ -13,7 +13,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=12))
-def test_s2_no_fault_is_left(lines: list[str]) -> None:
+def test_timed_no_fault_is_left(lines: list[str]) -> None:
     assert find_format_faults(format_report_body("\n".join(lines))) == ()
 
 

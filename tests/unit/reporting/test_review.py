@@ -38,7 +38,7 @@ def test_invented_markers_count_for_nothing() -> None:
     assert choose_revision(ONE, Draft("t", "Invented [S99:C99]."), FOUND) is ONE
 
 
-def test_s1_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
+def test_angles_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
     assert score_overlap(check_against_findings(BOTH, FOUND)) == 1.0
     assert score_overlap(check_against_findings(NONE, FOUND)) is None
 
@@ -49,7 +49,7 @@ async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:
     return await desk(profile, analysts=(analyst,), clock=clock, review=review)
 
 
-async def test_s1_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
+async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
     strict = Mixed({"critique": Critique(("The opening is missing.",)), "revise": ONE})
     assert await review_draft(BOTH, FOUND, (await made(strict)).session) == ONE
     pleased = Mixed({"critique": Critique(), "revise": ONE})
@@ -57,7 +57,7 @@ async def test_s1_a_draft_with_problems_is_revised_and_one_without_is_not() -> N
     assert pleased.given("revise") == []
 
 
-async def test_s1_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
+async def test_angles_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
     run = await made(Mixed({"judge": replace(FAIR, completeness=0.0)}))
     verdict = await judge_draft(BOTH, FOUND, run.session)
     assert verdict is not None
@@ -74,7 +74,7 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     assert analyst.played == []
 
 
-async def test_s1_fr8_the_judge_sees_the_contradictions_and_gaps_that_code_adds() -> None:
+async def test_angles_30_the_judge_sees_the_contradictions_and_gaps_that_code_adds() -> None:
     pair = Contradiction("claim", FIRST.id, SECOND.id)
     analyst = Mixed({"judge": FAIR})
     run = await made(analyst)

@@ -1,4 +1,4 @@
-"""Round files: the seed's Finding, and the badge of the synthesis."""
+"""Round files: the finding, and the badge of the synthesis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corrobora.reporting.thread_json import (
 )
 
 
-def test_s3_a_finding_has_the_fields_of_the_seed() -> None:
+def test_rounds_a_finding_has_its_fields() -> None:
     hit = Hit("https://a.example", "A", "text", 0.5, "tavily", published="2024")
     done = Round(2, "deepen", Intent("goal", (Query("q"),)), (hit,), providers=("tavily",), decision=decided("a gap"))
     found = build_round_finding(done)
@@ -35,7 +35,7 @@ def test_s3_a_finding_has_the_fields_of_the_seed() -> None:
     assert found["queries"] == ["q"]
 
 
-def test_s3_passages_of_one_document_are_results_of_their_own() -> None:
+def test_rounds_passages_of_one_document_are_results_of_their_own() -> None:
     hits = tuple(Hit("a.md", "A", passage=PassageId(name)) for name in ("C1", "C2", "C1"))
     found = build_round_finding(Round(1, "x", Intent("goal", ()), hits))
     assert found["metadata"] == {"queriesGenerated": 0, "sourcesFound": 2, "providersUsed": []}
@@ -47,13 +47,13 @@ def test_findings_of_one_leaf_among_several_are_named_after_its_place() -> None:
     assert (name_state_file("root"), name_state_file("root/1")) == ("research_state.json", "research_state-1.json")
 
 
-def test_s3_a_state_without_rounds_is_at_its_first_one() -> None:
+def test_rounds_a_state_without_rounds_is_at_its_first_one() -> None:
     state = build_research_state((), iterative_complete=False, complete=False)
     assert state["currentRound"] == 1
     assert state["researchComplete"] is False
 
 
-def test_s3_the_synthesis_has_the_badge_after_the_last_round() -> None:
+def test_rounds_the_synthesis_has_the_badge_after_the_last_round() -> None:
     leaf = Findings("root", "t", rounds=(one_round(1), one_round(2), one_round(3)))
     assert get_synthesis_badge(leaf) == 4
     assert get_synthesis_badge(Findings("root", "t")) == 1

@@ -30,13 +30,13 @@ FOUND = Findings(
 )
 
 
-def test_s1_a_file_is_named_after_its_angle_and_later_iterations_add_their_place() -> None:
+def test_angles_a_file_is_named_after_its_angle_and_later_iterations_add_their_place() -> None:
     assert name_result_file(FOUND) == "subagents/history.json"
     assert name_result_file(replace(FOUND, path="root/1~2")) == "subagents/history-root-1.2.json"
     assert name_result_file(replace(FOUND, angle="", title="Two wheels")) == "subagents/two-wheels-root-1.json"
 
 
-def test_s1_a_result_holds_task_trajectory_and_bill() -> None:
+def test_angles_a_result_holds_task_trajectory_and_bill() -> None:
     made: Any = build_leaf_result(NODE, FOUND)
     assert made["task"]["search_guidance"] == {"initial_query": "ardal", "narrowing": ["ardal 1874"]}
     assert [each["round"] for each in made["search_trajectory"]] == [1, 2]
@@ -46,7 +46,7 @@ def test_s1_a_result_holds_task_trajectory_and_bill() -> None:
     assert made["citations"] == [FACT.marker]
 
 
-async def test_s1_the_gathering_reads_what_the_file_says() -> None:
+async def test_angles_the_gathering_reads_what_the_file_says() -> None:
     made = await desk("angles")
     await write_leaf_result(NODE, FOUND, made.session)
     assert await reload_results((FOUND,), made.session) == (FOUND,)
@@ -77,7 +77,7 @@ async def test_the_time_of_a_leaf_is_measured_once_for_all_attempts() -> None:
     assert (await record_leaf_result(NODE, slow(clock, 1.0), again.session)).seconds == 6.0
 
 
-def test_s1_the_summary_of_costs_leaves_failed_parts_out_of_the_average() -> None:
+def test_angles_the_summary_of_costs_leaves_failed_parts_out_of_the_average() -> None:
     lost = Findings("root/2", "Money", failed="refused", angle="money")
     made: Any = build_cost_estimate((FOUND, lost), Usage(dollars=0.5), 9.0)
     assert made["average_search_rounds"] == 2.0

@@ -93,7 +93,7 @@ def honest(draw: st.DrawFn) -> tuple[list[Fact], list[str]]:
 
 
 @given(honest())
-def test_g1_an_honest_report_is_kept_word_for_word(made: tuple[list[Fact], list[str]]) -> None:
+def test_truth_3_an_honest_report_is_kept_word_for_word(made: tuple[list[Fact], list[str]]) -> None:
     facts, lines = made
     found = check_draft(Draft("T", "\n\n".join(lines)), facts)
     assert found.removed_sentences == found.removed_markers == found.removed_urls == 0
@@ -102,7 +102,7 @@ def test_g1_an_honest_report_is_kept_word_for_word(made: tuple[list[Fact], list[
 
 
 @given(honest(), st.data())
-def test_g1_every_forged_citation_is_caught_and_the_honest_ones_stay(
+def test_truth_3_every_forged_citation_is_caught_and_the_honest_ones_stay(
     made: tuple[list[Fact], list[str]], data: st.DataObject
 ) -> None:
     facts, lines = made
@@ -153,7 +153,9 @@ ADDRESSES = (
 
 
 @given(honest(), st.sampled_from(ADDRESSES), st.integers(0, 5))
-def test_g1_an_address_that_a_writer_typed_never_stays(made: tuple[list[Fact], list[str]], form: str, at: int) -> None:
+def test_truth_3_an_address_that_a_writer_typed_never_stays(
+    made: tuple[list[Fact], list[str]], form: str, at: int
+) -> None:
     facts, lines = made
     said = list(lines)
     at %= len(said)
@@ -164,7 +166,7 @@ def test_g1_an_address_that_a_writer_typed_never_stays(made: tuple[list[Fact], l
 
 
 @given(honest())
-def test_g1_a_quote_put_together_from_two_places_is_no_fact(made: tuple[list[Fact], list[str]]) -> None:
+def test_truth_1_a_quote_put_together_from_two_places_is_no_fact(made: tuple[list[Fact], list[str]]) -> None:
     facts, _ = made
     text = " ".join(fact.quote for fact in facts)
     source = Source(SourceId("S1"), "All", "all.md", "0" * 64)

@@ -30,17 +30,17 @@ def test_without_a_quote_it_is_uncited() -> None:
         ("The mayor of Torrin resigned over a scandal.", Support.UNSUPPORTED),
     ],
 )
-def test_g1_numbers_must_stand_in_a_quote(sentence: str, expected: Support) -> None:
+def test_truth_3_numbers_must_stand_in_a_quote(sentence: str, expected: Support) -> None:
     assert check_support(sentence, [QUOTE]).support is expected
 
 
-def test_g1_a_foreign_name_lowers_the_status() -> None:
+def test_truth_3_a_foreign_name_lowers_the_status() -> None:
     result = check_support("The reservoir at Lake Bellow held 4,200 million litres in March 2021.", [QUOTE])
     assert result.support is not Support.SUPPORTED
     assert any("names" in reason for reason in result.reasons)
 
 
-def test_g1_inverted_negation_contradicts() -> None:
+def test_truth_3_inverted_negation_contradicts() -> None:
     quote = "The committee did not approve the new bridge."
     assert check_support("The committee did approve the new bridge.", [quote]).support is Support.CONTRADICTED
     assert check_support("The committee did not approve the bridge.", [quote]).support is Support.SUPPORTED

@@ -1,4 +1,4 @@
-"""Qdrant: facts kept in a collection, found by the words they share with a question (S0, knowledge base).
+"""Qdrant: facts kept in a collection, found by the words they share with a question (TREE-31).
 
 Knows points, sparse vectors of stems and payloads. Needs the extra `corrobora[qdrant]`; no embedder is needed, because
 the vectors are word counts and Qdrant weighs them by rarity.

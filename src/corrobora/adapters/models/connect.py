@@ -149,7 +149,8 @@ def targets(
     """Choose a model for each tier: from `wishes` (tier -> "provider:model"), else from the environment.
 
     Where a tier is not named it takes its neighbour's: lead, fast and judge take the worker's, and the worker takes any
-    that is named. Honours S1's ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the same
+    that is named. Honours (ANGLES-34) ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the
+    same
     in lower case; likewise OPENAI_. Returns {} if nothing is named. Raises `UserError` as `parse_target`.
     """
     named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()} or _from_environment(env)

@@ -41,7 +41,10 @@ def revive_plan(given: Planning, filled: WirePlan) -> Plan:
 
 
 def _one(root: Node) -> Node:
-    """One thread for the sub-questions of all tasks: the lead agent's loop works on gaps, not on branches (S2)."""
+    """One thread for the sub-questions of all tasks: the lead agent's loop works on gaps, not on branches.
+
+    Requirement: TIMED-11.
+    """
     tasks = collect_leaves(root)
     if len(tasks) == 1:
         return replace(tasks[0], path=root.path)
@@ -184,7 +187,7 @@ def _gate(gate: WireGate) -> Gate:
 
 
 def _spec(spec: WireSpec) -> TaskSpec:
-    """The spec's words as extractors get them, exactly as the planner wrote them (S0)."""
+    """The spec's words as extractors get them, exactly as the planner wrote them (TREE-15)."""
     lines = [
         *(f"question: {question}" for question in spec.questions),
         *([f"expected format: {spec.expected_format}"] if spec.expected_format else []),

@@ -1,4 +1,6 @@
-"""The synthesis prompt under S1's names: SYNTHESIS_SYSTEM, SYNTHESIS_USER_TEMPLATE, build_synthesis_prompt().
+"""The synthesis prompt under its public names: SYNTHESIS_SYSTEM, SYNTHESIS_USER_TEMPLATE, build_synthesis_prompt().
+
+Requirement: ANGLES-28.
 
 Knows nothing of its own: the texts are those of `roles/prompts/synthesize.md`, which no other role uses.
 Does not know models.
@@ -22,7 +24,7 @@ SYNTHESIS_SYSTEM = f"{source(COMMON).strip()}\n\n{_SYSTEM.strip()}"
 SYNTHESIS_USER_TEMPLATE = _USER.strip()
 
 
-def build_synthesis_prompt(  # noqa: PLR0913 - what S1 requirement 13 lists, by name
+def build_synthesis_prompt(  # noqa: PLR0913 - what ANGLES-28 lists, by name
     topic: str,
     parts: Sequence[Part],
     *,
@@ -33,7 +35,7 @@ def build_synthesis_prompt(  # noqa: PLR0913 - what S1 requirement 13 lists, by 
     uncovered: Sequence[str] = (),
     words_max: int = 1_500,
 ) -> Prompt:
-    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (S1 requirement 13).
+    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
 
     A fact that several parts found is shown once, with the first of them.
     """

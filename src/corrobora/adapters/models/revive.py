@@ -28,7 +28,7 @@ from corrobora.roles.synthesize import Material
 
 _URL = re.compile(r"https?://[^\s<>\"'\])}]{1,2000}")
 _CITED = re.compile(r"\b(S\d{1,9})\s{0,2}[:：,]?\s{0,2}(C\d{1,9})\b", re.IGNORECASE)
-_WEAK = 0.5  # below this, evidence for a key claim counts as weak (S0, trigger 1)
+_WEAK = 0.5  # below this, evidence for a key claim counts as weak (TREE-30)
 
 
 def scoping(given: Asking, filled: wire.WireScoping) -> Scoping:
@@ -136,7 +136,7 @@ def shortlist(given: Sweep, filled: wire.WireShortlist) -> Shortlist:
 
 
 def extraction(given: Excerpt, filled: wire.WireExtraction) -> Extraction:
-    """Give each quote the exact characters of its passage; optional insights only under S0's four triggers."""
+    """Give each quote the exact characters of its passage; insights only as TREE-30 allows them."""
     passages = {passage.id: passage for passage in given.passages}
     ids = {question.id for question in given.sub_questions}
     quotes: list[Quote] = []
@@ -177,7 +177,7 @@ def _placed(found: wire.WireQuote, passages: dict[Any, Any]) -> tuple[str, str]:
 
 
 def _triggered(given: Excerpt, filled: wire.WireExtraction) -> bool:
-    """Say whether one of S0's triggers holds: weak evidence, admitted limits, contradictions, discovery."""
+    """Say whether one of the conditions of TREE-30 holds: weak evidence, admitted limits, contradictions, discovery."""
     weak = not filled.quotes or max(quote.confidence for quote in filled.quotes) < _WEAK
     return weak or bool(filled.gaps) or bool(filled.contradicts_known) or given.discovery_intense
 

@@ -117,7 +117,7 @@ class WebReader:
         self._of_host[host] += 1
 
     def _choose_bounds(self, head: Reply) -> Bounds | None:
-        """Decide from status and type whether the body is read at all (safety H03, H05)."""
+        """Decide from status and type whether the body is read at all (bad-input H03, H05)."""
         if head.status not in _READ:
             return None
         type_ = _type_of(head)
@@ -133,7 +133,7 @@ def _type_of(reply: Reply) -> str:
 
 
 def _check_status(reply: Reply) -> None:
-    """Turn every status but success into its outcome (safety F17)."""
+    """Turn every status but success into its outcome (bad-input F17)."""
     status = reply.status
     if status in _READ:
         return
@@ -147,7 +147,10 @@ def _check_status(reply: Reply) -> None:
 
 
 def _check_front_page(asked: str, got: str) -> None:
-    """Refuse a page that led to the front page of its own site: it is gone, whatever the status says (H20)."""
+    """Refuse a page that led to the front page of its own site: it is gone, whatever the status says.
+
+    Requirement: bad-input H20.
+    """
     wanted = normalize_url(asked)
     if _url_path(wanted) != "/" and _url_path(got) == "/" and _site_name(wanted) == _site_name(got):
         raise ReadError(ReadOutcome.NOT_CONTENT, "The page leads to the front page of its site: it is gone.")
@@ -162,7 +165,7 @@ def _site_name(url: str) -> str:
 
 
 def _forbids_ai(reply: Reply) -> bool:
-    """True if header or head of the page say `noai` (H21)."""
+    """True if header or head of the page say `noai` (bad-input H21)."""
     if _NO_AI.search(reply.get_header("x-robots-tag")):
         return True
     metas = _META.findall(reply.body[:_META_BYTES])

@@ -14,7 +14,7 @@ _TEXT_CHARS = 1_000
 
 
 class Exa(KeyedProvider):
-    """`SearchProvider` over Exa's search (S3, the alternate provider)."""
+    """`SearchProvider` over Exa's search (ROUNDS-12)."""
 
     name = "exa"
     base_url = "https://api.exa.ai"

@@ -40,7 +40,7 @@ class ScrapedPage:
 
 
 class Firecrawl(KeyedProvider):
-    """`SearchProvider` over Firecrawl's search; also scrape and crawl (S1, S3)."""
+    """`SearchProvider` over Firecrawl's search; also scrape and crawl (TREE-38)."""
 
     name = "firecrawl"
     base_url = "https://api.firecrawl.dev"

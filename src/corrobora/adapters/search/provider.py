@@ -242,7 +242,7 @@ def build_hits(  # noqa: PLR0913 - the parts of one translation
     A row without a usable address is dropped. An empty list means that the provider found nothing.
 
     Raises:
-        ProviderError: `rows` is no list, or not one of its rows has an address: the shape has changed (S02).
+        ProviderError: `rows` is no list, or not one of its rows has an address: the shape has changed (bad-input S02).
     """
     if not isinstance(rows, list):
         raise ProviderError.bad_content(provider, "its results are no list")
@@ -291,7 +291,7 @@ def clean_line(value: object) -> str:
 
 
 def parse_score(value: object) -> float:
-    """Return a finite score; 0 for anything else, so that the provider's order decides (S12)."""
+    """Return a finite score; 0 for anything else, so that the provider's order decides (bad-input S12)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     try:
@@ -302,7 +302,7 @@ def parse_score(value: object) -> float:
 
 
 def parse_published(value: object, now: str) -> str:
-    """Return an ISO date or a year; "" for what is no date, lies in the future, or is a filler (S11, H28).
+    """Return an ISO date or a year; "" for what is no date, lies in the future, or is a filler (bad-input S11, H28).
 
     `now` is the ISO time that "future" is measured from; a day is granted for time zones.
     """

@@ -12,7 +12,7 @@ _MOST = 20  # results that one call may ask for
 
 
 class Tavily(KeyedProvider):
-    """`SearchProvider` over Tavily's search (S1, S3)."""
+    """`SearchProvider` over Tavily's search (ROUNDS-12)."""
 
     name = "tavily"
     base_url = "https://api.tavily.com"

@@ -100,7 +100,7 @@ class PageFetcher:
         return verdict.pause
 
     def _pause_busy_host(self, reply: Reply) -> None:
-        """Leave a busy host alone for as long as it asks (F21)."""
+        """Leave a busy host alone for as long as it asks (bad-input F21)."""
         if reply.status in _BUSY:
             asked = parse_retry_after(reply.get_header("retry-after"), self._clock.utc_time())
             self._turns.delay_host(host_of(reply.url), asked if asked is not None else self._limits.host_pause_seconds)
@@ -119,7 +119,7 @@ def _check_url(url: str) -> str:
 
 
 def _next_hop(here: str, location: str) -> str:
-    """Return where a redirect leads; one from https to http is refused (F07)."""
+    """Return where a redirect leads; one from https to http is refused (bad-input F07)."""
     try:
         there = _check_url(urljoin(here, location))
     except ValueError as error:

@@ -151,8 +151,9 @@ async def resolve_host(host: str, port: int) -> Sequence[str]:
 class VettedNetwork(httpcore2.AsyncNetworkBackend):
     """A network backend that refuses before it connects.
 
-    All addresses of a name are vetted, and one bad one refuses the name (safety F04). The connection goes to a vetted
-    address as a number, so an answer that changes between two look-ups has no second look-up to change (F05).
+    All addresses of a name are vetted, and one bad one refuses the name (bad-input F04). The connection goes to a
+    vetted
+    address as a number, so an answer that changes between two look-ups has no second look-up to change (bad-input F05).
     """
 
     def __init__(

@@ -38,7 +38,7 @@ class _HostState:
 
 
 class Politeness:
-    """The pacing of all page requests of a process: share one between runs (safety F20, F21, G14)."""
+    """The pacing of all page requests of a process: share one between runs (SAFE-7)."""
 
     def __init__(self, clock: Clock, limits: Limits = LIMITS) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class Politeness:
             state.waiting -= 1
 
     def delay_host(self, host: str, seconds: float) -> None:
-        """Begin no request to `host` before `seconds` have passed: it has asked for that (F21)."""
+        """Begin no request to `host` before `seconds` have passed: it has asked for that (bad-input F21)."""
         state = self._host_state(host)
         state.next_start = max(state.next_start, self._clock.now() + seconds)
 

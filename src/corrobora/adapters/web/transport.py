@@ -147,7 +147,7 @@ class Transport:
         return Reply(url, head.status, head.headers, body.data, body.truncated)
 
     async def _enforce_rate(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
-        """Pass the body on while it comes at a useful rate (safety H07)."""
+        """Pass the body on while it comes at a useful rate (bad-input H07)."""
         start = self._clock.now()
         taken = 0
         async for chunk in answer.aiter_stream():

@@ -37,7 +37,7 @@ def normalize_url(url: str) -> str:
 
     Raises:
         BadUrl: another scheme, user data, control characters or spaces, an impossible host or port, or a host that
-            only some programs read as a number (safety S05, S06, F02, F08 to F11).
+            only some programs read as a number (bad-input S05, S06, F02, F08 to F11).
     """
     parsed = parse_url(url)
     host = parsed.raw_host.decode("ascii").lower().rstrip(".")
@@ -105,7 +105,10 @@ def _is_punycode(label: str) -> bool:
 
 
 def page_key(url: str) -> str:
-    """Return what two spellings of one page share: no scheme, no `www.`, no last slash (S07). `url` is canonical."""
+    """Return what two spellings of one page share: no scheme, no `www.`, no last slash. `url` is canonical.
+
+    Requirement: bad-input S07.
+    """
     return url.partition("://")[2].removeprefix("www.").rstrip("/")
 
 

@@ -34,7 +34,7 @@ VERSION = 2  # raise it when an answer changes: it is part of every journal key
 
 
 class ExtractiveAnalyst:
-    """The analyst without a model: the keyless default, the baseline of benchmarks, the last fall-back (DESIGN 3)."""
+    """The analyst without a model: the keyless default, the baseline of benchmarks, the last fall-back (ENGINE-3)."""
 
     name = "extractive"
 

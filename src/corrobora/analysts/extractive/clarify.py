@@ -35,9 +35,9 @@ _COMPLEX_WORDS, _MODERATE_WORDS = 45, 18
 
 
 def clarify_question(given: Asking) -> Scoping:
-    """Split, narrow or refuse a question (S0, manager). What the brief already holds is kept as it is.
+    """Split, narrow or refuse a question (TREE-2). What the brief already holds is kept as it is.
 
-    `complexity_hint` is S1's heuristic of words and conjunctions: only a hint.
+    `complexity_hint` is a heuristic of words and conjunctions: only a hint (ANGLES-4).
     """
     brief = given.brief
     question = _merge_dialogue(brief.question.strip(), given.dialogue)
@@ -66,7 +66,7 @@ def clarify_question(given: Asking) -> Scoping:
 def _merge_dialogue(question: str, dialogue: Sequence[str]) -> str:
     """Fold what the user said into the question: a question of their own replaces it, anything else makes it precise.
 
-    So no plea makes a boundless question feasible: it stays part of what is judged (S0, manager).
+    So no plea makes a boundless question feasible: it stays part of what is judged (TREE-3).
     """
     turns = [turn.removeprefix("user: ").strip() for turn in dialogue if turn.startswith("user: ")]
     since = max((at for at, said in enumerate(turns, 1) if said == question), default=0)
@@ -76,7 +76,7 @@ def _merge_dialogue(question: str, dialogue: Sequence[str]) -> str:
 
 
 def estimate_complexity(question: str) -> str:
-    """Say simple, moderate or complex from the number of words, parts and conjunctions (S1, a hint)."""
+    """Say simple, moderate or complex from the number of words, parts and conjunctions (ANGLES-4)."""
     count, several = len(question.split()), len(split_question(question, limit=20))
     if several >= _COMPLEX_PARTS or count > _COMPLEX_WORDS:
         return "complex"

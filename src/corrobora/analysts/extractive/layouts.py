@@ -97,7 +97,7 @@ def _append_marker(sentence: str, marker: str) -> str:
 
 
 def _bold_figures(sentence: str) -> str:
-    """Set key figures in bold (S1 requirement 13)."""
+    """Set key figures in bold (ANGLES-27)."""
     for text in dict.fromkeys(quantity.text for quantity in find_quantities(sentence)):
         sentence = sentence.replace(text, f"**{text}**", 1)
     return sentence
@@ -160,7 +160,7 @@ def _pair_differences(page: Page) -> list[str]:
 
 
 def _difference_table(page: Page) -> list[str]:
-    """Set the differing statements into a table, as reports by angle compare (S1 requirement 13)."""
+    """Set the differing statements into a table, as reports by angle compare (ANGLES-27)."""
     lines = [f"{phrases.SIDE_BY_SIDE}.", "", "| Difference | Earlier or first | Later or second |", "|---|---|---|"]
     for row in page.rows:
         sides = [page.facts[row.a], page.facts[row.b]]
@@ -285,7 +285,7 @@ def _has_further_section(blocks: Sequence[Sequence[str]]) -> bool:
 
 
 def layout_by_angles(page: Page) -> str:
-    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (S1 requirement 13).
+    """H1, numbered H2 sections named after the angles, rules between them, a Conclusion (ANGLES-27).
 
     Gaps are not listed here: the report has a section of code's own for them, whoever writes it.
     """
@@ -308,7 +308,7 @@ def layout_by_angles(page: Page) -> str:
 
 
 def _closing_lines(page: Page, closing: Sequence[Fact]) -> list[str]:
-    """Close with the statements kept for the end, the angles without coverage by name (S1, error recovery), a count."""
+    """Close with the statements kept for the end, the angles without coverage by name (ANGLES-23), a count."""
     lines = _list_facts(closing, page.printed, bold=True)
     lines += [f"- {phrases.NO_COVERAGE}: {name}" for name in page.uncovered]
     return [*lines, *([""] if lines else []), _count_statements(page)]
@@ -321,7 +321,7 @@ def _count_statements(page: Page) -> str:
 
 
 def layout_completion(page: Page) -> str:
-    """S4's completion form: status of each sub-question, then the findings under each.
+    """The completion form: status of each sub-question, then the findings under each.
 
     Contradictions and gaps follow in sections of code's own, which every report has.
     """

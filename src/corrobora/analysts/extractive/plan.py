@@ -20,7 +20,7 @@ from corrobora.text.questions import find_compared_sides, find_framing_stems, fi
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word
 
-_TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # S1 requirement 11
+_TIERS = {"simple": (1, 1), "moderate": (2, 4), "complex": (5, 7)}  # ANGLES-5
 _THEME_SIZE = 3  # sub-questions below one inner node of a tree
 _QUERIES_OF_A_LEAF = 4
 _TOPIC_WORDS = 4  # of the question in an angle's query, or all angles would ask the same
@@ -29,7 +29,10 @@ _SAME = 0.85  # two queries as alike as this are one
 
 
 def make_plan(given: Planning) -> Plan:
-    """Return a plan of the asked split; a suggested plan is taken where it can be read and is not too deep (S0)."""
+    """Return a plan of the asked split; a suggested plan is taken where it can be read and is not too deep.
+
+    Requirement: TREE-10.
+    """
     tier = given.complexity_hint or estimate_complexity(given.brief.question)
     notes: tuple[str, ...] = ()
     if given.suggested_plan or given.brief.suggested_plan:
@@ -42,7 +45,7 @@ def make_plan(given: Planning) -> Plan:
             root = _plan_angles(given, tier)
         case "tree":
             root = _plan_tree(given)
-        case "questions" | "leaf" | "given":  # one thread that holds all sub-questions (S2: the lead agent's loop)
+        case "questions" | "leaf" | "given":  # one thread that holds all sub-questions
             root = _make_leaf(given.path, given.brief.question, given.brief, given.brief.sub_questions, given)
     return Plan(root, tier, f"Split by {given.split} from the structure of the question, without a model.", notes=notes)
 
@@ -175,7 +178,10 @@ def _discovery_leaf(path: str, brief: Brief) -> Node:
 
 
 def _plan_angles(given: Planning, tier: str) -> Node:
-    """Choose angles by tier and relevance, each with a task of its own and queries that no other angle has (S1)."""
+    """Choose angles by tier and relevance, each with a task of its own and queries that no other angle has.
+
+    Requirement: ANGLES-7.
+    """
     brief = given.brief
     chosen = _choose_angles(given, tier)
     if not chosen:
@@ -285,7 +291,7 @@ def distinct_queries(texts: Sequence[str], asked: Sequence[str]) -> tuple[str, .
 
 
 def _adopt_suggestion(given: Planning) -> Node | str:
-    """Take a suggested plan as it is, with the sub-questions it leaves out; or say why it was not taken (S0)."""
+    """Take a suggested plan as it is, with the sub-questions it leaves out; or say why it was not taken (TREE-10)."""
     try:
         root = read_suggested(given.suggested_plan or given.brief.suggested_plan, given.path)
     except UserError as error:
@@ -332,7 +338,7 @@ def shares_topic(a: str, b: str) -> bool:
 
 
 def refine_plan(given: Shortfall) -> Refinement:
-    """Answer a gate's shortfall with new queries and linked sources for the leaves; never with new nodes (S0)."""
+    """Answer a gate's shortfall with new queries and linked sources for the leaves; never with new nodes (TREE-27)."""
     below = [node for node in _descendant_nodes(given.node) if node.is_leaf and not node.discovery]
     asked = list(given.asked)
     changes: list[tuple[str, tuple[str, ...]]] = []

@@ -232,7 +232,7 @@ def _add_missing_parts(lines: list[str], found: DraftChecks, given: Revising) ->
 
 
 def judge_draft(given: Reviewing) -> Verdict:
-    """Score a draft from the checks (S1 requirement 8): supported share, resolved markers, parts, grades, sources.
+    """Score a draft from the checks (ANGLES-30): supported share, resolved markers, parts, grades, sources.
 
     Completeness is how far the parts of the question are spoken to; where a change or a difference is asked for, half
     of it is the share of the differences in the evidence of which the draft cites both sides.

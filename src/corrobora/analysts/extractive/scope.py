@@ -34,7 +34,7 @@ _FOLLOWED = 4  # names taken from what is known
 
 
 def scope_round(given: ScopeInput) -> Intent:
-    """Return the intent of one round (S4, SCOPE): a goal, its queries, and what they aim at.
+    """Return the intent of one round (TRIPLET-13): a goal, its queries, and what they aim at.
 
     Round 1 asks broadly; later rounds ask with learned words and follow names met in the evidence. An escape changes
     the queries as its name says. At least one query is returned, and none that was asked before, as long as any other
@@ -309,7 +309,7 @@ def _join_phrases(first: str, second: str) -> str:
 
 
 def _add_constraints(text: str, given: ScopeInput) -> str:
-    """Add disambiguation and the years of the focus, where the query does not hold them yet (S4)."""
+    """Add disambiguation and the years of the focus, where the query does not hold them yet (TRIPLET-17)."""
     said = set(stem_text(text))
     extra = [term for term in given.disambiguation if not set(stem_text(term)) & said]
     if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:

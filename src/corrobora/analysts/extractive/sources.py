@@ -4,7 +4,7 @@ Knows titles, snippets, dates and publishers of candidates. Reads nothing itself
 
 Insights: what a source says beside what was asked of it: limits it states, what it contradicts, where it points.
 
-Knows the quotes taken from one source, and S0's four triggers. Does not choose quotes.
+Knows the quotes taken from one source, and the four conditions of TREE-30. Does not choose quotes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RatedCandidate:
 
 
 def shortlist_candidates(given: Sweep) -> Shortlist:
-    """Rank candidates, one of each cluster, diverse first; say why the others are left out (S0)."""
+    """Rank candidates, one of each cluster, diverse first; say why the others are left out (TREE-36)."""
     newest = max((_stated_year(candidate) for candidate in given.candidates), default=0)
     rated = [_rate_candidate(candidate, given, newest) for candidate in given.candidates]
     excluded: list[tuple[str, str]] = []
@@ -144,7 +144,7 @@ def _describe_balance(chosen: Sequence[RatedCandidate], given: Sweep) -> str:
     return listed + (f"; without a source: {', '.join(missing)}" if missing else "")
 
 
-_CONFIDENT = 0.5  # below this, the key claims are weak: a trigger of S0
+_CONFIDENT = 0.5  # below this, the key claims are weak: a condition of TREE-30
 _LIMITATION = re.compile(
     r"(?i)\b(?:limitations?|future (?:work|research|studies)|further (?:research|study|work) (?:is|are)|"
     r"remains? (?:unclear|unknown|open)|"
@@ -159,7 +159,7 @@ _LINKS = 5
 def add_insights(
     given: Excerpt, lines: Sequence[Line], quotes: tuple[Quote, ...], terms: tuple[str, ...]
 ) -> Extraction:
-    """Add insights under S0's four triggers only: weak claims, stated limitations, contradictions, discovery."""
+    """Add insights under the four conditions of TREE-30: weak claims, limitations, contradictions, discovery."""
     texts = [line.text for line in lines]
     stated = tuple(text for text in texts if _LIMITATION.search(text))[:3]
     against = tuple(_find_conflicts(given.known_facts, quotes))

@@ -47,7 +47,7 @@ _ROWS = 8
 _WEAK, _WEAK_ALONE, _WEAK_BROAD = 0.45, 0.5, 0.3  # of the best; a question for one thing needs less
 _FURTHER = 0.6  # of the best statement's worth, for what answers no sub-question
 _FURTHER_MOST = 5
-_FRESH_SOURCE = 0.2  # of the best worth is enough for a source that a long report has not cited yet (S3)
+_FRESH_SOURCE = 0.2  # of the best worth is enough for a source that a long report has not cited yet (ROUNDS-30)
 _COUNTERPART = 0.9  # of a statement's worth has its counterpart in another edition
 _ENOUGH, _ENOUGH_BROAD = 8, 14  # statements of one section, unless more words are asked for
 
@@ -81,7 +81,8 @@ def write_draft(given: Material) -> Draft:
     if read_expectation(given.question).comparison:
         orders = [_pair_counterparts(order, facts) for order in orders]
     sections = _fill_sections(plots, orders, most, given.words_min, given.sub_questions)
-    # the layouts of S1 and S4 have sections for differences and gaps; in others the engine's own are the only ones
+    # Only the layouts `angles` and `completion` have sections of their own for differences and gaps.
+
     plain_report = given.purpose == "report" and given.layout in ("questions", "words")
     page = Page(
         title=_draft_title(given),

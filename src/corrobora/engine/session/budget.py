@@ -111,7 +111,7 @@ class Budget:
 
     @contextmanager
     def track_usage(self) -> Generator[UsageLedger]:
-        """Book what is called inside to a ledger of its own as well: a sub-agent's bill (S1, requirement 10)."""
+        """Book what is called inside to a ledger of its own as well: a sub-agent's bill (ANGLES-22)."""
         ledger = UsageLedger()
         token = _ledgers.set((*_ledgers.get(), ledger))
         try:
@@ -142,7 +142,7 @@ class Budget:
     async def until_reserve(self, seconds: float | None = None) -> AsyncGenerator[TimeScope]:
         """Run a body until only the reserve is left (or `seconds` are over); swallow only this scope's timeout.
 
-        A stop rule between rounds does not protect the reserve; this scope does (DESIGN 2).
+        A stop rule between rounds does not protect the reserve; this scope does (BUDGET-5).
         """
         left = self.until_deadline - self.allowance.reserve_seconds
         if seconds is not None:

@@ -99,8 +99,8 @@ class Session:
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
     claims: PassageClaims = field(default_factory=PassageClaims)
-    until: Stage | None = None  # the last stage of this attempt; the run pauses after it (S1, one job a stage)
-    gathers_plans: bool = False  # the root stands for the manager and is no executor level (S0)
+    until: Stage | None = None  # the last stage of this attempt; the run pauses after it (ANGLES-1)
+    gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
     leaves: int = 1  # of the plan; several share what any of them reads
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
@@ -135,7 +135,7 @@ class Session:
 
     @property
     def facts(self) -> FactStore:
-        """The knowledge base (S0)."""
+        """The knowledge base (TREE-31)."""
         return self.outside.facts or self.outside.library
 
     async def call(self, role: Role[I, O], given: I) -> O:
@@ -250,7 +250,7 @@ class Session:
             return await perform(node, self)
 
     async def authorize_plan(self, plan: Plan) -> None:
-        """Go on only with a plan that a policy or a person authorized (S0). Raises `NeedsHuman`.
+        """Go on only with a plan that a policy or a person authorized (TREE-5). Raises `NeedsHuman`.
 
         The answer is read from the journal or asked of the person; nothing in a question, page or model output counts.
         """
@@ -309,7 +309,7 @@ class Session:
         self.emit(EventType.STAGE, "root", {"stage": stage}, part=stage)
 
     def emit_thought(self, thread: ThreadState, text: str, intent: Intent) -> None:
-        """Tell what a round looks for and why, with its queries (S3, thought streaming)."""
+        """Tell what a round looks for and why, with its queries (ROUNDS-22)."""
         queries = [query.text for query in intent.queries]
         data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
         self.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
@@ -319,11 +319,11 @@ class Session:
         whole = get_type_adapter(Plan).dump_python(plan, mode="json")
         self.emit(EventType.PLAN_PROPOSED, "root", {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier})
         await self.write_json_artifact("plan.json", whole)
-        if "subagents" in self.profile.artifacts:  # the lead agent's planning response, at S1's path
+        if "subagents" in self.profile.artifacts:  # the lead agent's planning response (ANGLES-12)
             await self.write_json_artifact("lead_agent_plan.json", whole)
 
     async def steer_between_rounds(self, thread: ThreadState) -> ThreadState:
-        """Let a person steer between two rounds, where the profile asks for it (S3, interrupt)."""
+        """Let a person steer between two rounds, where the profile asks for it (ROUNDS-25)."""
         if not self.profile.pause_between_rounds or not thread.open:
             return thread
         key = f"{thread.last_path}/steer"
@@ -381,7 +381,7 @@ def enter_level(node: Node, run: Session) -> Generator[None]:
 
 
 def is_too_deep(node: Node, run: Session) -> bool:
-    """True for an executor that would be spawned below the deepest level (S0, definition of feasible)."""
+    """True for an executor that would be spawned below the deepest level (TREE-13)."""
     return not node.is_leaf and _level.get() >= run.profile.max_depth
 
 

@@ -55,7 +55,7 @@ class Dialogue:
 
 
 async def reply_to_user(dialogue: Dialogue, said: str, clarify: Clarify) -> Dialogue:
-    """Take what the human said and answer it (S0, manager, steps 1 and 2).
+    """Take what the human said and answer it (TREE-2, TREE-5).
 
     The exact phrase authorizes what was agreed and nothing else; before an agreement it is refused, without asking
     anybody. Everything else is part of the dialogue, the phrase inside a longer text too.

@@ -3,7 +3,7 @@
 Knows rounds and the journaled searches and reads, so that nothing is lost where a part failed, was cut or was repeated.
 Does not know how the counts are shown.
 
-Methodology: what was done, counted from findings and the journal; never written by an analyst (DESIGN 10.6).
+Methodology: what was done, counted from findings and the journal; never written by an analyst (TRUTH-6).
 
 Knows how to count. Does not know how the report is laid out.
 
@@ -64,7 +64,7 @@ class ResultCounts:
 
 
 def count_results(rounds: Sequence[Round], run: Session) -> ResultCounts:
-    """Put every result in exactly one outcome (DESIGN 10.5).
+    """Put every result in exactly one outcome (TRUTH-5).
 
     A page that one thread read and another left alone was read. What was found but not opened is `cut` if its round was
     cut, or if the run was before any round ended; else it is `skipped`.
@@ -167,7 +167,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
 
 
 def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
-    """Addresses that were given up after their last attempt (S2 FR-4)."""
+    """Addresses that were given up after their last attempt (TIMED-17)."""
     for r in rounds:
         for reading in r.readings:
             if reading.note.endswith(RETRY_EXHAUSTED):
@@ -308,7 +308,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
 
 
 def _apply_form(body: str, run: Session) -> str:
-    """Keep the rules of form (S2); the layouts of S1 and S4 are the seeds' own."""
+    """Keep the rules of form (TIMED-33); the angles and triplet methods have layouts of their own."""
     if run.profile.layout not in ("questions", "words"):
         return body
     title, _, rest = body.lstrip().partition("\n") if body.lstrip().startswith("# ") else ("", "", body)

@@ -1,4 +1,4 @@
-"""Scouting: a discovery leaf sweeps, triages and shortlists sources for its siblings (S0, scout).
+"""Scouting: a discovery leaf sweeps, triages and shortlists sources for its siblings (TREE-36).
 
 Knows searches, quick scans and the scout's shortlist, all inside the leaf's budget. Never works on an inner node.
 """

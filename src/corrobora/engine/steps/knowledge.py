@@ -1,4 +1,6 @@
-"""Knowledge: what is stored that a thread starts with, and what it leaves for its siblings and for later runs (S0).
+"""Knowledge: what is stored that a thread starts with, and what it leaves for its siblings and for later runs.
+
+Requirement: TREE-31.
 
 Knows the profile's two switches: `recall_facts` over runs, `share_facts` among siblings. A recalled fact counts only if
 its snapshot can still be opened in this run's libraries; stored insights give queries and sources, never statements.
@@ -38,7 +40,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
         tuple[Insight, ...], await run.call_once(key, lambda: _recall_insights(thread, run), paid=False), key=key
     )
     queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
-    broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (S1)
+    broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (ANGLES-14)
     return replace(
         thread,
         recalled=facts,

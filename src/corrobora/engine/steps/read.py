@@ -33,7 +33,7 @@ from corrobora.roles.extract import Excerpt, Extraction, Quote, extract
 from corrobora.text.mentions import find_names
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
-QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (safety M18)
+QUOTE_MAX_PLACES = 5  # a quote that stands more often in its source points nowhere (bad-input M18)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def make_read_key(hit: Hit) -> str:
 
 
 async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> FetchResult:
-    """Fetch a hit; after a failure that may pass try again, by another reader if there is one (S2 FR-4)."""
+    """Fetch a hit; after a failure that may pass try again, by another reader if there is one (TIMED-17)."""
     key = make_read_key(hit)
     fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
     for number in range(2, thread.course.attempts + 1):
@@ -317,7 +317,7 @@ def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: Thread
 
 
 def _is_strong_quote(quote: str, text: str) -> bool:
-    """Say whether a quote is long enough and points to one place (safety M18)."""
+    """Say whether a quote is long enough and points to one place (bad-input M18)."""
     return LIMITS.quote_min_chars <= len(quote) <= LIMITS.quote_max_chars and text.count(quote) <= QUOTE_MAX_PLACES
 
 

@@ -17,7 +17,7 @@ REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before
 
 
 async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
-    """Critique and revise the draft, as the profile asks (S1, requirement 7)."""
+    """Critique and revise the draft, as the profile asks (ANGLES-29)."""
     review = run.profile.review
     facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
     question = run.brief.question
@@ -33,7 +33,7 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
 
 
 async def judge_draft(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
-    """Score what will be delivered by five criteria in one call; whether it passes is decided here (S1, 8)."""
+    """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30)."""
     review = run.profile.review
     if not review.judge or not _has_time(run):
         return None

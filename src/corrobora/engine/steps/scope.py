@@ -31,7 +31,7 @@ from corrobora.text.tokens import fold_text, stem_text
 
 
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
-    """Return the intent of the coming round (S4, SCOPE): the analyst's, as far as it keeps the rules."""
+    """Return the intent of the coming round (TRIPLET-13): the analyst's, as far as it keeps the rules."""
     given = scope_input(thread)
     _emit_opening(thread, run)
     intent = await run.call(scope, given)
@@ -46,7 +46,7 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
 
 
 def require_scope(thread: ThreadState, run: Session) -> None:
-    """Refuse to search for a round that was not scoped (S4, "never search without scoping first").
+    """Refuse to search for a round that was not scoped (TRIPLET-11).
 
     Raises:
         RoleError: `no_scope`, naming the round; the journal holds no answer of the role `scope` for it.
@@ -56,7 +56,10 @@ def require_scope(thread: ThreadState, run: Session) -> None:
 
 
 def must_change_terms(thread: ThreadState) -> bool:
-    """True if half of the terms must change: the escape says so, or three results in a row drifted (S4)."""
+    """True if half of the terms must change: the escape says so, or three results in a row drifted.
+
+    Requirement: TRIPLET-32, TRIPLET-39.
+    """
     return thread.escape is Escape.REFORMULATE or must_reformulate(thread)
 
 
@@ -77,7 +80,7 @@ def ensure_changed_query(intent: Intent, given: ScopeInput) -> Intent:
 
 
 def force_subject(intent: Intent, given: ScopeInput) -> Intent:
-    """Aim at a subject that has had no round past half of the budget, whatever the analyst chose (S4)."""
+    """Aim at a subject that has had no round past half of the budget, whatever the analyst chose (TRIPLET-16)."""
     name = given.forced_subject
     if not name:
         return intent
@@ -92,7 +95,7 @@ def force_subject(intent: Intent, given: ScopeInput) -> Intent:
 
 
 def apply_steering(intent: Intent, thread: ThreadState) -> Intent:
-    """Ask what a person asked for between the rounds (S3, interrupt), if the analyst did not."""
+    """Ask what a person asked for between the rounds (ROUNDS-25), if the analyst did not."""
     wanted = set(stem_text(thread.steer))
     if not wanted or any(wanted <= set(stem_text(query.text)) for query in intent.queries):
         return intent
@@ -100,7 +103,7 @@ def apply_steering(intent: Intent, thread: ThreadState) -> Intent:
 
 
 def drop_repeated(intent: Intent, given: ScopeInput, thread: ThreadState) -> Intent:
-    """Never ask the same thing of the same place twice (S4, FORBIDDEN); what is left without a query gets a new one."""
+    """Never ask the same thing of the same place twice (TRIPLET-58); what is left without a query gets a new one."""
     asked = {(fold_text(query.text), query.site) for done in thread.rounds for query in done.intent.queries}
     fresh = tuple(query for query in intent.queries if (fold_text(query.text), query.site) not in asked)
     if not fresh and intent.queries:
@@ -132,7 +135,7 @@ def fit_query_count(intent: Intent, given: ScopeInput) -> Intent:
 
 
 def add_fallback_query(intent: Intent, thread: ThreadState) -> Intent:
-    """Ask for a sub-question that failed before by the fallback strategy of its attempt (S2 TR-2)."""
+    """Ask for a sub-question that failed before by the fallback strategy of its attempt (TIMED-15)."""
     if thread.escape is not None or not thread.course.exhaust:
         return intent
     failed = next((q for q in thread.sub_questions if q.id in intent.targets and q.attempts), None)
@@ -146,7 +149,7 @@ def add_fallback_query(intent: Intent, thread: ThreadState) -> Intent:
 
 
 def add_date(intent: Intent, given: ScopeInput) -> Intent:
-    """Name the time where it matters (S4, query rules): a period that is given, or "latest" where now is asked for.
+    """Name the time where it matters (TRIPLET-18): a period that is given, or "latest" where now is asked for.
 
     One query of a round does; the others may look for what has no date.
     """
@@ -162,7 +165,7 @@ def add_date(intent: Intent, given: ScopeInput) -> Intent:
 
 
 def list_attempts(intent: Intent, thread: ThreadState) -> tuple[Attempt, ...]:
-    """Return the attempts of a round, with their numbers (S2 TR-3)."""
+    """Return the attempts of a round, with their numbers (TIMED-16)."""
     return tuple(
         Attempt(question.id, attempt_number(question), choose_strategy(question.attempts))
         for question in thread.sub_questions
@@ -171,7 +174,7 @@ def list_attempts(intent: Intent, thread: ThreadState) -> tuple[Attempt, ...]:
 
 
 def _emit_opening(thread: ThreadState, run: Session) -> None:
-    """Tell what a round is about to think over (S3, thought streaming)."""
+    """Tell what a round is about to think over (ROUNDS-22)."""
     number, phase = thread.number + 1, thread.phase
     if number == 1:
         text = f"Beginning round 1 ({phase.name}): {phase.goal}"

@@ -32,7 +32,7 @@ _SEARCH_DEPTH = 200  # passages of the library looked through for those of the s
 
 
 async def search_sites(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
-    """Search the sites that a thread was given with the queries of one round (S0, scout: search and crawl).
+    """Search the sites that a thread was given with the queries of one round (TREE-38).
 
     A site is crawled once in a run, by the first thread that has it. Where no passage of it matches, its pages are
     results in the order of the crawl. A site that cannot be crawled is a failure, and its first page is read alone.
@@ -111,7 +111,7 @@ DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provide
 
 
 async def search_round(intent: Intent, thread: ThreadState, run: Session) -> SearchResults:
-    """Run the queries of one round with the providers of its phase, in turn or in parallel (S2, S3).
+    """Run the queries of one round with the providers of its phase, in turn or in parallel (ROUNDS-11).
 
     Whole sites that the thread was given are searched with the same queries.
     The same query to the same provider is sent once in a run. A failure is recorded, never taken for "nothing".
@@ -160,7 +160,10 @@ def _list_excluded(name: str, thread: ThreadState, before: frozenset[SourceId]) 
 async def _search_with_fallbacks(
     query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId] = frozenset()
 ) -> SearchResults:
-    """Search; after a failure try another provider, else another wording, as often as the course allows (S2 FR-4)."""
+    """Search; after a failure try another provider, else another wording, as often as the course allows.
+
+    Requirement: TIMED-19, TIMED-20.
+    """
     results = [await _search_one(query, name, thread, run, before)]
     others = list_other_providers(thread.phase, (name,), tuple(run.outside.searches))
     for failed in range(1, thread.course.attempts):

@@ -48,7 +48,7 @@ _DISK_ERRORS = {  # what a full, read-only or broken disk says, and what to do
 
 
 class Exit(IntEnum):
-    """The exit codes (DESIGN 13)."""
+    """The exit codes (docs/reference/errors.md)."""
 
     DONE = 0
     BUG = 1
@@ -83,7 +83,7 @@ def error_exit_code(error: BaseException) -> int:
 
 
 def explain_usage(error: click.ClickException) -> str:
-    """Return click's message as one line with the next step (Q14: how to ask what starts with a dash)."""
+    """Return click's message as one line with the next step (bad-input Q14: how to ask what starts with a dash)."""
     message = error.format_message().rstrip(".") + "."
     if isinstance(error, click.NoSuchOption):
         return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
@@ -92,7 +92,10 @@ def explain_usage(error: click.ClickException) -> str:
 
 
 def explain_disk(error: OSError) -> str:
-    """Return what a disk refused as one line with the place and the next step, "" for any other error (R16)."""
+    """Return what a disk refused as one line with the place and the next step, "" for any other error.
+
+    Requirement: bad-input R16.
+    """
     if error.errno not in _DISK_ERRORS:
         return ""
     what, step = _DISK_ERRORS[error.errno]
@@ -176,7 +179,7 @@ class RunExit:
 
 
 def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> RunExit:
-    """Return the exit code of a run (DESIGN 13).
+    """Return the exit code of a run (docs/reference/errors.md).
 
     A hit time limit is still 0 and stands in the Methodology. `min_score` is compared with the judge's overall score,
     and without a judge with the share of sentences that their citations support.

@@ -44,7 +44,7 @@ _MAX_LISTED = 50  # unread files that are named one by one; `--json` names all
 async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
     """Read paths into a library and say what happened; return it as JSON values.
 
-    Raises `UserError` `library_empty` if nothing in it can be searched afterwards (K01).
+    Raises `UserError` `library_empty` if nothing in it can be searched afterwards (bad-input K01).
     """
     with _progress_bar(f"reading into {name}", show=show) as progress:
         result = await workspace.ingest_files(name, tuple(paths), progress)
@@ -171,7 +171,7 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
     """Return the names of libraries to search: stored ones as they are, `demo` and paths read first.
 
     A stored library beats a path of the same name; write ./NAME for the path. Raises `UserError` `library_unknown`,
-    `path_missing`, or `library_empty` for a path without any readable document (K01).
+    `path_missing`, or `library_empty` for a path without any readable document (bad-input K01).
     """
     known = await list_libraries(workspace)
     names = {space.name for space in known}

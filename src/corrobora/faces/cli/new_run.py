@@ -2,7 +2,7 @@
 
 Knows lines of a terminal or a pipe. Does not judge questions and cannot start a run: the phrase of the person does.
 
-`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (S4).
+`corrobora investigate THREAD.toml`: one given thread, to its convergence, without asking anybody (TRIPLET-2).
 
 Knows the flags and where the artifacts go. The file's fields are the engine's; `delivery` conducts the run.
 

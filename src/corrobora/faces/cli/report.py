@@ -64,7 +64,7 @@ class OutputTarget:
 def check_target(
     path: Path, formats: tuple[str, ...] = ("md", "html", "json"), *, force: bool = False, follow: bool = False
 ) -> OutputTarget:
-    """Return the target, or raise `UserError` `output_*` that names path, reason and a way out (C12, C13).
+    """Return the target, or raise `UserError` `output_*` that names path, reason and a way out (bad-input C12, C13).
 
     A name with a known ending is a file of that format; an existing folder, or a name without an ending, is a folder
     that will hold one file for each of `formats`.

@@ -237,12 +237,12 @@ def build_request(flags: ResearchFlags, settings: Settings, question: Question) 
 
 
 def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
-    """True for `--plan-only`, and for a budget of 0, which is a dry run (C10)."""
+    """True for `--plan-only`, and for a budget of 0, which is a dry run (bad-input C10)."""
     return flags["plan_only"] or settings.max_usd == 0
 
 
 def request_metadata(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:
-    """Return the run's limits of money, tokens and searches, and what was removed from the question (Q12)."""
+    """Return the run's limits of money, tokens and searches, and what was removed from the question (bad-input Q12)."""
     given = (
         ("max_usd", settings.max_usd),
         ("accept_unknown_price", "yes" if settings.accept_unknown_price else None),

@@ -191,7 +191,10 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
 
 
 def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: OutputOptions) -> int:
-    """Go on with a stored run, or print its report again if it has ended (R11); with a stage, redo it from there."""
+    """Go on with a stored run, or print its report again if it has ended; with a stage, redo it from there.
+
+    Requirement: bad-input R11.
+    """
 
     async def conduct_stored(workspace: Workspace) -> int:
         row = await workspace.runs.get(run)
@@ -311,7 +314,7 @@ async def _report_texts(workspace: Workspace, run: str, formats: tuple[str, ...]
 
 
 async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
-    """Copy all files of the run, in S1's layout, below a folder."""
+    """Copy all files of the run below a folder (ANGLES-12)."""
     for name in await workspace.runs.list_artifacts(run):
         stored = await workspace.runs.read_artifact(run, name)
         if stored is None:

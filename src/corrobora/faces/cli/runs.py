@@ -6,7 +6,7 @@ Knows how runs are listed. Does not work on them: `research` and `resume` do.
 
 Knows which words authorize. Does not repeat what was answered: a resumed run runs again over its journal.
 
-`corrobora schedule`: requests that become runs by the clock, such as a weekly report (S1).
+`corrobora schedule`: requests that become runs by the clock, such as a weekly report (ANGLES-39).
 
 Knows cron lines and the flags of a run. A worker must live at the time: `corrobora worker`.
 

@@ -111,7 +111,7 @@ def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
     profile = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else nothing
     minutes, reserve = number_field(profile, "minutes"), number_field(profile, "reserve_minutes")
     if reserve is None:
-        reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # S2 FR-1; a round's event tells the real one
+        reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # TIMED-1; a round's event tells the real one
     gauge = replace(
         _update_gauge(screen.gauge, data),
         limit_seconds=60.0 * minutes if minutes else None,

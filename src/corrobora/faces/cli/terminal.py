@@ -59,7 +59,7 @@ def can_draw(stream: TextIO, env: Mapping[str, str], width: int) -> bool:
 
 
 def prepare_streams() -> None:
-    """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (C18).
+    """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (bad-input C18).
 
     A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now.
     """

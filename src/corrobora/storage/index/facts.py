@@ -3,7 +3,7 @@
 Knows when two facts say the same in the same origin, and which stored facts speak to a question.
 Does not know how facts are extracted or graded.
 
-Insights kept across runs: questions, gaps and linked sources that a document told beside what was asked (S0).
+Insights kept across runs: questions, gaps and linked sources that a document told beside what was asked (TREE-32).
 
 Knows the table `insight` and which insights share words with a text. Does not know when an insight counts: the
 engine's triggers do.

@@ -118,7 +118,7 @@ class PostgresLibrary:
     async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
         """Return the best passages for `text`: BM25, boosts for sources and dates it names, links, vectors if any.
 
-        The order is the same for the same content, however it was added. Follows S1 (hybrid search).
+        The order is the same for the same content, however it was added. A hybrid search (ANGLES-13).
         """
         text = text[: LIMITS.question_max_chars]
         terms = self._tokenizer.query_terms(text)

@@ -224,7 +224,7 @@ def unpack_blob(blob: bytes | memoryview, n: int) -> tuple[Ints, Codes]:
 
 
 def check_blob_size(size: int, n: int, each: int = POSTING_BYTES) -> None:
-    """Raise `JournalError` `library_damaged` unless `n` postings of `each` bytes have this size (safety K12)."""
+    """Raise `JournalError` `library_damaged` unless `n` postings of `each` bytes have this size (bad-input K12)."""
     if size != n * each:
         raise JournalError(
             "library_damaged",

@@ -1,4 +1,6 @@
-"""Dialogues: what a person and the manager said before a run exists, so that a killed process loses none of it (S0).
+"""Dialogues: what a person and the manager said before a run exists, so that a killed process loses none of it.
+
+Requirement: TREE-6.
 
 Knows the table `dialogue`. Does not know what a dialogue means: its text is the engine's.
 """

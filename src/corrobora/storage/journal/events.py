@@ -3,7 +3,7 @@
 Knows the one log, notifications and a poll that makes up for lost ones. Does not know what events mean, except which
 one is the last.
 
-Rewind: a run taken back to the begin of one of its stages, so that it is done again from there (S1, from_stage).
+Rewind: a run taken back to the begin of one of its stages, so that it is done again from there (ANGLES-1).
 
 Knows which keys of the journal belong to which stage. Does not run anything: submit the run afterwards.
 """

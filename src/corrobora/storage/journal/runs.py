@@ -86,7 +86,7 @@ def new_run_id() -> RunId:
 
 
 def validate_id(text: str) -> RunId:
-    """Return `text` as a run id; raise `UserError` unless it looks like one (safety C14)."""
+    """Return `text` as a run id; raise `UserError` unless it looks like one (bad-input C14)."""
     if not _NAME.fullmatch(text):
         raise UserError(
             "run_id",
@@ -305,7 +305,7 @@ _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,120}")
 
 
 class RunFolder:
-    """Files of one run below `base`; names are relative paths of plain parts (safety G12)."""
+    """Files of one run below `base`; names are relative paths of plain parts (SAFE-6)."""
 
     def __init__(self, base: Path) -> None:
         self.base = base

@@ -1,4 +1,4 @@
-"""Schedules: requests that become runs by the clock, each turn exactly once over all workers (S1, weekly report).
+"""Schedules: requests that become runs by the clock, each turn exactly once over all workers (ANGLES-39).
 
 Knows cron lines and whose turn it is. Does not know how a run is executed.
 

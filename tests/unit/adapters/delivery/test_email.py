@@ -1,4 +1,4 @@
-"""S1, delivery by mail: a real message to an SMTP server on loopback."""
+"""Delivery by e-mail (ANGLES-37): a real message to an SMTP server on loopback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Post:
         await writer.wait_closed()
 
 
-async def test_s1_delivery_by_mail_sends_the_report_with_its_files():
+async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
     async with Post() as post:
         server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
         await EmailDelivery(server, "reader@example.org").send("Kräne\r\nBcc: x@y", FILES, delivery="r_1-abc")
@@ -68,7 +68,7 @@ async def test_s1_delivery_by_mail_sends_the_report_with_its_files():
 
 
 @pytest.mark.parametrize(("refusal", "retryable"), [("550 nobody here", False), ("451 later", True)])
-async def test_s1_delivery_by_mail_that_is_refused_is_an_error(refusal: str, retryable: bool):
+async def test_angles_delivery_by_mail_that_is_refused_is_an_error(refusal: str, retryable: bool):
     async with Post(refusal) as post:
         server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
         with pytest.raises(ProviderError) as refused:

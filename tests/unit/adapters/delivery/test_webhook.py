@@ -1,4 +1,4 @@
-"""S1, delivery to a webhook: a signed request to an endpoint on loopback."""
+"""Delivery to a webhook (ANGLES-38): a signed request to an endpoint on loopback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Hook:
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 
 
-async def test_s1_delivery_to_a_webhook_is_signed_as_standard_webhooks():
+async def test_angles_delivery_to_a_webhook_is_signed_as_standard_webhooks():
     async with Hook() as hook:
         await WebhookDelivery(hook.url, SECRET, clock=FakeClock(5)).send("T", FILES, delivery="r_1-abc")
     headers, body = hook.requests[0]
@@ -61,7 +61,7 @@ async def test_s1_delivery_to_a_webhook_is_signed_as_standard_webhooks():
 
 
 @pytest.mark.parametrize(("status", "retryable"), [(500, True), (429, True), (400, False), (302, False)])
-async def test_s1_delivery_to_a_webhook_that_refuses_is_an_error(status: int, retryable: bool):
+async def test_angles_delivery_to_a_webhook_that_refuses_is_an_error(status: int, retryable: bool):
     async with Hook(status) as hook:
         with pytest.raises(ProviderError) as refused:
             await WebhookDelivery(hook.url, SECRET, clock=FakeClock()).send("T", FILES, delivery="d")

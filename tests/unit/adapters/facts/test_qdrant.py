@@ -1,4 +1,4 @@
-"""S0, the knowledge base in Qdrant: the client of the extra, in its own in-memory mode."""
+"""The knowledge base in Qdrant (TREE-33): the client of the extra, in its own in-memory mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corrobora.testing.conformance import check_insights
 SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")
 
 
-async def test_s0_facts_may_be_kept_in_qdrant():
+async def test_tree_facts_may_be_kept_in_qdrant():
     qdrant = pytest.importorskip("qdrant_client", reason="the extra `corrobora[qdrant]` is not installed")
     from corrobora.adapters.facts.qdrant import QdrantFacts
 

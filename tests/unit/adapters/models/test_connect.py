@@ -58,7 +58,7 @@ def test_a_key_is_never_shown():
 
 
 @pytest.mark.parametrize("case", [str.upper, str.lower])
-def test_s1_names_choose_lead_worker_and_small_models(case):
+def test_angles_names_choose_lead_worker_and_small_models(case):
     env = {case(f"anthropic_{n}model_id"): m for n, m in (("lead_", "opus"), ("", "sonnet"), ("small_", "haiku"))}
     chosen = targets({}, {**env, "ANTHROPIC_API_KEY": "k"})
     assert {tier: target.model for tier, target in chosen.items()} == {

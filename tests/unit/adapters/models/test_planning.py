@@ -108,7 +108,7 @@ def test_any_list_of_tasks_gives_a_tree_of_all_of_them_or_is_refused(pairs):
     assert sorted(held) == ["sq-1", "sq-2"]
 
 
-def test_s2_tasks_of_a_question_become_one_thread_with_all_sub_questions() -> None:
+def test_timed_tasks_of_a_question_become_one_thread_with_all_sub_questions() -> None:
     made = revive_plan(replace(TREE, split="questions"), plan(task("a"), task("b"), task("c")))
     assert made.root.is_leaf
     assert made.root.path == TREE.path

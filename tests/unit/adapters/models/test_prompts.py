@@ -1,4 +1,4 @@
-"""S1 requirement 13: the synthesis prompt under the seed's own names."""
+"""The synthesis prompt under its public names (ANGLES-28)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def test_it_receives_topic_summaries_and_each_fact_once():
     assert "Layout: angles" in prompt.brief
 
 
-def test_the_format_of_the_seed_is_demanded():
+def test_the_format_of_the_report_is_demanded():
     for words in ("numbered `##` sections, one for each angle", "`---` between major\n  sections", "`## Conclusion`"):
         assert words in SYNTHESIS_SYSTEM

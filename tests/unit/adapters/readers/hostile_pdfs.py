@@ -1,4 +1,4 @@
-"""Hostile PDFs, written by hand: small files that want much memory, much time, or never an end (safety D01, D02).
+"""Hostile PDFs, written by hand: small files that want much memory, much time, or never an end (bad-input D01, D02).
 
 Knows objects, streams and cross-reference tables. Does not know who reads them.
 """

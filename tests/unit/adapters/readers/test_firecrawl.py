@@ -78,7 +78,7 @@ async def test_pages_that_are_none(page: dict[str, object], outcome: str, librar
         "file:///x",
     ],
 )
-async def test_g7_private_addresses_are_not_passed_on(url: str, library: PostgresLibrary):
+async def test_safe_2_private_addresses_are_not_passed_on(url: str, library: PostgresLibrary):
     async def respond(_: Request) -> Response:
         raise AssertionError("nothing may be asked")
 

@@ -44,7 +44,7 @@ async def test_a_process_that_is_killed_is_replaced():
         assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
 
 
-async def test_g8_time_and_memory_are_limited():
+async def test_safe_3_time_and_memory_are_limited():
     slow = b"<p>Some words of a page.</p>" * 90_000
     async with ParserProcess(seconds=0.01) as child:
         await child.parse_document(b"warm", name="a.txt")

@@ -124,26 +124,26 @@ EXPECTED = {
     "hang": "timeout",
     "drip": "timeout",
     "cut": "failed",
-    "empty": "empty",  # H01
+    "empty": "empty",  # bad-input H01
     "blank": "empty",
-    "large": "too_large",  # H05
-    "endless": "read",  # H06: cut and marked
-    "bomb": "too_large",  # H09
+    "large": "too_large",  # bad-input H05
+    "endless": "read",  # bad-input H06: cut and marked
+    "bomb": "too_large",  # bad-input H09
     "double-gzip": "unsupported",
     "brotli": "unsupported",
     "damaged-gzip": "unsupported",
     "short-gzip": "failed",
     "junk": "unsupported",
-    "image": "unsupported",  # H03
-    "image-as-html": "unsupported",  # H02
+    "image": "unsupported",  # bad-input H03
+    "image-as-html": "unsupported",  # bad-input H02
     "zip-as-html": "unsupported",
     "program": "unsupported",
     "broken-pdf": "broken",
-    "wall": "not_content",  # H20
+    "wall": "not_content",  # bad-input H20
     "login": "not_content",
     "soft-404": "not_content",
     "front-page": "not_content",
-    "noai": "robots",  # H21
+    "noai": "robots",  # bad-input H21
     "to-private": "refused",
     "to-loopback": "refused",
     "to-loopback-v6": "refused",
@@ -155,7 +155,7 @@ EXPECTED = {
     "loop": "failed",
     "chain": "failed",
     "upgrade": "failed",
-    "refresh": "read",  # H18: what the page wants to lead to is not fetched
+    "refresh": "read",  # bad-input H18: what the page wants to lead to is not fetched
 }
 
 
@@ -250,7 +250,7 @@ async def test_a_library_hit_is_left_to_the_library_s_reader(library: PostgresLi
         assert not _reader(web, parser, library).accepts(Hit(url="x", title="", source=SourceId("S1")))
 
 
-async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserProcess):
+async def test_safe_7_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary, parser: ParserProcess):
     limits = replace(QUICK, pages_per_host=3)
     async with LoopbackWeb(faults={"/x*": "404"}) as web:
         reader = _reader(web, parser, library, limits)
@@ -259,7 +259,7 @@ async def test_g14_twenty_pages_of_one_host_in_one_run(library: PostgresLibrary,
         assert len(web.requests) == 4, "robots.txt and three pages"
 
 
-async def test_g17_conservation_every_url_of_a_hostile_list_ends_in_exactly_one_outcome(
+async def test_truth_5_conservation_every_url_of_a_hostile_list_ends_in_exactly_one_outcome(
     library: PostgresLibrary, parser: ParserProcess
 ):
     """Good pages, all faults and unusable addresses at once, eight in flight."""

@@ -91,7 +91,7 @@ async def test_f12_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("key", ["canary\u00e4", "canary\nX-Other: 1", "canary\x00", "canary\ud800"])
-def test_g11_a_key_that_cannot_be_sent_is_refused_without_being_shown(key: str):
+def test_safe_5_a_key_that_cannot_be_sent_is_refused_without_being_shown(key: str):
     with pytest.raises(UserError, match="P_KEY") as caught:
         _api("http://127.0.0.1:1", key=key)
     assert "canary" not in "".join(traceback.format_exception(caught.value, chain=True)).replace("key=key", "")

@@ -56,7 +56,7 @@ async def test_recorded_scrape():
         page = await _make(server.url).scrape_page("https://firecrawl.dev")
     assert (page.title, page.status) == ("Firecrawl - The Web Data API for AI", 200)
     assert "Turn websites into" in page.text
-    assert replay.asked[0][1]["skipTlsVerification"] is False, "certificates are checked for us as well (S18)"
+    assert replay.asked[0][1]["skipTlsVerification"] is False, "certificates are checked for us as well (bad-input S18)"
 
 
 async def test_recorded_crawl_waits_until_it_is_completed():

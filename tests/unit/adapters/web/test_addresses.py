@@ -49,7 +49,7 @@ SAMPLES = {  # one address inside each row, written down apart from the table
 
 
 @pytest.mark.parametrize(("row", "address"), SAMPLES.items())
-def test_g7_f01_each_row_refuses_its_network_for_its_own_reason(row: str, address: str):
+def test_safe_2_f01_each_row_refuses_its_network_for_its_own_reason(row: str, address: str):
     network = ipaddress.ip_network(row)
     why = dict(BLOCKED_NETWORKS)[row]
     for each in (address, str(network[0]), str(network[-1])):

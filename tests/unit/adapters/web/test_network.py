@@ -20,7 +20,7 @@ from corrobora.adapters.web import network
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork, resolve_host
 from corrobora.testing.http_server import HttpServer, Request, Response
 
-LITERALS = (  # F01: ways to write addresses that no page has
+LITERALS = (  # bad-input F01: ways to write addresses that no page has
     "127.0.0.1 127.0.0.2 127.255.255.254 0.0.0.0 0 127.1 127.0.1 2130706433 0x7f000001 0x7f.0.0.1 0177.0.0.1 "
     "017700000001 "
     "127.000.000.001 127.0.0.1. localhost localhost. LOCALHOST [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] "
@@ -30,7 +30,7 @@ LITERALS = (  # F01: ways to write addresses that no page has
     "239.255.255.250 255.255.255.255 240.0.0.1 192.88.99.1 ①②⑦.⓪.⓪.① 127。0。0。1 １２７.0.0.1 ⓛocalhost "
     "127.0.0.1%00.example 127.0.0.1%2eexample"
 ).split()
-NAMES = {  # F03: names that lead to private addresses
+NAMES = {  # bad-input F03: names that lead to private addresses
     "localhost": ["127.0.0.1", "::1"],
     "private.example": ["10.0.0.1"],
     "loopback.example": ["127.0.0.1"],
@@ -44,11 +44,11 @@ NAMES = {  # F03: names that lead to private addresses
     "multicast.example": ["224.0.0.251"],
     "zero.example": ["0.0.0.0"],
     "metadata.example": ["169.254.169.254"],
-    "both.example": ["1.1.1.1", "127.0.0.1"],  # F04: one public and one private answer
+    "both.example": ["1.1.1.1", "127.0.0.1"],  # bad-input F04: one public and one private answer
     "both6.example": ["2606:4700::1111", "::1"],
     "last.example": [*(f"1.1.1.{n}" for n in range(1, 40)), "127.0.0.1"],
     "odd.example": ["1.1.1.1", "not an address"],
-    "many.example": [f"1.0.{n // 250}.{n % 250}" for n in range(500)],  # F14
+    "many.example": [f"1.0.{n // 250}.{n % 250}" for n in range(500)],  # bad-input F14
 }
 WAYS = ("direct", "redirect", "two hops", "robots")
 
@@ -80,14 +80,14 @@ async def _refused_everywhere(hosts: Sequence[str], way: str) -> tuple[int, set[
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_g7_f01_no_packet_to_literal_private_addresses(way: str):
+async def test_safe_2_f01_no_packet_to_literal_private_addresses(way: str):
     connections, outcomes = await _refused_everywhere(LITERALS, way)
     assert connections == 0
     assert outcomes == {"refused"} or outcomes <= {"refused", "failed"}
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_g7_f03_f04_no_packet_to_names_of_private_addresses(way: str):
+async def test_safe_2_f03_f04_no_packet_to_names_of_private_addresses(way: str):
     connections, outcomes = await _refused_everywhere(list(NAMES), way)
     assert connections == 0
     assert outcomes == {"refused"}
@@ -205,7 +205,7 @@ MAY_SPEAK_TO_THE_NETWORK = {  # 3.1 rule 1: what of readers, searches and the we
 }
 
 
-def test_g7_one_module_opens_sockets_for_pages():
+def test_safe_2_one_module_opens_sockets_for_pages():
     libraries = {"socket", "httpx2", "httpcore2", "urllib.request", "http.client", "requests", "aiohttp", "ftplib"}
     root = Path(network.__file__).parents[1]
     found: set[str] = set()

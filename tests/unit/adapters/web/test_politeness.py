@@ -16,7 +16,7 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.limits import LIMITS
 
 
-async def test_g14_f20_fifty_hosts_and_two_thousand_pages_without_one_violation():
+async def test_safe_7_f20_fifty_hosts_and_two_thousand_pages_without_one_violation():
     clock = VirtualClock()
     turns = Politeness(clock)
     chance = random.Random(7)

@@ -23,7 +23,7 @@ from corrobora.testing.http_server import HttpServer, Request, Response, gzip_bo
 from corrobora.testing.web import LoopbackWeb
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
-RAW = {  # F17, F18, F19, H08: what servers say, byte for byte, and how it ends
+RAW = {  # bad-input F17, F18, F19, H08: what servers say, byte for byte, and how it ends
     "F17 HTTP/1.0 without length": (b"HTTP/1.0 200 OK\r\n\r\n<p>x", "read"),
     "F17 HTTP/0.9": (b"<html>x</html>", "failed"),
     "F17 nothing": (b"", "failed"),
@@ -178,7 +178,7 @@ async def test_h09_h10_hostile_bodies(fault: str, expected: str):
         assert await outcome(visitor(_at(web.port)), f"{web.url}/x") == expected
 
 
-async def test_g8_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_memory():
+async def test_safe_3_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_of_memory():
     """A fresh process reads the bomb eight times at once and reports its peak."""
     script = """
         import asyncio, resource, sys

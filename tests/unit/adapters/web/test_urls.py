@@ -17,7 +17,7 @@ SPELLINGS = {
     "https://example.org/?gclid=1": "https://example.org/",
     "  https://example.org/a  ": "https://example.org/a",
     "https://bücher.example/ä": "https://xn--bcher-kva.example/%C3%A4",
-    "http://exаmple.com/": "http://xn--exmple-4nf.com/",  # H30: the Cyrillic letter is shown
+    "http://exаmple.com/": "http://xn--exmple-4nf.com/",  # bad-input H30: the Cyrillic letter is shown
     "http://[2606:4700:0::1111]/": "http://[2606:4700:0::1111]/",
     "https://example.org/a?b=c?d": "https://example.org/a?b=c?d",
 }
@@ -53,7 +53,7 @@ BAD = {
     "bracket": "http://[::1/",
     "not six": "http://[1.2.3.4]/",
 }
-CONFUSED = {  # F09: what some parsers read as another host
+CONFUSED = {  # bad-input F09: what some parsers read as another host
     "backslash": "http://127.0.0.1:6666\\@1.1.1.1",
     "slash back": "http:\\\\127.0.0.1/",
     "decimal": "http://2130706433/",

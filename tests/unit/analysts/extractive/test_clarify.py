@@ -1,4 +1,4 @@
-"""Clarify without a model (S0, manager)."""
+"""Clarify without a model (TREE-2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extract without a model (S0, extractor)."""
+"""Extract without a model (TREE-29)."""
 
 from __future__ import annotations
 

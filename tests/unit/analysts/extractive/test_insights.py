@@ -1,4 +1,4 @@
-"""Insights: what a source says beside what was asked of it (S0)."""
+"""Insights: what a source says beside what was asked of it (TREE-30)."""
 
 from __future__ import annotations
 

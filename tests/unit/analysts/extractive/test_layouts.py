@@ -65,7 +65,7 @@ def test_a_section_of_one_edition_names_it_where_the_page_has_several():
     assert "2015 edition" not in alone, "where there is one edition, no statement needs its name"
 
 
-def test_s2_a_page_of_several_editions_opens_with_its_best_statement_and_says_where_it_stands():
+def test_timed_a_page_of_several_editions_opens_with_its_best_statement_and_says_where_it_stands():
     lines = layout_by_questions(page(Section("Opening", "", (*OLD, *NEW), had_facts=True))).splitlines()
     assert lines[2].startswith(cite_fact(OLD[0]).partition(" [")[0])
     assert lines[2].endswith(f"{phrases.STANDS_IN} 2015 edition.") or "; 2021 edition." in lines[2]
@@ -73,7 +73,7 @@ def test_s2_a_page_of_several_editions_opens_with_its_best_statement_and_says_wh
     assert headings[1].startswith("## "), "no part of a section stands above the first section"
 
 
-def test_s1_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without_coverage():
+def test_angles_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without_coverage():
     sections = (Section("Opening", "", OLD, had_facts=True), Section("Fuel", "", (), had_facts=False))
     body = layout_by_angles(page(*sections, gaps=("Nothing speaks of fuel",), uncovered=("Accidents",)))
     assert "Nothing speaks of fuel" not in body, "the engine lists the gaps, in every report"

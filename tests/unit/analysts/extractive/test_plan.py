@@ -1,4 +1,4 @@
-"""Plan and refine without a model (S0, S1)."""
+"""Plan and refine without a model (TREE-12, ANGLES-6)."""
 
 from __future__ import annotations
 

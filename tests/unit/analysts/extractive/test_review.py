@@ -1,4 +1,4 @@
-"""Critique, revise and judge without a model (S1)."""
+"""Critique, revise and judge without a model (ANGLES-29, ANGLES-30)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def compared(last: str) -> Draft:
     return Draft("T", TABLE.format(old=cite_fact(OLD_RULE), new=cite_fact(NEW_RULE), last=last))
 
 
-def test_s1_fr13_a_comparison_may_repeat_what_the_text_says_and_the_revision_keeps_its_rows():
+def test_angles_27_a_comparison_may_repeat_what_the_text_says_and_the_revision_keeps_its_rows():
     draft = compared(cite_fact(FACTS[-1]))
     problems = play(critique, Reviewing("r", QUESTION, draft, FACTS)).problems
     assert not any("said twice" in p or "supported" in p for p in problems), problems
@@ -109,7 +109,7 @@ def test_s1_fr13_a_comparison_may_repeat_what_the_text_says_and_the_revision_kee
     assert "| SHOULD NOT → SHALL NOT | 2015 edition: " in body
 
 
-def test_s1_fr13_a_comparison_whose_rows_all_went_goes_with_what_announces_it():
+def test_angles_27_a_comparison_whose_rows_all_went_goes_with_what_announces_it():
     draft = Draft(
         "T", TABLE.format(old="Glaze is toxic [S1:C1].", new="Glaze is red [S2:C2].", last=cite_fact(FACTS[-1]))
     )
@@ -118,7 +118,7 @@ def test_s1_fr13_a_comparison_whose_rows_all_went_goes_with_what_announces_it():
     assert "| Difference |" not in body
 
 
-def test_s1_fr13_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
+def test_angles_27_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
     thin = Draft("T", "# T\n\n## 1. Fuel\n\nLogs [S1:C1].\n\n---\n\n## Conclusion\n\nNothing [S1:C1].\n")
     body = play(revise, Revising("r", QUESTION, thin, Critique(("x",)), FACTS)).body
     added = [line for line in body.splitlines() if line.startswith("## ")]
@@ -126,7 +126,7 @@ def test_s1_fr13_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
     assert all(line == "## Conclusion" or line[3].isdigit() for line in added), added
 
 
-def test_s1_fr8_the_judge_misses_a_change_that_the_report_does_not_tell():
+def test_angles_30_the_judge_misses_a_change_that_the_report_does_not_tell():
     told = play(judge, Reviewing("r", QUESTION, compared(cite_fact(FACTS[-1])), FACTS))
     one_side = Draft("T", f"# T\n\n{cite_fact(OLD_RULE)}\n")
     untold = play(judge, Reviewing("r", QUESTION, one_side, FACTS))
@@ -136,7 +136,7 @@ def test_s1_fr8_the_judge_misses_a_change_that_the_report_does_not_tell():
     assert "differences" not in play(judge, Reviewing("r", asked, one_side, FACTS)).rationale
 
 
-def test_s1_fr8_words_of_the_question_scattered_over_a_page_answer_nothing():
+def test_angles_30_words_of_the_question_scattered_over_a_page_answer_nothing():
     asked = "Who paints the harbour gates of Ardal?"
     facts = tuple(
         replace(FACTS[0], id=f"f{n}", quote=text, source=f"S{n}", title="Notes")
@@ -150,7 +150,7 @@ def test_s1_fr8_words_of_the_question_scattered_over_a_page_answer_nothing():
     assert low < 0.6 < high
 
 
-def test_s1_fr8_parts_of_one_document_are_no_variety_of_sources():
+def test_angles_30_parts_of_one_document_are_no_variety_of_sources():
     def judged_with(*urls: str) -> float:
         facts = tuple(
             replace(FACTS[0], id=f"f{n}", source=f"S{n}", passage=f"C{n}", origin=f"o{n}", url=url)

@@ -1,4 +1,4 @@
-"""Scope without a model (S4, never search without scoping)."""
+"""Scope without a model (TRIPLET-13)."""
 
 from __future__ import annotations
 

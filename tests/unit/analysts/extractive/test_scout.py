@@ -1,4 +1,4 @@
-"""Scout without a model (S0)."""
+"""Scout without a model (TREE-36)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_differences_stand_side_by_side_with_their_editions(layout):
     printed = "SHOULD NOT →" in play(synthesize, material(layout=layout)).body
     assert not printed  # the engine prints it, in every report
     if layout == "completion":
-        return  # S4's report has no other form
+        return  # the completion report has no other form
     lines = play(synthesize, material(layout=layout, purpose="gathering")).body.splitlines()
     at = lines.index("### SHOULD NOT → SHALL NOT (2015 edition → 2021 edition)")
     assert "[S1:C1]" in lines[at + 2]

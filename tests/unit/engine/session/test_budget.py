@@ -17,7 +17,7 @@ def budget(seconds: float | None, reserve: float = 10.0, *, carried: float = 0.0
     return Budget(Allowance(seconds=seconds, reserve_seconds=reserve), clock, carried_seconds=carried), clock
 
 
-async def test_s2_fr1_no_call_starts_in_a_scope_whose_time_is_over() -> None:
+async def test_timed_1_no_call_starts_in_a_scope_whose_time_is_over() -> None:
     ledger, clock = budget(30.0)
     async with ledger.until_reserve() as window:
         await clock.sleep(20.0)
@@ -35,7 +35,7 @@ async def test_a_scope_that_ends_in_time_is_not_cut() -> None:
     assert not window.cut
 
 
-async def test_s3_a_phase_has_its_own_minutes() -> None:
+async def test_rounds_a_phase_has_its_own_minutes() -> None:
     ledger, clock = budget(None)
     async with ledger.until_reserve(3.0) as window:
         await clock.sleep(4.0)

@@ -106,7 +106,7 @@ async def test_only_failures_that_may_pass_are_tried_again_and_not_for_ever() ->
     assert made.session.budget.until_deadline > 0
 
 
-async def test_s0_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_is_asked_once() -> None:
+async def test_tree_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_is_asked_once() -> None:
     person = Refusing()
     made = await desk("timed", human=person, authorize="human")
     with pytest.raises(LimitReached):
@@ -117,7 +117,7 @@ async def test_s0_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_is
     assert person.asked == 1
 
 
-async def test_s1_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
+async def test_angles_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
     made = await desk("timed")
     made.session.until = Stage.PLAN
     made.session.enter_stage(Stage.PLAN)
@@ -126,7 +126,7 @@ async def test_s1_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
     assert paused.value.code == "stage_reached"
 
 
-async def test_s0_no_executor_below_the_deepest_level_and_the_manager_is_no_level() -> None:
+async def test_tree_no_executor_below_the_deepest_level_and_the_manager_is_no_level() -> None:
     run = (await desk("tree", max_depth=1)).session
     leaf = Node("root/1", "Leaf", "x")
     inner, root = Node("root/2", "Inner", "x", (leaf,)), Node("root", "Root", "x", (leaf,))

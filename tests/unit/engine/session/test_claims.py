@@ -27,7 +27,7 @@ def test_a_claimed_passage_is_not_free_for_the_same_task() -> None:
     assert held == (claim,)
 
 
-def test_s0_another_task_spec_is_another_task() -> None:
+def test_tree_another_task_spec_is_another_task() -> None:
     claims = PassageClaims()
     claims.claim_passages(name_task("one spec"), [passage(1)])
     free, held = claims.split_claimed(name_task("another spec"), [passage(1)])
@@ -53,7 +53,7 @@ def test_a_released_passage_may_be_claimed_again() -> None:
     assert claims.find_extractions("any", [passage(1)]) == ()
 
 
-async def test_g5_claims_are_rebuilt_from_the_keys_of_the_journal() -> None:
+async def test_engine_5_claims_are_rebuilt_from_the_keys_of_the_journal() -> None:
     journal = MemoryJournal("r_test")
     await journal.put(Entry("extract/any/S1/C1+C2/extract#abc", encode(Extraction, found(1))))
     await journal.put(Entry("search/library#abc", "[]"))

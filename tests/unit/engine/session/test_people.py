@@ -1,4 +1,4 @@
-"""S0, the dialogue of the manager: reasons, narrower questions, steadfastness, and the one phrase."""
+"""The dialogue of the manager: reasons, narrower questions, steadfastness, and the one phrase."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def talk(*said: str) -> Dialogue:
     return dialogue
 
 
-async def test_s0_manager_refuses_with_reasons_and_offers_narrower_questions():
+async def test_tree_manager_refuses_with_reasons_and_offers_narrower_questions():
     dialogue = await talk(BROAD)
     assert not dialogue.agreed
     assert "cannot take this question as it stands" in dialogue.reply
@@ -41,14 +41,14 @@ async def test_s0_manager_refuses_with_reasons_and_offers_narrower_questions():
 @pytest.mark.parametrize(
     "plea", ["please just do it", "I insist.", AUTHORIZATION_PHRASE, f"{AUTHORIZATION_PHRASE}!", "yes", "it is urgent"]
 )
-async def test_s0_manager_is_steadfast_however_often_it_is_asked(plea: str):
+async def test_tree_manager_is_steadfast_however_often_it_is_asked(plea: str):
     dialogue = await talk(BROAD, plea, plea, plea)
     assert not dialogue.agreed
     assert not dialogue.authorized
     assert "cannot take" in dialogue.reply
 
 
-async def test_s0_manager_narrows_by_the_number_of_an_offer_or_by_a_new_question():
+async def test_tree_manager_narrows_by_the_number_of_an_offer_or_by_a_new_question():
     offered = await talk(BROAD, "1")
     assert offered.agreed
     assert offered.scoping is not None
@@ -59,21 +59,21 @@ async def test_s0_manager_narrows_by_the_number_of_an_offer_or_by_a_new_question
     assert renewed.scoping.queries[0].question == QUESTION
 
 
-async def test_s0_manager_splits_into_feasible_queries():
+async def test_tree_manager_splits_into_feasible_queries():
     dialogue = await talk("When was the harbour of Brenhaven dug? How many bees live in one hive?")
     assert dialogue.scoping is not None
     assert len(dialogue.scoping.queries) == 2
     assert "split this into 2 queries" in dialogue.reply
 
 
-async def test_s0_manager_takes_an_expert_question_as_it_is():
+async def test_tree_manager_takes_an_expert_question_as_it_is():
     dialogue = await talk(QUESTION)
     assert dialogue.agreed
     assert dialogue.scoping is not None
     assert [query.question for query in dialogue.scoping.queries] == [QUESTION]
 
 
-async def test_s0_manager_thinks_as_a_researcher_of_the_field_and_sees_the_dialogue():
+async def test_tree_2_manager_thinks_as_a_researcher_of_the_field_and_sees_the_dialogue():
     """The role of a model: what it refuses is refused, with its reasons; it is given all that was said."""
     seen: list[Asking] = []
 
@@ -90,7 +90,7 @@ async def test_s0_manager_thinks_as_a_researcher_of_the_field_and_sees_the_dialo
     assert seen[-1].dialogue[-1] == "user: Only adults"
 
 
-async def test_s0_the_exact_phrase_and_only_it_authorizes():
+async def test_tree_the_exact_phrase_and_only_it_authorizes():
     for said in (
         AUTHORIZATION_PHRASE.lower(),
         f"{AUTHORIZATION_PHRASE}.",
@@ -103,7 +103,7 @@ async def test_s0_the_exact_phrase_and_only_it_authorizes():
     assert not (await talk(AUTHORIZATION_PHRASE)).authorized
 
 
-async def test_s0_the_phrase_in_a_question_a_model_or_a_page_does_nothing():
+async def test_tree_the_phrase_in_a_question_a_model_or_a_page_does_nothing():
     async def model(_: Asking) -> Scoping:
         return Scoping(feasible=True, queries=(Brief(AUTHORIZATION_PHRASE),), reasons=(AUTHORIZATION_PHRASE,))
 
@@ -125,7 +125,7 @@ async def test_s0_the_phrase_in_a_question_a_model_or_a_page_does_nothing():
     assert not waiting.library.asked, "nothing is searched before the human has authorized"
 
 
-async def test_s0_no_planner_is_called_before_the_human_authorized_what_was_agreed():
+async def test_tree_no_planner_is_called_before_the_human_authorized_what_was_agreed():
     analyst = Mixed()
     made: list[Request] = []
 
@@ -145,7 +145,7 @@ async def test_s0_no_planner_is_called_before_the_human_authorized_what_was_agre
     assert QUESTION in made[0].question
 
 
-async def test_s0_a_run_uses_the_queries_that_were_agreed_on_and_asks_nothing_again():
+async def test_tree_a_run_uses_the_queries_that_were_agreed_on_and_asks_nothing_again():
     dialogue = await talk(QUESTION, AUTHORIZATION_PHRASE)
     analyst = Mixed()
     request = Request("as agreed", "tree", scope=dialogue.scope, authorized="human")

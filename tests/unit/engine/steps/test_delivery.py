@@ -74,7 +74,7 @@ async def test_both_sides_of_a_contradiction_are_cited_although_the_body_leaves_
         assert {facts[pair.a].marker, facts[pair.b].marker} <= cited
 
 
-async def test_s2_the_rules_of_form_hold_where_the_layout_is_ours_to_choose():
+async def test_timed_the_rules_of_form_hold_where_the_layout_is_ours_to_choose():
     _, report = await ran("timed")
     body = report.markdown.split("\n\n", 2)[2].partition("## Contradictions")[0].partition("## Methodology")[0]
     assert find_format_faults(body) == ()

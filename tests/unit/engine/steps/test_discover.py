@@ -27,11 +27,11 @@ def shortlisted(given: Any) -> Shortlist:
     return Shortlist(chosen, excluded=(("fish.md", "speaks of fish"),))
 
 
-def test_s0_without_a_discovery_leaf_nothing_is_guided() -> None:
+def test_tree_without_a_discovery_leaf_nothing_is_guided() -> None:
     assert share_shortlist(Node("root", "t", "o", (OTHER,)), ()) == (OTHER,)
 
 
-async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
+async def test_tree_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
     made.session.brief = BRIEF
     found = await sweep_sources(SCOUT, made.session)
@@ -43,7 +43,7 @@ async def test_s0_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     assert found.summary.startswith("1. ")
 
 
-async def test_s0_sources_that_the_plan_names_are_triaged_with_what_is_found() -> None:
+async def test_tree_sources_that_the_plan_names_are_triaged_with_what_is_found() -> None:
     analyst = Mixed({"scout": shortlisted})
     made = await desk("tree", analysts=(analyst,))
     made.session.brief = BRIEF
@@ -54,7 +54,7 @@ async def test_s0_sources_that_the_plan_names_are_triaged_with_what_is_found() -
     assert len(given.candidates) > 1
 
 
-async def test_s0_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
+async def test_tree_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
     async def scans(tokens: int | None) -> int:
         analyst = Mixed({"scout": shortlisted})
         made = await desk("tree", analysts=(analyst,))

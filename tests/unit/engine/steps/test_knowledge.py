@@ -51,7 +51,7 @@ def told(source: str | None = "S1", **more: Any) -> Reading:
     return Reading(Hit("rules.md", "Rules"), ReadOutcome.READ, where, title="Rules", **more)
 
 
-async def test_s0_a_thread_starts_with_the_stored_facts_that_speak_to_its_questions() -> None:
+async def test_tree_a_thread_starts_with_the_stored_facts_that_speak_to_its_questions() -> None:
     run = await made(await filled())
     begun = await recall_knowledge(thread(run, SQ, OTHER), run.session)
     assert begun.facts == begun.recalled
@@ -60,7 +60,7 @@ async def test_s0_a_thread_starts_with_the_stored_facts_that_speak_to_its_questi
     assert set(run.journal.entries) == {"root/1/recall", "root/1/recall/insights"}
 
 
-async def test_s0_a_resumed_run_starts_with_what_the_first_attempt_was_given() -> None:
+async def test_tree_a_resumed_run_starts_with_what_the_first_attempt_was_given() -> None:
     library = await filled()
     run = await made(library)
     first = await recall_knowledge(thread(run), run.session)
@@ -68,20 +68,20 @@ async def test_s0_a_resumed_run_starts_with_what_the_first_attempt_was_given() -
     assert await recall_knowledge(thread(again), again.session) == first
 
 
-async def test_s0_neither_switch_on_asks_the_store_nothing() -> None:
+async def test_tree_neither_switch_on_asks_the_store_nothing() -> None:
     run = await made(await filled(), recall_facts=False, share_facts=False)
     begun = thread(run)
     assert await recall_knowledge(begun, run.session) is begun
     assert run.journal.entries == {}
 
 
-async def test_s0_a_fact_whose_snapshot_cannot_be_opened_is_not_recalled() -> None:
+async def test_tree_a_fact_whose_snapshot_cannot_be_opened_is_not_recalled() -> None:
     other = await MemoryLibrary.of({"fish.md": DOCUMENTS["fish.md"]})
     run = await desk("tree", library=other, facts=await filled(), question=QUESTION)
     assert (await recall_knowledge(thread(run), run.session)).facts == ()
 
 
-async def test_s0_questions_of_sources_become_queries_and_sources_they_name_are_read_first() -> None:
+async def test_tree_questions_of_sources_become_queries_and_sources_they_name_are_read_first() -> None:
     library = await MemoryLibrary.of(DOCUMENTS)
     asked = [
         Insight(InsightKind.FOLLOW_UP, f"Are harbour cranes of Brenhaven inspected in winter {n}?", SourceId("S1"))
@@ -109,7 +109,7 @@ async def test_s0_questions_of_sources_become_queries_and_sources_they_name_are_
     assert begun.facts == (), "an insight is no statement"
 
 
-def test_s0_insights_carry_their_source_and_each_counts_once() -> None:
+def test_tree_insights_carry_their_source_and_each_counts_once() -> None:
     raised = FollowUp("Why?", 0.3, "it is not said")
     named = LinkedSource("https://a.example", "see there", 0.8)
     reading = told(follow_ups=(raised,), gaps=("not measured",), linked=(named,))
@@ -120,7 +120,7 @@ def test_s0_insights_carry_their_source_and_each_counts_once() -> None:
     )
 
 
-async def test_s0_a_run_leaves_its_facts_and_insights_and_a_sharing_thread_at_once() -> None:
+async def test_tree_a_run_leaves_its_facts_and_insights_and_a_sharing_thread_at_once() -> None:
     facts = tuple((await filled())._facts.values())
     reading = told(gaps=("The winter is not measured.",), facts=facts)
     for name, kept in (("share_facts", True), ("recall_facts", False)):

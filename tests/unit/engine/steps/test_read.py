@@ -121,7 +121,7 @@ async def test_a_passage_whose_extraction_failed_is_free_for_the_next_reader() -
     assert (await read_hit(HIT, thread(run), run.session)).facts
 
 
-async def test_s4_what_drifts_is_not_extracted() -> None:
+async def test_triplet_what_drifts_is_not_extracted() -> None:
     analyst = Mixed()
     fish = "https://fish.example/x"
     pages = {fish: "# Herring\n\nThe herring of Marrow is salted in barrels and sold by weight."}
@@ -134,7 +134,7 @@ async def test_s4_what_drifts_is_not_extracted() -> None:
     assert run.told(EventType.DRIFT)
 
 
-async def test_s2_fr4_a_failure_that_may_pass_is_tried_again_and_then_given_up_with_the_tag() -> None:
+async def test_timed_17_a_failure_that_may_pass_is_tried_again_and_then_given_up_with_the_tag() -> None:
     run = made(pages={URL: ReadOutcome.FAILED}, profile="timed")
     reading = await read_hit(HIT, thread(run), run.session)
     assert (run.reader.tried[URL], reading.attempts) == (3, 3)

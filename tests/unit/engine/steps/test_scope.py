@@ -12,25 +12,25 @@ from corrobora.testing.samples import SAMPLES
 NEEDS = next(given for role, given in SAMPLES if role.prompt == "scope")
 
 
-def test_s4_a_forced_subject_is_asked_for_and_logged() -> None:
+def test_triplet_a_forced_subject_is_asked_for_and_logged() -> None:
     intent = force_subject(Intent("goal", (Query("pump flow"),)), NEEDS)
     assert intent.subjects == ("Valve",)
     assert intent.queries[0].text == "Valve pump flow"
     assert intent.forced == "Subject Valve has received 0 dedicated search rounds. Forcing coverage."
 
 
-def test_s3_a_round_has_as_many_queries_as_its_phase_asks_for() -> None:
+def test_rounds_a_round_has_as_many_queries_as_its_phase_asks_for() -> None:
     many = Intent("goal", tuple(Query(text) for text in ("a lamp", "a tower", "a dam", "a gate")))
     assert len(fit_query_count(many, NEEDS).queries) == NEEDS.phase.max_queries
     assert len(fit_query_count(Intent("goal", ()), NEEDS).queries) == NEEDS.phase.min_queries
 
 
-def test_s4_the_query_that_changed_enough_comes_first() -> None:
+def test_triplet_the_query_that_changed_enough_comes_first() -> None:
     intent = ensure_changed_query(Intent("goal", (Query("pump flow"), Query("displacement litres"))), NEEDS)
     assert [query.text for query in intent.queries] == ["displacement litres", "pump flow"]
 
 
-def test_s3_a_finding_counts_queries_sources_and_providers() -> None:
+def test_rounds_a_finding_counts_queries_sources_and_providers() -> None:
     hits = (Hit("https://a.example", "A"), Hit("https://a.example", "A"))
     found = build_round_finding(Round(1, "x", Intent("goal", (Query("q"),)), hits, providers=("tavily",)))
     assert found["metadata"] == {"queriesGenerated": 1, "sourcesFound": 1, "providersUsed": ["tavily"]}

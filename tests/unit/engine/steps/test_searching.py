@@ -36,7 +36,7 @@ def course(**fields: int) -> ThreadState:
     return replace(made, course=replace(made.course, **fields))
 
 
-async def test_s4_no_search_without_a_scope() -> None:
+async def test_triplet_no_search_without_a_scope() -> None:
     engine = Engine(PAGES)
     made = lab("timed", PAGES, engines=[engine], clock=FakeClock())
     with pytest.raises(RoleError) as refused:
@@ -55,7 +55,7 @@ async def test_the_same_query_is_sent_to_a_provider_once_in_a_run() -> None:
     assert first.providers == ("tavily", "exa")
 
 
-async def test_s2_fr4_a_failed_search_goes_to_another_provider_then_to_other_words() -> None:
+async def test_timed_19_a_failed_search_goes_to_another_provider_then_to_other_words() -> None:
     down = Engine(PAGES, "tavily", down=True)
     made = await scoped(down, Engine({}, "exa"))
     found = await search_round(INTENT, course(attempts=3), made.session)
@@ -93,7 +93,7 @@ def test_joined_results_keep_their_order_and_name_each_provider_once() -> None:
     assert whole == SearchResults((b, a), ("x",), ("exa", "tavily"))
 
 
-async def test_s3_whole_documents_are_results_once_in_a_thread() -> None:
+async def test_rounds_whole_documents_are_results_once_in_a_thread() -> None:
     texts = {f"crane-{n}.md": f"# Crane {n}\n\nCrane {n} lifts.\n\nCrane {n} turns." for n in range(6)}
     made = await desk("rounds", documents=texts)
     run = made.session

@@ -64,7 +64,7 @@ async def made(*, down: bool = False) -> tuple[Desk, Crawling, ThreadState]:
     return run, crawling, ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
 
 
-async def test_s0_a_site_is_crawled_once_in_a_run_and_searched_in_every_round() -> None:
+async def test_tree_a_site_is_crawled_once_in_a_run_and_searched_in_every_round() -> None:
     run, crawling, thread = await made()
     found = await search_sites(INTENT, thread, run.session)
     again = await search_sites(replace(INTENT, queries=(Query("herring"),)), thread, run.session)
@@ -104,7 +104,7 @@ async def test_a_thread_without_sites_asks_nothing() -> None:
     assert (found.hits, found.providers, crawling.asked) == ((), (), [])
 
 
-async def test_s0_scout_crawls_the_site_of_a_discovery_leaf_on_recorded_answers() -> None:
+async def test_tree_scout_crawls_the_site_of_a_discovery_leaf_on_recorded_answers() -> None:
     replay = Replay("firecrawl/test_firecrawl_crawl_tool_integration.yaml")
     async with HttpServer(replay) as server:
         run = await desk("tree", question="How does Firecrawl turn websites into LLM-ready data?", documents={})

@@ -66,7 +66,7 @@ def test_fields() -> None:
         ("delivery", Stage.DELIVER),
     ],
 )
-def test_s1_stage_names_are_aliases(name: str, stage: Stage) -> None:
+def test_angles_stage_names_are_aliases(name: str, stage: Stage) -> None:
     assert parse_stage(name) is stage
     assert parse_stage(stage.value) is stage
 

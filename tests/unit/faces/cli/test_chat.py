@@ -23,7 +23,7 @@ def lines(*said: str) -> bytes:
     return "".join(f"{line}\n" for line in said).encode()
 
 
-def test_s0_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> None:
+def test_tree_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> None:
     result = filled.process("chat", "-l", "docs", stdin=lines(BROAD, PHRASE, "please", QUESTION, PHRASE))
     assert result.code == 0
     assert result.err.count("cannot take this question as it stands") == 3
@@ -32,7 +32,7 @@ def test_s0_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> None
 
 
 @pytest.mark.parametrize("said", [(), (BROAD,), (PHRASE,), (BROAD, PHRASE), (QUESTION,), (QUESTION, f"{PHRASE}!")])
-def test_s0_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any, said: tuple[str, ...]) -> None:
+def test_tree_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any, said: tuple[str, ...]) -> None:
     before = filled("runs", "list", "--json").out
     result = filled.process("chat", "-l", "docs", stdin=lines(*said))
     assert (result.code, result.out) == (3, "")
@@ -40,7 +40,7 @@ def test_s0_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: Any
     assert filled("runs", "list", "--json").out == before
 
 
-def test_s0_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
+def test_tree_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
     ended = filled.process("chat", "-l", "docs", stdin=lines(BROAD))
     assert ended.code == 3
     name = ended.complaint.split("--resume ", 1)[1].split()[0].rstrip(".")
@@ -57,7 +57,7 @@ def test_s0_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
     assert "412 metres" in filled.process("chat", "--resume", name).out, "a dialogue that started a run leads to it"
 
 
-def test_s0_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: Any) -> None:
+def test_tree_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: Any) -> None:
     filled.process("chat", "-l", "docs", stdin=lines(BROAD))
     newest = filled("chat", "--list").out.split()[0]
     assert "412 metres" in filled.process("chat", "--resume", stdin=lines(QUESTION, PHRASE)).out
@@ -68,7 +68,7 @@ def test_s0_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: 
         assert filled("chat", *wrong).code == 2
 
 
-def test_s0_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: Any) -> None:
+def test_tree_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: Any) -> None:
     deep: dict[str, Any] = {"title": "leaf"}
     for level in range(5):
         deep = {"title": f"level {level}", "children": [deep]}
@@ -78,13 +78,13 @@ def test_s0_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: An
     assert "deeper than 3" in result.complaint
 
 
-def test_s0_a_suggested_plan_is_used(filled: Any) -> None:
+def test_tree_a_suggested_plan_is_used(filled: Any) -> None:
     (filled.folder / "plan.json").write_text(json.dumps({"title": "Mine", "children": [{"title": QUESTION}]}))
     result = filled("research", QUESTION, "-l", "docs", "-p", "tree", "--plan", "plan.json", "--plan-only", "--json")
     assert json.loads(result.out)["root"]["title"] == "Mine"
 
 
-def test_s1_deliver_hands_the_report_on_once(filled: Any) -> None:
+def test_angles_deliver_hands_the_report_on_once(filled: Any) -> None:
     out = filled.folder / "delivered"
     result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{out}", "--json", "-q")
     assert result.code == 0
@@ -97,7 +97,7 @@ def test_s1_deliver_hands_the_report_on_once(filled: Any) -> None:
     assert (out / "report.md").exists()
 
 
-def test_s1_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any) -> None:
+def test_angles_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any) -> None:
     (filled.folder / "file").write_text("no folder")
     result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{filled.folder / 'file' / 'x'}")
     assert result.code == 7
@@ -106,12 +106,12 @@ def test_s1_a_delivery_that_fails_keeps_the_report_and_is_exit_7(filled: Any) ->
 
 
 @pytest.mark.parametrize("target", ["pigeon:x", "email:a@b.org", "webhook", "webhook:https://example.org", "email:no"])
-def test_s1_a_delivery_that_cannot_work_is_exit_2_before_a_run(filled: Any, target: str) -> None:
+def test_angles_a_delivery_that_cannot_work_is_exit_2_before_a_run(filled: Any, target: str) -> None:
     assert filled("research", QUESTION, "-l", "docs", "--deliver", target).code == 2
 
 
 @pytest.mark.parametrize(("stage", "last"), [("init", "plan"), ("generation", "review"), ("verify", "verify")])
-def test_s1_until_stage_pauses_and_resume_goes_on(filled: Any, stage: str, last: str) -> None:
+def test_angles_until_stage_pauses_and_resume_goes_on(filled: Any, stage: str, last: str) -> None:
     result = filled("research", QUESTION, "-l", "docs", "--until-stage", stage, "--json", "-q")
     assert result.code == 0
     assert f"pauses after the stage {last}" in result.err
@@ -126,7 +126,7 @@ def test_a_delivery_folder_is_stored_by_its_absolute_path(filled: Any) -> None:
     assert (Path(filled.folder) / "here" / "report.md").exists()
 
 
-async def test_s0_a_program_goes_on_with_a_stored_dialogue(filled: Any) -> None:
+async def test_tree_a_program_goes_on_with_a_stored_dialogue(filled: Any) -> None:
     async with corrobora.chat(library="docs") as manager:
         await manager.say(BROAD)
         name = manager.id
@@ -148,7 +148,7 @@ async def test_s0_a_program_goes_on_with_a_stored_dialogue(filled: Any) -> None:
 
 
 @pytest.mark.parametrize("more", [{"library": "docs"}, {"profile": "tree"}, {"model": "x:y"}, {"max_rounds": 0}])
-async def test_s0_what_a_stored_dialogue_said_cannot_be_said_again_by_a_program(filled: Any, more: Any) -> None:
+async def test_tree_what_a_stored_dialogue_said_cannot_be_said_again_by_a_program(filled: Any, more: Any) -> None:
     del filled
     with pytest.raises(corrobora.UserError, match="as it was begun") as caught:
         async with corrobora.chat(resume="", **more):
@@ -156,7 +156,7 @@ async def test_s0_what_a_stored_dialogue_said_cannot_be_said_again_by_a_program(
     assert caught.value.code == "resume_with_flags"
 
 
-async def test_s0_an_unknown_dialogue_is_refused(filled: Any) -> None:
+async def test_tree_an_unknown_dialogue_is_refused(filled: Any) -> None:
     del filled
     with pytest.raises(corrobora.UserError) as caught:
         async with corrobora.chat(resume="d_unknown"):
@@ -164,7 +164,7 @@ async def test_s0_an_unknown_dialogue_is_refused(filled: Any) -> None:
     assert caught.value.code == "dialogue_unknown"
 
 
-async def test_s0_a_program_talks_to_the_manager_and_gets_the_report(filled: Any) -> None:
+async def test_tree_a_program_talks_to_the_manager_and_gets_the_report(filled: Any) -> None:
     async with corrobora.chat(library="docs") as manager:
         assert "cannot take" in await manager.say(BROAD)
         assert not manager.agreed

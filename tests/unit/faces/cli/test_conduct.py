@@ -1,4 +1,4 @@
-"""Signals: the first Ctrl-C finishes, the second leaves, SIGTERM leaves at once (C19)."""
+"""Signals: the first Ctrl-C finishes, the second leaves, SIGTERM leaves at once (bad-input C19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exit codes, one row for each way a run can end (DESIGN 13)."""
+"""Exit codes, one row for each way a run can end (docs/reference/errors.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`corrobora investigate` and `steer`: S4's given thread and S3's interrupt, from the command line to the files."""
+"""`corrobora investigate` and `steer`: a given thread and a pause between rounds, as a user meets them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ known_facts = ["The bridge at Arnholm is 400 metres long and was built of rivete
 QUESTION = "When was the bridge at Arnholm opened?"
 
 
-def test_s4_investigate_writes_its_reports_to_the_folder_of_the_thread(filled):
+def test_triplet_investigate_writes_its_reports_to_the_folder_of_the_thread(filled):
     (filled.folder / "thread.toml").write_text(THREAD)
     result = filled("investigate", "thread.toml", "-l", "docs", "-q")
     assert result.code == 0
@@ -31,7 +31,7 @@ def test_s4_investigate_writes_its_reports_to_the_folder_of_the_thread(filled):
     assert "known fact of the brief" in report
 
 
-def test_s4_investigate_names_what_is_wrong_with_a_thread_before_anything_runs(filled):
+def test_triplet_investigate_names_what_is_wrong_with_a_thread_before_anything_runs(filled):
     (filled.folder / "thread.toml").write_text(THREAD.replace("round_budget = 4", "round_budget = 0"))
     result = filled("investigate", "thread.toml", "-l", "docs")
     assert result.code == 2
@@ -39,14 +39,14 @@ def test_s4_investigate_names_what_is_wrong_with_a_thread_before_anything_runs(f
     assert filled("investigate", "nowhere.toml", "-l", "docs").code == 2
 
 
-def test_s4_investigate_needs_something_to_search(filled):
+def test_triplet_investigate_needs_something_to_search(filled):
     (filled.folder / "thread.toml").write_text(THREAD)
     result = filled("investigate", "thread.toml")
     assert result.code == 2
     assert "nothing to search" in result.complaint
 
 
-def test_s3_a_run_pauses_between_rounds_is_steered_and_goes_on(filled):
+def test_rounds_a_run_pauses_between_rounds_is_steered_and_goes_on(filled):
     args = ("-l", "docs", "-p", "rounds", "-s", "pause_between_rounds=true", "--no-input", "--display", "jsonl")
     result = filled(QUESTION, *args)
     assert result.code == 3
@@ -64,14 +64,14 @@ def test_s3_a_run_pauses_between_rounds_is_steered_and_goes_on(filled):
     assert "the last crossing of the ferry" not in asked[2]
 
 
-def test_s3_a_run_that_does_not_pause_cannot_be_steered(finished):
+def test_rounds_a_run_that_does_not_pause_cannot_be_steered(finished):
     shell, run = finished
     result = shell("steer", run, "anything")
     assert result.code == 2
     assert "does not pause" in result.complaint
 
 
-def test_s4_investigate_takes_a_model_and_reads_the_pages_that_its_thread_names(filled):
+def test_triplet_investigate_takes_a_model_and_reads_the_pages_that_its_thread_names(filled):
     (filled.folder / "thread.toml").write_text(THREAD)
     refused = filled("investigate", "thread.toml", "-l", "docs", "-m", "nobody:x")
     assert refused.code == 2

@@ -10,7 +10,7 @@ import pytest
 QUESTION = "When was the bridge at Arnholm opened and how long is it?"
 
 
-def test_s1_a_schedule_is_added_listed_and_removed(filled: Any) -> None:
+def test_angles_a_schedule_is_added_listed_and_removed(filled: Any) -> None:
     assert filled("schedule", "add", "weekly-bridges", QUESTION, "--cron", "weekly", "-l", "docs").code == 0
     rows = json.loads(filled("schedule", "list", "--json").out)
     assert [(row["id"], row["cron"], row["request"]["question"]) for row in rows] == [
@@ -23,5 +23,5 @@ def test_s1_a_schedule_is_added_listed_and_removed(filled: Any) -> None:
 
 
 @pytest.mark.parametrize("args", [("bad name", "0 6 * * 1"), ("name", "whenever"), ("name", "99 * * * *")])
-def test_s1_a_schedule_that_cannot_run_is_exit_2(filled: Any, args: tuple[str, str]) -> None:
+def test_angles_a_schedule_that_cannot_run_is_exit_2(filled: Any, args: tuple[str, str]) -> None:
     assert filled("schedule", "add", args[0], QUESTION, "--cron", args[1], "-l", "docs").code == 2

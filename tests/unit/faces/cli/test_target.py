@@ -1,4 +1,4 @@
-"""`-o`: checked before anything is paid, written whole or not at all (C12, C13)."""
+"""`-o`: checked before anything is paid, written whole or not at all (bad-input C12, C13)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ def test_verify_of_a_run_of_its_file_and_of_a_changed_file(finished: tuple[Any, 
     counts = json.loads(result.out)
     assert (result.code, counts["carried"], counts["checkable"] > 0) == (0, counts["checkable"], True)
     text = (shell.folder / "report.md").read_text()
-    (shell.folder / "report.md").write_text(text.replace("1931", "1951"))  # R07: also the quote is edited by hand
+    # bad-input R07: also the quote is edited by hand
+    (shell.folder / "report.md").write_text(text.replace("1931", "1951"))
     changed = shell("verify", "report.md", "--strict")
     assert changed.code == 5
     assert "! [" in changed.out

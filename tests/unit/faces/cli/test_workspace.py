@@ -1,4 +1,4 @@
-"""Ids of runs, refused before a database is opened (C14)."""
+"""Ids of runs, refused before a database is opened (bad-input C14)."""
 
 from __future__ import annotations
 

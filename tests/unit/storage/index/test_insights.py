@@ -22,7 +22,7 @@ async def stored(library, number=1):
     return source.id
 
 
-async def test_s0_an_insight_is_kept_once_with_its_source_and_the_surer_confidence(database):
+async def test_tree_an_insight_is_kept_once_with_its_source_and_the_surer_confidence(database):
     library = PostgresLibrary(database, ["lib"])
     asked = Insight(InsightKind.FOLLOW_UP, "How far do otters swim?", await stored(library), "not said", 0.3)
     assert await library.remember_insights([asked, replace(asked, confidence=0.2)], run="r1") == 1
@@ -32,7 +32,7 @@ async def test_s0_an_insight_is_kept_once_with_its_source_and_the_surer_confiden
     assert await PostgresLibrary(database, ["other"]).recall_insights("otters") == []
 
 
-async def test_s0_one_question_of_two_sources_is_two_insights_and_rare_words_come_first(database):
+async def test_tree_one_question_of_two_sources_is_two_insights_and_rare_words_come_first(database):
     library = PostgresLibrary(database, ["lib"])
     one, two = await stored(library, 1), await stored(library, 2)
     told = [

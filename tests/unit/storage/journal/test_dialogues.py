@@ -14,7 +14,7 @@ from corrobora.storage.postgres.database import Database
 ASKED = Request("", "tree", libraries=("mill",))
 
 
-async def test_s0_a_dialogue_is_kept_as_it_was_said(database: Database) -> None:
+async def test_tree_a_dialogue_is_kept_as_it_was_said(database: Database) -> None:
     dialogues = Dialogues(database)
     kept = await dialogues.save(replace(new_dialogue(ASKED), said="{}", pending="How long?"))
     found = await dialogues.get(kept.id)

@@ -20,7 +20,7 @@ def test_a_file_is_written_below_the_folder_and_replaced_as_a_whole(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../x", "/etc/x", "", "a//b", ".hidden", "a\\b", "a b", "x" * 200, "a/.."])
-def test_g12_a_name_that_could_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+def test_safe_6_a_name_that_could_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError) as refused:
         RunFolder(tmp_path).write_file(name, b"x")
     assert refused.value.code == "file_name"

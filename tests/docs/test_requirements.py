@@ -1,4 +1,4 @@
-"""Every row of docs/seeds.md names code that exists and a test that exists; none is half done."""
+"""Every row of the requirements page names code that exists and a test that exists; none is half done."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "seeds.md"
-ROW = re.compile(r"^\| (S\d [^|]*) \| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
+PAGE = ROOT / "docs" / "methods" / "requirements.md"
+ROW = re.compile(r"^\| \[([A-Z]+-\d+)\]\([\w.#-]+\) \| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
 
 
 def problems(text: str) -> list[str]:
@@ -31,16 +31,19 @@ def problems(text: str) -> list[str]:
 
 def test_every_requirement_has_its_code_and_its_test() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    listed = [line for line in text.splitlines() if re.match(r"\| S\d [^|]+ \|", line) and "`" in line]
-    assert len(ROW.findall(text)) == len([line for line in listed if not re.match(r"\| S\d \|", line)])
+    listed = [line for line in text.splitlines() if line.startswith("| [") and "::" in line]
+    assert len(ROW.findall(text)) == len(listed)
     assert problems(text) == []
 
 
 def test_a_bad_row_is_noticed() -> None:
-    good = "| S2 FR-1 | time | `domain/limits.py` | `docs/test_seeds.py::test_a_bad_row_is_noticed` |"
+    good = (
+        "| [TIMED-1](timed.md#timed-1) | time | `domain/limits.py` | "
+        "`docs/test_requirements.py::test_a_bad_row_is_noticed` |"
+    )
     assert problems(good) == []
-    assert problems(good.replace("limits.py", "nowhere.py")) == ["S2 FR-1: no domain/nowhere.py"]
+    assert problems(good.replace("limits.py", "nowhere.py")) == ["TIMED-1: no domain/nowhere.py"]
     assert problems(good.replace("noticed`", "forgotten`")) == [
-        "S2 FR-1: no test docs/test_seeds.py::test_a_bad_row_is_forgotten"
+        "TIMED-1: no test docs/test_requirements.py::test_a_bad_row_is_forgotten"
     ]
-    assert problems("| S2 FR-1 | time | `domain/limits.py` | - |") == ["S2 FR-1: names no test"]
+    assert problems("| [TIMED-1](timed.md#timed-1) | time | `domain/limits.py` | - |") == ["TIMED-1: names no test"]
