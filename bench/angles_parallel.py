@@ -18,14 +18,15 @@ from typing import Any
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.runs import SystemClock
+from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.intake import CANONICAL_ANGLES
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Role
-from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25
@@ -124,7 +125,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
             human=Agreeing(),
             write=nowhere,
         ),
-        budget=Budget(allowance_of(profile), clock),
+        budget=Budget(derive_allowance(profile), clock),
     )
     began = time.perf_counter()
     report = await research(Brief(QUESTION), session)

@@ -34,8 +34,8 @@ from openai import AsyncOpenAI
 
 from bench.synthetic import Texts
 from corrobora.app import Workspace
+from corrobora.config import Settings, load_settings
 from corrobora.domain.run import Request, RunId
-from corrobora.settings import Settings, load_settings
 
 LIBRARY = "synthetic"
 DOCUMENTS = 60

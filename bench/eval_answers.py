@@ -19,8 +19,8 @@ from typing import Any
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.report import Report
-from corrobora.settings import load_settings
 from corrobora.storage.index.catalog import Catalog
 from corrobora.text.tokens import stem_text
 

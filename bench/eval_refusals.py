@@ -19,7 +19,7 @@ from typing import Any
 from bench.eval_research import ask, refuses
 from bench.eval_retrieval import SUITES, Doc, Question, Suite, fill, rows
 from corrobora.app import Workspace
-from corrobora.settings import load_settings
+from corrobora.config import load_settings
 from corrobora.storage.index.catalog import Catalog
 
 SIZE = 25  # documents of a small library

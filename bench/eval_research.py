@@ -18,11 +18,11 @@ from typing import Any
 from bench.eval_retrieval import Suite, distinct, fill, rows, twowiki
 from bench.eval_retrieval import multihop as multihop_suite
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
-from corrobora.settings import load_settings
 from corrobora.storage.index.catalog import Catalog
 
 PROFILE = "timed"

@@ -26,14 +26,14 @@ class CannotTell(Exception):
     """The code that knows can not be asked: it does not import, or the name is unknown."""
 
 
-def table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
+def format_table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:
     """Return a Markdown table; pipes inside cells are escaped."""
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Write a value the way a person would."""
     match value:
         case None:
@@ -43,7 +43,7 @@ def shown(value: object) -> str:
         case int() | float():
             return f"{value:,}" if isinstance(value, int) else f"{value:g}"
         case tuple():
-            return ", ".join(shown(part) for part in value) or "none"
+            return ", ".join(format_value(part) for part in value) or "none"
         case _ if dataclasses.is_dataclass(value):
             named = getattr(value, "name", None)
             on = [field.name for field in dataclasses.fields(value) if getattr(value, field.name) is True]
@@ -61,8 +61,10 @@ def commands(_: str) -> str:
     def walk(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
         with click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=100) as context:
             yield f"## {path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
-            for name, inner in sorted(getattr(command, "commands", {}).items()):
-                if not inner.hidden:
+            group = command if isinstance(command, click.Group) else click.Group()
+            for name in group.list_commands(context):
+                inner = group.get_command(context, name)
+                if inner is not None and not inner.hidden:
                     yield from walk(inner, f"{path} {name}", context)
 
     return "\n".join(walk(cli, "corrobora", None))
@@ -77,37 +79,74 @@ def errors(_: str) -> str:
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, module.CorroboraError) and kind.__module__ == module.__name__
     ]
-    rows = [(f"`{kind.__name__}`", str(kind.exit_code), str(kind.http_status), first(kind.__doc__)) for kind in found]
-    return table(("error", "exit code", "HTTP status", "meaning"), rows)
+    rows = [
+        (f"`{kind.__name__}`", str(kind.exit_code), str(kind.http_status), first_paragraph(kind.__doc__))
+        for kind in found
+    ]
+    return format_table(("error", "exit code", "HTTP status", "meaning"), rows)
 
 
 def limits(_: str) -> str:
     """Every fixed limit."""
     from corrobora.domain.limits import LIMITS  # noqa: PLC0415
 
-    rows = [(field.name.replace("_", " "), shown(getattr(LIMITS, field.name))) for field in dataclasses.fields(LIMITS)]
-    return table(("limit", "value"), rows)
+    rows = [
+        (field.name.replace("_", " "), format_value(getattr(LIMITS, field.name)))
+        for field in dataclasses.fields(LIMITS)
+    ]
+    return format_table(("limit", "value"), rows)
 
 
 def settings(_: str) -> str:
-    """Every setting with its variable, default and meaning."""
-    from corrobora.settings.keys import DATABASE_URL, KEYS, SECRETS  # noqa: PLC0415
+    """Every setting as it is declared: variable, flag, accepted values, default and meaning."""
+    from corrobora.config.settings import DATABASE_URL, list_secrets, list_settings  # noqa: PLC0415
+    from corrobora.config.values import describe_forms  # noqa: PLC0415
 
-    rows = [(f"`{key.name}`", f"`{key.variable}`", shown(key.default), key.about) for key in KEYS]
-    rows += [(f"`{DATABASE_URL}`", "`CORROBORA_DATABASE_URL`", "embedded", "a PostgreSQL server of your own")]
-    rows += [(f"`keys.{name}`", f"`{variable}`", "none", f"key of {name}") for name, variable in SECRETS.items()]
-    return table(("setting", "environment variable", "default", "meaning"), rows)
+    rows = [
+        (
+            f"`{key}`",
+            f"`{each.variable}`",
+            ", ".join(f"`{flag}`" for flag in each.mark.flags.split()),
+            describe_forms(each.annotation),
+            format_value(each.default),
+            "yes" if each.mark.folder else "trusted",
+            each.mark.about,
+        )
+        for key, each in list_settings().items()
+    ]
+    forms = "a reference to a variable or file"
+    for key, variable in list_secrets().items():
+        about = "A PostgreSQL server of your own." if key == DATABASE_URL else f"Key of {key.removeprefix('keys.')}."
+        rows.append((f"`{key}`", f"`{variable}`", "", forms, "none", "trusted", about))
+    heads = ("setting", "environment variable", "flag", "accepts", "default", "project file", "meaning")
+    return format_table(heads, rows)
+
+
+def profile_fields(_: str) -> str:
+    """Every field of a profile, of its review and of a phase as it is declared."""
+    from corrobora.config.profiles import list_fields  # noqa: PLC0415
+    from corrobora.config.values import describe_forms, find_doc  # noqa: PLC0415
+    from corrobora.domain.thread import Phase  # noqa: PLC0415
+    from corrobora.policies.profile import Profile, Review  # noqa: PLC0415
+
+    rows = [
+        (f"`{prefix}{name}`", describe_forms(annotation), find_doc(annotation))
+        for prefix, kind in (("", Profile), ("review.", Review), ("phases.", Phase))
+        for name, annotation in list_fields(kind).items()
+    ]
+    return format_table(("field", "accepts", "meaning"), rows)
 
 
 def profiles(_: str) -> str:
     """Every field of every preset, one column a preset."""
-    from corrobora.profiles import Profile, load_profile, profile_names  # noqa: PLC0415
+    from corrobora.config import list_presets, load_profile  # noqa: PLC0415
+    from corrobora.policies.profile import Profile  # noqa: PLC0415
 
-    presets = [load_profile(name) for name in profile_names()]
-    names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary"}]
+    presets = [load_profile(name) for name in list_presets()]
+    names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary", "notes"}]
     summary = "".join(f"- **{preset.name}**: {preset.summary}\n" for preset in presets)
-    rows = [(f"`{name}`", *(shown(getattr(preset, name)) for preset in presets)) for name in names]
-    return summary + "\n" + table(("field", *(f"`{preset.name}`" for preset in presets)), rows)
+    rows = [(f"`{name}`", *(format_value(getattr(preset, name)) for preset in presets)) for name in names]
+    return summary + "\n" + format_table(("field", *(f"`{preset.name}`" for preset in presets)), rows)
 
 
 def modules(argument: str) -> str:
@@ -121,17 +160,17 @@ def modules(argument: str) -> str:
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
         if said:
-            rows.append((f"`{name}`", first(said)))
-    return table(("module", "what it is"), rows)
+            rows.append((f"`{name}`", first_paragraph(said)))
+    return format_table(("module", "what it is"), rows)
 
 
-def first(docstring: str | None) -> str:
+def first_paragraph(docstring: str | None) -> str:
     """Return the first paragraph of a docstring on one line."""
     return " ".join((docstring or "").strip().split("\n\n")[0].split())
 
 
 SECTIONS: dict[str, Callable[[str], str]] = {
-    section.__name__: section for section in (commands, errors, limits, settings, profiles, modules)
+    section.__name__: section for section in (commands, errors, limits, settings, profiles, profile_fields, modules)
 }
 
 
@@ -149,10 +188,10 @@ def section(name: str, argument: str) -> str:
         raise CannotTell(f"{type(error).__name__}: {error}") from error
 
 
-def renewed(page: Path, complaints: list[str]) -> str:
+def renew_page(page: Path, complaints: list[str]) -> str:
     """Return a page with its generated parts written anew; a part that can not be told stays as it was."""
 
-    def replaced(found: re.Match[str]) -> str:
+    def replace_part(found: re.Match[str]) -> str:
         try:
             body = section(found["name"], found["argument"] or "")
         except CannotTell as error:
@@ -160,7 +199,7 @@ def renewed(page: Path, complaints: list[str]) -> str:
             return found.group()
         return f"{found.group(1)}\n{body}\n<!-- end -->"
 
-    return PART.sub(replaced, page.read_text(encoding="utf-8"))
+    return PART.sub(replace_part, page.read_text(encoding="utf-8"))
 
 
 def main(arguments: list[str]) -> int:
@@ -170,7 +209,7 @@ def main(arguments: list[str]) -> int:
     check = parser.parse_args(arguments).check
     complaints: list[str] = []
     for page in sorted(DOCS.rglob("*.md")):
-        text = renewed(page, complaints)
+        text = renew_page(page, complaints)
         if text == page.read_text(encoding="utf-8"):
             continue
         if check:

@@ -32,14 +32,14 @@ def test_a_part_is_replaced_and_the_rest_is_kept(generate: ModuleType, tmp_path:
         "before\n\n<!-- generated: modules domain -->\nstale text\n<!-- end -->\n\nafter\n", encoding="utf-8"
     )
     complaints: list[str] = []
-    text = generate.renewed(page, complaints)
+    text = generate.renew_page(page, complaints)
     assert complaints == []
     assert text.startswith("before\n\n<!-- generated: modules domain -->\n")
     assert text.endswith("<!-- end -->\n\nafter\n")
     assert "`domain.thread`" in text
     assert "stale text" not in text
     page.write_text(text, encoding="utf-8")
-    assert generate.renewed(page, complaints) == text
+    assert generate.renew_page(page, complaints) == text
 
 
 def test_an_unknown_part_is_a_complaint_and_changes_nothing(generate: ModuleType) -> None:
@@ -48,7 +48,7 @@ def test_an_unknown_part_is_a_complaint_and_changes_nothing(generate: ModuleType
         generate.section("nonsense", "")
     with pytest.raises(generate.CannotTell, match="no nowhere"):
         generate.section("modules", "nowhere")
-    assert generate.renewed(page, []) == page.read_text(encoding="utf-8")
+    assert generate.renew_page(page, []) == page.read_text(encoding="utf-8")
 
 
 def test_help_and_what_is_unknown_write_nothing(generate: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,4 +62,4 @@ def test_help_and_what_is_unknown_write_nothing(generate: ModuleType, capsys: py
 
 
 def test_cells_keep_their_pipes(generate: ModuleType) -> None:
-    assert generate.table(("a",), [("x|y",)]).splitlines()[-1] == r"| x\|y |"
+    assert generate.format_table(("a",), [("x|y",)]).splitlines()[-1] == r"| x\|y |"

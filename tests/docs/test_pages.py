@@ -68,6 +68,12 @@ def test_make_targets_exist(page: Path) -> None:
     assert set(named) <= targets
 
 
+def inner_command(group: click.Group, name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert found is not None, name
+    return found
+
+
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_commands_and_their_flags_exist(page: str, line: str) -> None:
     from corrobora.faces.cli.main import cli
@@ -75,11 +81,11 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
     words = shlex.split(line.removeprefix("$ ").split(" > ")[0], comments=True)[1:]
     command: click.Command = cli
     context = click.Context(cli, info_name="corrobora")
-    while isinstance(command, click.Group) and words and words[0] in command.commands:
-        command = command.commands[words.pop(0)]
+    while isinstance(command, click.Group) and words and words[0] in command.list_commands(context):
+        command = inner_command(command, words.pop(0))
         context = click.Context(command, info_name=command.name, parent=context)
     if isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        command = cli.commands["research"]  # a question alone
+        command = inner_command(cli, "research")  # a question alone
         assert any(letter in words[0] for letter in " ?.") or words[0].isupper(), f"no command {words[0]!r}"
     context.resilient_parsing = True  # files that a page names need not exist here
     parser = command.make_parser(context)
@@ -91,7 +97,8 @@ def test_flags_in_prose_exist() -> None:
 
     def flags(command: click.Command) -> set[str]:
         own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
-        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        group = command if isinstance(command, click.Group) else click.Group()
+        inner = [inner_command(group, name) for name in group.list_commands(click.Context(group))]
         return own.union(*(flags(one) for one in inner), {"--help"})
 
     pages = [page for page in PAGES if page.parent.name in {"guides", "reference"} or page.name == "README.md"]
@@ -114,7 +121,7 @@ def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
 
 
 def test_the_readme_names_every_seed_profile_and_the_default() -> None:
-    from corrobora.profiles import load_profile
+    from corrobora.config import load_profile
 
     told = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert [load_profile(name).name for name in told] == told

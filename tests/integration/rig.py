@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
 from corrobora.engine.session.journal import decode
 from corrobora.faces.cli.exit_codes import run_exit
 from corrobora.reporting.recheck import CitationStatus, RecheckResult
-from corrobora.settings import load_settings
 from corrobora.testing.server import ModelServer
 
 LIBRARY = "mills"

@@ -21,6 +21,7 @@ from typing import Any
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
 from corrobora.app.runs import StoredHuman, SystemClock
+from corrobora.config import load_profile
 from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief
 from corrobora.domain.run import Event, Request, RunId
@@ -28,8 +29,8 @@ from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
 from corrobora.engine.session.journal import PassageClaims, encode, hash_parts
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
-from corrobora.profiles import allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
@@ -177,7 +178,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
                 human=StoredHuman(runs, run),
                 write=write,
             ),
-            budget=Budget(allowance_of(profile), clock, carried_seconds=sum_earlier_seconds(journal)),
+            budget=Budget(derive_allowance(profile), clock, carried_seconds=sum_earlier_seconds(journal)),
         )
         session.claims = PassageClaims.from_journal(journal)
         await research(Brief(QUESTION), session)

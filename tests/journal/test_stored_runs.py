@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from corrobora.storage.queue.attempts import this_process
 from corrobora.testing.server import ModelServer
@@ -41,9 +42,9 @@ def stored_url(database_server: str) -> Iterator[str]:
     """The URL of a database that holds what the earlier version had written, at its schema."""
     name = f"stored_{os.getpid()}"
     with psycopg.connect(database_server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield database_server.replace("/postgres?", f"/{name}?")
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def restore(url: str, model_server: str = STORED_SERVER) -> None:

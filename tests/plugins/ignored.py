@@ -13,15 +13,16 @@ from typing import Any
 
 import click
 
+from corrobora.config import profiles
 from corrobora.domain.thread import Phase
-from corrobora.profiles import Profile, Review, load
+from corrobora.policies.profile import Profile, Review
 
 
 def pytest_configure(config: Any) -> None:
     """Ignore what the environment names."""
     kind, _, name = os.environ.get("CORROBORA_TEST_IGNORE", "").partition(":")
     if kind == "field":
-        load._profile = without(load._profile, name)
+        profiles._build_profile = without(profiles._build_profile, name)
     elif kind == "flag":
         ignore_flag(name)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId
@@ -14,8 +15,8 @@ from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import hash_parts
+from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
-from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
 DOCUMENTS = {
@@ -145,6 +146,6 @@ async def desk(
             read=read,
             facts=facts,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
     )
     return Desk(session, library, journal, written)

@@ -12,10 +12,11 @@ from typing import Any
 from tests.profiles.research import Mixed
 from tests.profiles.scripted import Engine, Lab, lab
 
+from corrobora.config import load_profile
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Coverage
 from corrobora.domain.thread import Intent
-from corrobora.profiles import Profile, load_profile
+from corrobora.policies.profile import Profile
 
 SUBJECTS = (
     "Arrel Bodin Corvan Dalmet Estor Fennick Garmund Holvar Inskip Jortun Kellam Lurwick Mervan Nostrel"

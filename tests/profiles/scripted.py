@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.config import load_profile, load_settings
 from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Brief, Plan
@@ -25,9 +26,8 @@ from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.faces.cli import request as command
 from corrobora.faces.question import Question
+from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Clock
-from corrobora.profiles import Profile, allowance_of, load_profile, resolve_advance, resolve_rules
-from corrobora.settings import load_settings
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
 from corrobora.text.tokens import stem_text
 
@@ -184,7 +184,7 @@ def lab(
             human=human or Agreeing(),
             write=write,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
         started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
     return Lab(session, known, reader, journal, files)

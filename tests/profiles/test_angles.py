@@ -14,6 +14,7 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.plan import make_plan
+from corrobora.config import load_profile
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import Usage
@@ -24,7 +25,6 @@ from corrobora.engine.planning import plan_input
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
 from corrobora.policies.queries import find_duplicate_queries, find_overlapping_tasks
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.storage.postgres.database import Database
 

@@ -13,6 +13,7 @@ from tests.profiles.research import QUESTION, Desk, Mixed, desk
 from corrobora.adapters.models.connect import targets
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.plan import make_plan
+from corrobora.config import load_profile
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion, collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
@@ -20,7 +21,6 @@ from corrobora.domain.run import Request, RunId, Stage
 from corrobora.engine.planning import plan_input
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.review import critique, judge
 from corrobora.roles.synthesize import summarize, synthesize

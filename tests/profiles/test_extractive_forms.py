@@ -15,12 +15,12 @@ import pytest
 from corrobora.adapters.readers.parser import find_reader
 from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
-from corrobora.settings import load_settings
 from corrobora.storage.index.catalog import Catalog
 
 FILES: dict[str, dict[str, str]] = {

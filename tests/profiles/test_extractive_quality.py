@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
-from corrobora.settings import load_settings
 from corrobora.storage.index.catalog import Catalog
 
 MINUTES = (

@@ -17,15 +17,16 @@ from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
 
 from corrobora.app.wiring import open_analysts
+from corrobora.config import load_profile, load_settings
+from corrobora.config.profiles import list_fields
 from corrobora.domain.evidence import PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report, Verdict
 from corrobora.domain.run import EventType, Request
-from corrobora.domain.thread import Gap, Intent, Proposal
+from corrobora.domain.thread import Gap, Intent, Phase, Proposal
 from corrobora.faces.cli.request import research
-from corrobora.profiles import Profile, fields, load_profile
+from corrobora.policies.profile import Profile, Review
 from corrobora.roles.review import Critique
-from corrobora.settings import load_settings
 from corrobora.testing import run_virtually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -287,9 +288,9 @@ def test_field_of_a_phase_takes_effect(field: str, tmp_path: Path):
 def test_the_mutation_table_names_every_field_and_every_flag():
     from bench.mutate_fields import table
 
-    wanted = {f"field:{name}" for name in fields.PROFILE}
-    wanted |= {f"field:review.{name}" for name in fields.REVIEW}
-    wanted |= {f"field:phases.{name}" for name in fields.PHASE}
+    wanted = {f"field:{name}" for name in list_fields(Profile)}
+    wanted |= {f"field:review.{name}" for name in list_fields(Review)}
+    wanted |= {f"field:phases.{name}" for name in list_fields(Phase)}
     wanted |= {f"flag:{each.name}" for each in research.params if each.param_type_name == "option"}
     assert set(table()) == wanted
 

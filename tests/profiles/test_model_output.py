@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 from tests.profiles.research import Desk, Mixed, desk
 
 from corrobora.adapters.models.wire import WirePlan
+from corrobora.config import load_profile
 from corrobora.domain.report import Draft, Report, Verdict
 from corrobora.domain.thread import Gap, Proposal
-from corrobora.profiles import load_profile
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.testing import FakeClock
 from corrobora.testing.samples import SAMPLES

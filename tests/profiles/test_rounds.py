@@ -17,13 +17,13 @@ from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_for
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import Infeasible, NeedsHuman
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, StopReason
-from corrobora.profiles import load_profile
 from corrobora.reporting.report_format import find_format_faults
 from corrobora.testing import MemoryLibrary, run_virtually
 

@@ -10,9 +10,9 @@ import pytest
 from tests.profiles.research import Mixed, desk
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.config import load_profile
 from corrobora.domain.report import Outcome, Report
 from corrobora.engine.session.journal import hash_parts
-from corrobora.profiles import load_profile
 from corrobora.testing import LoopTime
 from corrobora.testing.fakes import run_virtually
 

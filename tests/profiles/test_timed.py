@@ -10,13 +10,14 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Engine, Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, StopReason
+from corrobora.policies.profile import derive_allowance
 from corrobora.policies.retry import RA_TAGS
-from corrobora.profiles import allowance_of, load_profile
 
 # Functional requirements
 
@@ -33,7 +34,7 @@ from corrobora.profiles import allowance_of, load_profile
 )
 def test_timed_1_3_the_time_flag_sets_the_budget_and_the_reserve(flags: list[str], total: float | None, reserve: float):
     profile = profile_asked_for(LIGHTHOUSE, *flags)
-    allowance = allowance_of(profile)
+    allowance = derive_allowance(profile)
     assert allowance.seconds == (None if total is None else total * 60)
     assert allowance.reserve_seconds == pytest.approx(reserve * 60)
 

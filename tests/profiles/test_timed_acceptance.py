@@ -14,11 +14,11 @@ from tests.profiles.scripted import Growing, lab, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.report import Draft
 from corrobora.domain.run import EventType, Request, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.reporting.report_format import find_format_faults
-from corrobora.settings import load_settings
 from corrobora.testing.web import LoopbackWeb
 
 # The seven acceptance criteria

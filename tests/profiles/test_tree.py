@@ -11,13 +11,13 @@ from tests.profiles.meeting import Meeting
 from tests.profiles.research import QUESTION, Mixed, desk
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.config import load_profile
 from corrobora.domain.errors import Infeasible, LimitReached, UserError
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request
 from corrobora.engine.investigate import investigate, refine_node
 from corrobora.engine.planning import check_suggested_plan
-from corrobora.profiles import load_profile
 from corrobora.roles.plan import Refinement
 from corrobora.testing import FakeClock
 

@@ -10,6 +10,7 @@ from tests.profiles.research import Mixed
 from tests.profiles.scripted import Growing, lab
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import RoleError, UserError
 from corrobora.domain.evidence import Grade
 from corrobora.domain.plan import Coverage, SubQuestionStatus
@@ -18,7 +19,6 @@ from corrobora.domain.thread import Proposal, ThreadState
 from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.steps.search import search_round
 from corrobora.policies.queries import has_time_words
-from corrobora.profiles import load_profile
 
 # Parameters and phase 1
 

@@ -13,6 +13,7 @@ from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
 from tests.profiles.scripted import Engine, Growing, Lab
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Contradiction, Grade, Query, ReadOutcome, Severity
 from corrobora.domain.plan import SubQuestionStatus
@@ -22,7 +23,6 @@ from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.pursue import check_invariants
 from corrobora.policies.coverage import has_converged
 from corrobora.policies.queries import REFORMULATED_SHARE, changed_share
-from corrobora.profiles import load_profile
 from corrobora.testing import run_virtually
 
 # Phase 3: plateau and escapes

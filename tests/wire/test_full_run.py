@@ -16,6 +16,7 @@ from corrobora.adapters.models.connect import parse_target
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.pacing import Gate, LoopClock, Pace
 from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.config import load_profile
 from corrobora.domain.evidence import locate_quote
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
@@ -23,9 +24,8 @@ from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
+from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
-from corrobora.profiles import load_profile
-from corrobora.profiles.resolve import allowance_of, resolve_advance, resolve_rules
 from corrobora.testing import MemoryJournal, MemoryLibrary
 from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
@@ -100,7 +100,7 @@ async def run(
             human=Nobody(),
             write=nowhere,
         ),
-        budget=Budget(allowance_of(chosen), clock),
+        budget=Budget(derive_allowance(chosen), clock),
     )
     try:
         async with asyncio.timeout(600):  # of a test that hangs

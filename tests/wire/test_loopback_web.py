@@ -19,12 +19,12 @@ from tests.unit.adapters.web.lab import Canary, resolver
 
 from corrobora.app import Workspace
 from corrobora.app.wiring import WebAccess
+from corrobora.config import Settings, load_settings
 from corrobora.domain.evidence import Hit
 from corrobora.domain.limits import LIMITS, Limits
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
-from corrobora.settings import Settings, load_settings
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 QUESTION = "How often must the harbour cranes of Brenhaven be inspected, and what load may a crane of class B lift?"

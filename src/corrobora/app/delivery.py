@@ -18,13 +18,13 @@ from corrobora.adapters.delivery.email import EmailDelivery, MailServer
 from corrobora.adapters.delivery.folder import FolderDelivery
 from corrobora.adapters.delivery.webhook import WebhookDelivery
 from corrobora.app.runs import SystemClock
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
-from corrobora.settings import Settings
 from corrobora.storage.journal.runs import RunFolder, Runs
 
 DELIVERY_KINDS = ("folder", "email", "webhook")

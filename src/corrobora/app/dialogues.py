@@ -15,8 +15,8 @@ from corrobora.domain.plan import Brief
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.session.journal import decode, encode
 from corrobora.engine.session.people import AUTHORIZATION_PHRASE, Dialogue, reply_to_user
+from corrobora.policies.profile import Profile
 from corrobora.ports import Analyst
-from corrobora.profiles import Profile
 from corrobora.roles.clarify import Asking, Scoping, clarify
 from corrobora.storage.journal.dialogues import StoredDialogue, dialogue_run_id
 

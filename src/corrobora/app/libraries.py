@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.config import Settings
+from corrobora.config.trust import is_vendor_host
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
 from corrobora.engine.steps.ingest import Ingest, SkippedFile
 from corrobora.engine.steps.ingest import IngestProgress as FileProgress
 from corrobora.ports import Embedder
-from corrobora.settings import Settings
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres.database import Database
 
@@ -78,7 +79,7 @@ def load_embedder(settings: Settings) -> Embedder:
 
         if not settings.embedder_model:
             raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
-        key = settings.key("openai")
+        key = settings.key("openai" if is_vendor_host("openai", settings.embedder_url) else "embedder")
         return OpenAICompatibleEmbedder(
             settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
         )

@@ -15,8 +15,8 @@ from corrobora.adapters.models.connect import TIERS, Price, Target, Tier, parse_
 from corrobora.adapters.models.connection import Connection
 from corrobora.adapters.models.metering import has_price
 from corrobora.adapters.models.pacing import Gate
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import Settings
 
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -72,7 +72,7 @@ class ModelPool:
             secret = self._settings.key(vendor)
             if secret.set:
                 env[name] = secret.reveal()
-        own = {tier: self._own_target(wishes[tier], env) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
+        own = {tier: self._own_target(wishes[tier]) for tier in TIERS if self._is_own(wishes.get(tier, ""))}
         named = {tier: text for tier, text in wishes.items() if tier not in own}
         found = targets(named, env, lead_thinking=thinking) if named or not own else {}
         if own:
@@ -85,13 +85,13 @@ class ModelPool:
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
 
-    def _own_target(self, text: str, env: Mapping[str, str]) -> Target:
-        """A model at an endpoint of the user's own."""
+    def _own_target(self, text: str) -> Target:
+        """A model at an endpoint of the user's own, with the key that stands beside it and no vendor's."""
         name, _, model = text.partition(":")
         endpoint = self._settings.endpoints[name]
         key = endpoint.api_key.reveal() if endpoint.api_key else ""
         provider = "anthropic" if endpoint.kind == "anthropic" else "openai-compatible"
-        return parse_target(f"{provider}:{model}", env, base_url=endpoint.base_url, key=key)
+        return parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
 
     def _price_name(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
         """Name a model as its price is written: an endpoint of the user's own by its own name."""

@@ -26,13 +26,13 @@ from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
 from corrobora.adapters.web.urls import BadUrl, normalize_url
 from corrobora.analysts.extractive.analyst import ExtractiveAnalyst
 from corrobora.app.models import ModelPool
+from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
 from corrobora.domain.run import Request
+from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Embedder, Library, Limiter, Reader, SearchProvider
-from corrobora.profiles import Profile, allowance_of
-from corrobora.settings import Settings
 
 OpenLimiter = Callable[[str], Limiter]
 PROVIDER_RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
@@ -215,7 +215,7 @@ def run_allowance(request: Request, profile: Profile) -> Allowance:
     """What a run may use: the time of its profile, and the tokens, dollars and searches of its request."""
     limits = dict(request.metadata)
     tokens, dollars, searched = (limits.get(name) for name in ("max_tokens", "max_usd", "max_searches"))
-    return allowance_of(
+    return derive_allowance(
         profile,
         tokens=int(tokens) if tokens else None,
         dollars=float(dollars) if dollars else None,

@@ -32,6 +32,7 @@ from corrobora.app.wiring import (
     open_web_searches,
     run_allowance,
 )
+from corrobora.config import Settings, load_profile, resolve_profile
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, NoEvidence, Stale, UserError
 from corrobora.domain.plan import Brief
 from corrobora.domain.report import Outcome, Report
@@ -42,11 +43,9 @@ from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_seconds
 from corrobora.engine.session.journal import PassageClaims, decode
+from corrobora.policies.profile import Profile, resolve_advance, resolve_rules
 from corrobora.ports import Clock, Limiter
-from corrobora.profiles import Profile, load_profile, resolve_advance, resolve_rules
 from corrobora.reporting.recheck import RecheckResult, recheck_report
-from corrobora.settings import Settings
-from corrobora.settings.profile import profile_of
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.dialogues import Dialogues, StoredDialogue, new_dialogue
 from corrobora.storage.journal.events import EventLog, last_event_number, rewind_run
@@ -159,7 +158,7 @@ class Workspace:
 
     def _resolve_request(self, request: Request) -> Request:
         """Write out a profile of the settings, so that a worker with other settings or elsewhere does the same."""
-        name, own = profile_of(self.settings, request.profile)
+        name, own = resolve_profile(self.settings, request.profile)
         return replace(request, profile=name, overrides=(*own, *request.overrides))
 
     async def authorize_plan(self, run: str, words: str) -> bool:

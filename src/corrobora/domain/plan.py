@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from corrobora.domain.evidence import FactId, Grade
+
+Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 class SubQuestionStatus(StrEnum):

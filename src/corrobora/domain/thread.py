@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated, Literal
 
+from annotated_types import Ge, Le, MaxLen, doc
+
+from corrobora.domain.declaration import Minutes, Text
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
@@ -52,19 +56,19 @@ class Saturation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase of a course: how many queries, where, with which hints, for how long."""
+    """One phase of a course: how many queries, where, with which hints, how long (ROUNDS-12, 28; TRIPLET-17, 20)."""
 
-    name: str
-    goal: str = ""  # what this phase looks for, in words a writer of queries can use
-    min_queries: int = 1
-    max_queries: int = 3
-    providers: tuple[str, ...] = ()  # in order; () = any that the run has
-    rotation: str = "all"  # all | alternate: every provider for each query, or one after the other (ROUNDS-12)
-    query_hints: tuple[str, ...] = ()  # site:gov, "records", "has anyone" (TRIPLET-17)
-    reading_prompt: str = ""  # what to extract in this phase (TRIPLET-20)
-    min_rounds: int = 1
-    max_rounds: int | None = None  # leave the phase after so many rounds
-    minutes: float | None = None  # time for one round of this phase (ROUNDS-28)
+    name: Annotated[str, MaxLen(64), doc("The name of the phase.")]
+    goal: Annotated[Text, doc("What the phase looks for, in words fit for queries.")] = ""
+    min_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at least.")] = 1
+    max_queries: Annotated[int, Ge(1), Le(20), doc("Queries of a round at most.")] = 3
+    providers: Annotated[tuple[Text, ...], doc("Search providers in order; none: any that the run has.")] = ()
+    rotation: Annotated[Literal["all", "alternate", "fixed"], doc("How providers share the queries.")] = "all"
+    query_hints: Annotated[tuple[Text, ...], doc('Words added to queries, such as site:gov or "records".')] = ()
+    reading_prompt: Annotated[Text, doc("What to extract from sources in this phase.")] = ""
+    min_rounds: Annotated[int, Ge(1), Le(100), doc("Rounds before the phase may be left.")] = 1
+    max_rounds: Annotated[Annotated[int, Ge(1), Le(100)] | None, doc("Rounds after which the phase is left.")] = None
+    minutes: Annotated[Minutes, doc("Time for one round of this phase.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +144,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a sub-question in a round: the how-manieth it is, and what it does differently.
-
-    Requirement: TIMED-15, TIMED-16.
-    """
+    """One try at a sub-question (TIMED-15, TIMED-16): the how-manieth it is, and what it does differently."""
 
     target: str
     attempt_number: int

@@ -22,7 +22,7 @@ from corrobora.domain.thread import Escape, Gap, ScopeInput, ThreadState
 from corrobora.policies.coverage import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.plateau import measure_saturation
-from corrobora.profiles import Profile
+from corrobora.policies.profile import Profile
 from corrobora.roles.extract import Extraction
 from corrobora.roles.reflect import Learned
 from corrobora.roles.synthesize import Material, Part

@@ -18,7 +18,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
 from corrobora.policies.feasibility import check_question, guess_complexity, repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES
-from corrobora.profiles import Profile
+from corrobora.policies.profile import Profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.suggested import read_suggested

@@ -13,16 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrobora.config import Settings, load_settings, override_profile
+from corrobora.config.settings import TIERS
 from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
 from corrobora.domain.run import Event, Request, RunRow, RunStatus
 from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
-from corrobora.faces.cli.request import profile_overrides, request_metadata
+from corrobora.faces.cli.request import request_metadata
 from corrobora.faces.question import Question
 from corrobora.policies.intake import check_question
-from corrobora.settings import Settings, load_settings
-from corrobora.settings.keys import TIERS
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -310,7 +310,7 @@ async def _build_request(  # noqa: PLR0913 - as `_submitted`
     request = Request(
         question,
         profile or settings.profile,
-        overrides=profile_overrides(settings, changes, plan_only=settings.max_usd == 0),
+        overrides=override_profile(settings, changes, plan_only=settings.max_usd == 0),
         providers=providers,
         models=tuple((tier, model) for tier in TIERS) if model else tuple(sorted(settings.models.items())),
         strict=settings.strict,

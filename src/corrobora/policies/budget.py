@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from corrobora.domain.declaration import MAX_MINUTES
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.domain.plan import Gate, Plan, collect_leaves, walk_nodes
@@ -17,7 +18,6 @@ from corrobora.domain.thread import Course, Phase
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
-MAX_MINUTES = 7 * 24 * 60.0
 
 # The declared order in which work is shed near a limit, with the used share of the tightest limit at which it goes.
 # The report itself is not in this table: it is never shed (BUDGET-4).

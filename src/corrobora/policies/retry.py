@@ -71,7 +71,6 @@ def choose_strategy(failed_attempts: int) -> Strategy:
     return FALLBACK_STRATEGIES[min(max(0, failed_attempts), len(FALLBACK_STRATEGIES) - 1)]
 
 
-Rotation = Literal["all", "alternate", "fixed"]
 LIBRARY_PROVIDER = "library"  # the name of what the user brought, beside the web
 
 

@@ -8,14 +8,11 @@ Knows briefs, the profile's way of splitting, and what a gate missed. Does not j
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Brief, Node, Plan
+from corrobora.domain.plan import Brief, Node, Plan, Split
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-
-Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.app import Workspace
-from corrobora.settings import Settings, load_settings
+from corrobora.config import Settings, load_settings
 
 DOCUMENTS = {
     "mill.md": """# Orrin mill

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from corrobora.app.delivery import open_target
+from corrobora.config import load_settings
 from corrobora.domain.errors import UserError
-from corrobora.settings import load_settings
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
 

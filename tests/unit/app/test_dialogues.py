@@ -12,9 +12,9 @@ import pytest
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app import Workspace
 from corrobora.app.dialogues import DialogueManager, first_message
+from corrobora.config import load_profile
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
-from corrobora.profiles import load_profile
 from corrobora.storage.journal.dialogues import new_dialogue
 
 BROAD = "Tell me everything about mills"

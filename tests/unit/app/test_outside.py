@@ -10,9 +10,9 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.models import ModelPool
 from corrobora.app.runs import SystemClock
 from corrobora.app.wiring import ACCEPT_UNKNOWN_PRICE, open_analysts, open_embedder, open_searches, run_allowance
+from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.profiles import load_profile
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.postgres.database import Database
 

@@ -18,12 +18,12 @@ from corrobora.app.wiring import (
     parse_endpoints,
     provider_names,
 )
+from corrobora.config import Settings, load_settings
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request
 from corrobora.ports import Limiter
-from corrobora.settings import Settings, load_settings
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.postgres.database import Database
 from corrobora.testing.web import LoopbackWeb, WebPage
@@ -143,7 +143,7 @@ def test_allowed_endpoints_may_be_of_both_families(tmp_path: Path):
 )
 def test_safe_2_safe_5_a_project_file_may_neither_move_a_provider_nor_open_the_network(line: str, tmp_path: Path):
     (tmp_path / "corrobora.toml").write_text(f"[sources]\n{line}\n")
-    with pytest.raises(UserError, match="may not stand in a project file") as caught:
+    with pytest.raises(UserError, match="may not be set by a project file") as caught:
         _settings(tmp_path)
     assert caught.value.code == "config_operator_only"
     (tmp_path / "user.toml").write_text(f"[sources]\n{line}\n")

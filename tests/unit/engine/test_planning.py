@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Node, Plan, executor_depth, walk_nodes
 from corrobora.engine.planning import (
@@ -16,7 +17,6 @@ from corrobora.engine.planning import (
     plan_input,
     with_pinned_sources,
 )
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Scoping
 
 BRIEF = Brief("How do tide mills work, and who owned them?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
+from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
 from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
@@ -18,7 +19,6 @@ from corrobora.engine.inputs import (
     shorten_material,
     summary_input,
 )
-from corrobora.profiles import load_profile
 
 OPEN, DONE = SubQuestion("sq-1", "Who?"), SubQuestion("sq-2", "When?", SubQuestionStatus.ANSWERED, finding="In 1874.")
 GIVEN_UP = SubQuestion("sq-3", "Why?", SubQuestionStatus.EXHAUSTED)

@@ -15,8 +15,8 @@ import pytest
 
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
+from corrobora.config import Settings, load_settings
 from corrobora.domain.run import EventType
-from corrobora.settings import Settings, load_settings
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"

@@ -9,11 +9,11 @@ from typing import Any
 from tests.profiles.research import Desk, Mixed, desk
 from tests.unit.policies.threads import fact
 
+from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.steps.review import REVIEW_SECONDS, judge_draft, review_draft
-from corrobora.profiles import load_profile
 from corrobora.reporting.review import check_against_findings, choose_revision, find_cited_markers, score_overlap
 from corrobora.testing import FakeClock
 

@@ -35,6 +35,7 @@ from corrobora.engine.session.journal import (
     hash_parts,
 )
 from corrobora.engine.session.retry import run_parallel
+from corrobora.policies.profile import Profile, dump_profile
 from corrobora.policies.retry import compute_backoff
 from corrobora.ports import (
     Analyst,
@@ -49,7 +50,6 @@ from corrobora.ports import (
     Role,
     SearchProvider,
 )
-from corrobora.profiles import Profile, profile_as_dict
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -295,7 +295,7 @@ class Session:
     def begin_run(self, brief: Brief) -> None:
         """Start the run: the resolved profile is its first event."""
         self.brief = brief
-        self.emit(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": profile_as_dict(self.profile)})
+        self.emit(EventType.RUN_STARTED, "root", {"question": brief.question, "profile": dump_profile(self.profile)})
 
     def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""

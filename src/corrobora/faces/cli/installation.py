@@ -22,11 +22,11 @@ from pathlib import Path
 import click
 
 from corrobora import __version__
+from corrobora.config import Settings
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.faces.cli.exit_codes import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
-from corrobora.settings import Settings
 
 _PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic", "pydantic-ai-slim", "openai", "anthropic")
 _EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")
@@ -48,7 +48,7 @@ class CheckResult:
 @config_option
 def doctor(*, as_json: bool, config_file: Path | None) -> int:
     """Check database, models, keys, disk and versions. Exit 1 if something needs repair."""
-    settings = open_settings(config_file)
+    settings = open_settings(config_file, untrusted="ignore")
     found = [
         *_check_versions(),
         *_check_folders(settings),

@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING
 import click
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
+from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.terminal import can_draw, one_line, write_stderr
-from corrobora.faces.cli.workspace import with_workspace
 from corrobora.faces.question import parse_question
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
+from typing import cast
 
 import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli import completion as shells
-from corrobora.faces.cli import config, installation, library, new_run, profiles, report, request, runs
 from corrobora.faces.cli.exit_codes import (
     Exit,
     error_exit_code,
@@ -25,14 +25,56 @@ from corrobora.faces.cli.exit_codes import (
 )
 from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 
+_COMMANDS = {  # name: module, name in it and the line that the list of commands shows
+    "research": ("request:research", "Research a question and print the cited report."),
+    "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
+    "schedule": ("runs:schedule", "Make, list or remove runs that start by the clock."),
+    "library": ("library:library", "Fill, list and search libraries of documents."),
+    "runs": ("runs:runs", "List, show and remove runs."),
+    "investigate": ("new_run:investigate", "Investigate one given thread."),
+    "resume": ("runs:resume", "Go on with a run."),
+    "authorize": ("runs:authorize", "Authorize the waiting plan of a run, and go on with it."),
+    "cancel": ("runs:cancel", "Cancel a run, wherever it is worked on."),
+    "steer": ("runs:steer", "Give a paused run a hint for its next round; `resume` goes on."),
+    "verify": ("report:verify", "Check every citation of a report against the stored sources."),
+    "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
+    "profiles": ("config:profiles", "List the profiles: how a question is researched."),
+    "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
+    "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
+    "db": ("installation:db", "Start, stop or show the embedded database."),
+    "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
+    "config": ("config:config", "Show the settings and where they come from."),
+    "trust": ("trust:trust", "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it."),
+    "completion": ("options:completion", "Print the completion script of a shell."),
+}
+
 
 class QuestionOrCommand(click.Group):
-    """A group whose first word may be a question: `corrobora QUESTION` is `corrobora research QUESTION`."""
+    """A group whose first word may be a question: `corrobora QUESTION` is `corrobora research QUESTION`.
+
+    A command is imported when it is run: `--version` and `--help` need none of them.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        return cast("click.Command", getattr(import_module(f"corrobora.faces.cli.{module}"), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `research` unless a command or one of the group's own options comes first."""
         own = {name for parameter in self.params for name in parameter.opts} | set(ctx.help_option_names)
-        if args and args[0] not in self.commands and args[0] not in own:
+        if args and args[0] not in _COMMANDS and args[0] not in own:
             if not ctx.resilient_parsing:  # a shell asks for completions: it wants no complaint
                 self._refuse_typo(ctx, args)
             args = ["research", *args]
@@ -40,7 +82,7 @@ class QuestionOrCommand(click.Group):
 
     def _refuse_typo(self, ctx: click.Context, args: list[str]) -> None:
         """A mistyped command is not researched: a single word without a space, near to a command."""
-        near = get_close_matches(args[0], list(self.commands), n=1, cutoff=0.75)
+        near = get_close_matches(args[0], list(_COMMANDS), n=1, cutoff=0.75)
         if near and not any(letter in args[0] for letter in " ?"):
             text = (
                 f"There is no command {args[0]!r}; did you mean {near[0]}? To research it: corrobora research {args[0]}"
@@ -60,30 +102,6 @@ def cli() -> None:
 
     corrobora "QUESTION" --library FOLDER    is the same as    corrobora research "QUESTION" --library FOLDER
     """
-
-
-for _command in (
-    request.research,
-    new_run.chat,
-    runs.schedule,
-    library.library,
-    runs.runs,
-    new_run.investigate,
-    runs.resume,
-    runs.authorize,
-    runs.cancel,
-    runs.steer,
-    report.verify,
-    report.export,
-    profiles.profiles,
-    new_run.demo,
-    runs.worker,
-    installation.db,
-    installation.doctor,
-    config.config,
-    shells.completion,
-):
-    cli.add_command(_command)
 
 
 def run(argv: Sequence[str] | None = None) -> int:

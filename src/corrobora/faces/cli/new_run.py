@@ -23,29 +23,30 @@ from typing import TYPE_CHECKING, Unpack
 import click
 from click.core import ParameterSource
 
+from corrobora.config import Settings, override_profile, read_small_file, resolve_profile
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import Request, RunId
-from corrobora.faces.cli.asked import drop_unset_flags, parse_fields, parse_models
 from corrobora.faces.cli.library import DEMO, resolve_libraries
-from corrobora.faces.cli.options import library_option, model_option, open_settings, profile_option, provider_option
+from corrobora.faces.cli.options import (
+    fields_option,
+    model_option,
+    open_settings,
+    parse_fields,
+    setting_options,
+    with_workspace,
+)
 from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
     build_request,
     complete_flags,
     output_options,
-    output_settings,
-    profile_overrides,
     request_metadata,
     run_settings,
 )
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
 from corrobora.faces.cli.terminal import is_terminal, one_line, sanitize_text, write_stderr
-from corrobora.faces.cli.workspace import with_workspace
 from corrobora.faces.question import Question, parse_question
-from corrobora.settings import Settings
-from corrobora.settings.files import read_small_file
-from corrobora.settings.profile import profile_of
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -57,9 +58,6 @@ class ChatFlags(OutputFlags):
     """The flags of `chat`."""
 
     question: str | None
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
-    profile: str | None
     model: tuple[str, ...]
     fields: tuple[str, ...]
     plan: Path | None
@@ -67,11 +65,9 @@ class ChatFlags(OutputFlags):
 
 @click.command()
 @click.argument("question", required=False)
-@library_option
-@provider_option
-@profile_option(default="tree")
+@setting_options("libraries", "providers", profile="tree")
 @model_option
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@fields_option
 @click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")
 @click.option(
     "--resume",
@@ -185,8 +181,6 @@ class InvestigateFlags(OutputFlags):
     """The flags of `investigate`."""
 
     thread: Path
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
     profile: str
     model: tuple[str, ...]
     fields: tuple[str, ...]
@@ -194,11 +188,9 @@ class InvestigateFlags(OutputFlags):
 
 @click.command()
 @click.argument("thread", type=_THREAD_PATH, metavar="THREAD.toml")
-@library_option
-@provider_option
-@profile_option(default="triplet")
+@setting_options("libraries", "providers", profile="triplet")
 @model_option
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@fields_option
 @add_output_options
 def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
@@ -206,15 +198,7 @@ def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
     asked anything.
     """
-    models = {f"models.{tier}": (model, "--model") for tier, model in parse_models(flags["model"]).items()}
-    own = drop_unset_flags(
-        {
-            "sources.libraries": (flags["library"], "--library"),
-            "sources.providers": (flags["provider"], "--provider"),
-            **models,
-        }
-    )
-    settings = open_settings(flags["config_file"], output_settings(flags) | own)
+    settings = open_settings(flags["config_file"], run_settings(flags))
     wanted: OutputOptions = replace(output_options(flags, settings), may_ask=False)
     return start_run(settings, thread_request(flags, settings), wanted)
 
@@ -241,7 +225,7 @@ def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
     return Request(
         question=given.brief.question,
         profile=flags["profile"],
-        overrides=profile_overrides(settings, parse_fields(flags["fields"])),
+        overrides=override_profile(settings, parse_fields(flags["fields"])),
         libraries=settings.libraries,
         providers=settings.providers,
         sources=pages,
@@ -263,13 +247,13 @@ DEMO_QUESTION = (
 @add_output_options
 def demo(**flags: Unpack[OutputFlags]) -> int:
     """Research a question over the documents that ship with the package."""
-    settings = open_settings(flags["config_file"], output_settings(flags))
+    settings = open_settings(flags["config_file"], run_settings(flags))
     question = parse_question(DEMO_QUESTION)
-    profile, own = profile_of(settings)
+    profile, own = resolve_profile(settings)
     request = Request(
         question=question.text,
         profile=profile,
-        overrides=(*own, *profile_overrides(settings, ())),
+        overrides=(*own, *override_profile(settings, ())),
         libraries=(DEMO,),
         models=tuple(sorted(settings.models.items())),
         strict=settings.strict,

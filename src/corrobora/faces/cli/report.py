@@ -25,13 +25,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corrobora.config import read_small_file
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Support
 from corrobora.faces.cli.exit_codes import Exit, print_notice
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, print_text
+from corrobora.faces.cli.options import (
+    check_run_id,
+    config_option,
+    json_option,
+    open_settings,
+    print_json,
+    print_text,
+    with_workspace,
+)
 from corrobora.faces.cli.terminal import one_line
-from corrobora.faces.cli.workspace import check_run_id, with_workspace
-from corrobora.settings.files import read_small_file
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000

@@ -12,11 +12,18 @@ from typing import TypedDict, TypeVar, Unpack, cast
 import click
 from click.core import ParameterSource
 
+from corrobora.config import Settings, override_profile, resolve_profile
+from corrobora.config.settings import WEB_PROVIDERS
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
-from corrobora.faces.cli.asked import (
+from corrobora.faces.cli.options import (
     STAGES,
-    drop_unset_flags,
+    check_run_id,
+    config_option,
+    fields_option,
+    list_flags,
+    model_option,
+    open_settings,
     parse_deliveries,
     parse_fields,
     parse_last_stage,
@@ -24,27 +31,16 @@ from corrobora.faces.cli.asked import (
     parse_stage,
     read_plan,
     read_question,
-)
-from corrobora.faces.cli.completion import complete_displays
-from corrobora.faces.cli.options import (
-    config_option,
-    library_option,
-    model_option,
-    open_settings,
-    profile_option,
-    provider_option,
+    read_setting_flags,
+    setting_options,
 )
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
-from corrobora.faces.cli.workspace import check_run_id
 from corrobora.faces.question import Question
-from corrobora.settings import MINUTES_FORMS, Settings
-from corrobora.settings.keys import DISPLAYS, WEB_PROVIDERS
-from corrobora.settings.profile import profile_of
 
 _NEW_RUN_FLAGS = frozenset(
-    "library provider source profile time deep max_rounds angles model fields plan plan_only yes deliver offline "
-    "max_cost accept_unknown_price max_tokens max_searches".split()
+    {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
+    | {declared.parameter for declared in list_flags(report=False).values()}
 )
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
@@ -61,24 +57,15 @@ class OutputFlags(TypedDict):
     display: str | None
     quiet: bool
     no_input: bool
-    min_score: str | None
-    strict: bool
     config_file: Path | None
 
 
 class ResearchFlags(OutputFlags):
-    """All flags of `research`."""
+    """The flags of `research`, beside those of settings."""
 
     question: str | None
     question_file: Path | None
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
     source: tuple[str, ...]
-    profile: str | None
-    time: str | None
-    deep: bool
-    max_rounds: str | None
-    angles: str | None
     model: tuple[str, ...]
     fields: tuple[str, ...]
     plan: Path | None
@@ -88,11 +75,6 @@ class ResearchFlags(OutputFlags):
     until_stage: str | None
     deliver: tuple[str, ...]
     run_id: str | None
-    offline: bool
-    max_cost: str | None
-    accept_unknown_price: bool
-    max_tokens: str | None
-    max_searches: str | None
 
 
 def add_output_options(command: F) -> F:
@@ -106,16 +88,9 @@ def add_output_options(command: F) -> F:
             click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
             click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run there."),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
-            click.option(
-                "--display",
-                shell_complete=complete_displays,
-                metavar="|".join(DISPLAYS),
-                help="Progress on stderr; jsonl: events on stdout.",
-            ),
+            setting_options(*list_flags(report=True)),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
             click.option("--no-input", is_flag=True, help="Never ask; a plan that needs a person ends with exit 3."),
-            click.option("--min-score", metavar="0..1", help="Exit 4 below this score."),
-            click.option("--strict", is_flag=True, help="Exit 5 if gaps remain, a limit fired or support is missing."),
             config_option,
         )
     ):
@@ -126,18 +101,10 @@ def add_output_options(command: F) -> F:
 @click.command()
 @click.argument("question", required=False)
 @click.option("--question-file", type=_FILE, metavar="FILE", help="Read the question from a file (also: @FILE, or -).")
-@library_option
-@provider_option
 @click.option("--source", multiple=True, metavar="URL", help="Read this page first; URL/* takes the whole site.")
-@profile_option()
-@click.option("-t", "--time", metavar="N|unlimited", help=f"{MINUTES_FORMS.capitalize()}.")
-@click.option("--deep", is_flag=True, help="More rounds (7 instead of 3).")
-@click.option("--max-rounds", "--max-iterations", metavar="N", help="Rounds of each thread.")
-@click.option(
-    "--angles", "--agents", metavar="N|dynamic", help="At most N sub-agents (1 to 7), or as many as are invented."
-)
+@setting_options(*list_flags(report=False))
 @model_option
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@fields_option
 @click.option("--plan", type=_FILE, metavar="FILE", help="Suggest this plan (JSON).")
 @click.option("--plan-only", is_flag=True, help="Print the plan and stop.")
 @click.option("-y", "--yes", is_flag=True, help="Authorize the plan without asking.")
@@ -145,11 +112,6 @@ def add_output_options(command: F) -> F:
 @click.option("--until-stage", type=click.Choice(STAGES), help="Pause after this stage; resume goes on.")
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand the report on.")
 @click.option("--run-id", metavar="RUN", help="Go on with this run.")
-@click.option("--offline", is_flag=True, help="Libraries only: no web search, no pages.")
-@click.option("--max-cost", metavar="USD", help="What the run may cost; 0 makes only the plan.")
-@click.option("--accept-unknown-price", is_flag=True, help="With --max-cost: use models without a known price.")
-@click.option("--max-tokens", metavar="N", help="Tokens the run may use.")
-@click.option("--max-searches", metavar="N", help="Searches the run may do.")
 @add_output_options
 def research(**flags: Unpack[ResearchFlags]) -> int:
     """Research a question and print the cited report.
@@ -196,38 +158,11 @@ def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
     return resume_run(settings, check_run_id(run), stage, wanted)
 
 
-def run_settings(flags: ResearchFlags) -> dict[str, tuple[object, str]]:
-    """Return the flags that are settings, by dotted name."""
-    models = {f"models.{tier}": (model, "--model") for tier, model in parse_models(flags["model"]).items()}
-    return output_settings(flags) | drop_unset_flags(
-        {
-            "profile": (flags["profile"], "--profile"),
-            "time": (flags["time"], "--time"),
-            "deep": (flags["deep"] or None, "--deep"),
-            "max_rounds": (flags["max_rounds"], "--max-rounds"),
-            "angles": (flags["angles"], "--angles"),
-            "offline": (flags["offline"] or None, "--offline"),
-            "sources.libraries": (flags["library"], "--library"),
-            "sources.providers": (flags["provider"], "--provider"),
-            "limits.usd": (flags["max_cost"], "--max-cost"),
-            "limits.accept_unknown_price": (flags["accept_unknown_price"] or None, "--accept-unknown-price"),
-            "limits.tokens": (flags["max_tokens"], "--max-tokens"),
-            "limits.searches": (flags["max_searches"], "--max-searches"),
-            **models,
-        }
-    )
-
-
-def output_settings(flags: OutputFlags) -> dict[str, tuple[object, str]]:
-    """Return the shared flags that are settings, by dotted name."""
-    display = "none" if flags["quiet"] and flags["display"] is None else flags["display"]
-    return drop_unset_flags(
-        {
-            "display": (display, "--display"),
-            "verify.min_score": (flags["min_score"], "--min-score"),
-            "strict": (flags["strict"] or None, "--strict"),
-        }
-    )
+def run_settings(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
+    """Return the flags that are settings, by key."""
+    models = cast("tuple[str, ...]", flags.get("model", ()))
+    quiet = {"display": "none"} if flags.get("quiet") and flags.get("display") is None else {}
+    return read_setting_flags({**flags, **quiet}) | parse_models(models)
 
 
 def output_options(
@@ -283,8 +218,8 @@ def build_request(flags: ResearchFlags, settings: Settings, question: Question) 
                 next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
             )
         settings.key(name).reveal()  # a missing key is said before a run is made
-    profile, own = profile_of(settings)
-    changes = profile_overrides(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
+    profile, own = resolve_profile(settings)
+    changes = override_profile(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
     return Request(
         question=question.text,
         profile=profile,
@@ -304,31 +239,6 @@ def build_request(flags: ResearchFlags, settings: Settings, question: Question) 
 def is_plan_only(flags: ResearchFlags, settings: Settings) -> bool:
     """True for `--plan-only`, and for a budget of 0, which is a dry run (bad-input C10)."""
     return flags["plan_only"] or settings.max_usd == 0
-
-
-def profile_overrides(
-    settings: Settings, fields: tuple[tuple[str, str], ...], *, plan_only: bool = False
-) -> tuple[tuple[str, str], ...]:
-    """Return what the settings change in the profile, field by field; `-s` comes last and wins."""
-    found: list[tuple[str, str]] = []
-    if settings.minutes is not None:
-        found.append(("minutes", '"unlimited"' if settings.minutes == "unlimited" else repr(float(settings.minutes))))
-    if settings.deep:
-        found.append(("deep", "true"))
-    if settings.max_rounds is not None:
-        found.append(("max_rounds", str(settings.max_rounds)))
-    if settings.angles is not None:
-        found.append(("split", '"angles"'))
-        dynamic = settings.angles == "dynamic"
-        found.append(("dynamic_angles", "true") if dynamic else ("max_leaves", str(settings.angles)))
-    if settings.attempts is not None:
-        found.append(("attempts", str(settings.attempts)))
-    if settings.min_score is not None:
-        found.append(("review.min_score", repr(settings.min_score)))
-    found += fields
-    if plan_only:  # the run stops before it is authorized, and waits
-        found += (("authorize", '"human"'), ("phrase", '"Authorized to execute"'))
-    return tuple(found)
 
 
 def request_metadata(settings: Settings, question: Question) -> tuple[tuple[str, str], ...]:

@@ -19,16 +19,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corrobora.config import Settings
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.exit_codes import Exit, has_body, print_notice, report_object, run_exit
 from corrobora.faces.cli.library import resolve_libraries
-from corrobora.faces.cli.options import print_text
+from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
 from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
-from corrobora.faces.cli.workspace import with_workspace
-from corrobora.settings import Settings
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -28,17 +28,21 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import RunRow, RunStatus
-from corrobora.faces.cli.asked import STAGES, parse_stage, read_question
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
+    STAGES,
+    check_run_id,
     config_option,
+    fields_option,
     json_option,
-    library_option,
+    model_option,
     open_settings,
+    parse_stage,
     print_json,
-    profile_option,
-    provider_option,
+    read_question,
+    setting_options,
+    with_workspace,
 )
 from corrobora.faces.cli.request import (
     OutputFlags,
@@ -46,12 +50,10 @@ from corrobora.faces.cli.request import (
     build_request,
     complete_flags,
     output_options,
-    output_settings,
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
 from corrobora.faces.cli.terminal import is_terminal, one_line, write_stderr
-from corrobora.faces.cli.workspace import check_run_id, with_workspace
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -188,7 +190,7 @@ class AuthorizeFlags(OutputFlags):
 def resume(**flags: Unpack[ResumeFlags]) -> int:
     """Go on with a run. What was answered before is not asked again."""
     name = check_run_id(flags["run"])
-    settings = open_settings(flags["config_file"], output_settings(flags))
+    settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     return resume_run(settings, name, stage, output_options(flags, settings, until=flags["until_stage"]))
 
@@ -200,7 +202,7 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     """Authorize the waiting plan of a run, and go on with it."""
     name = check_run_id(flags["run"])
-    settings = open_settings(flags["config_file"], output_settings(flags))
+    settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
 
     async def authorize_waiting(workspace: Workspace) -> bool:
@@ -236,9 +238,6 @@ class ScheduleFlags(TypedDict):
     name: str
     question: str
     cron: str
-    library: tuple[str, ...]
-    provider: tuple[str, ...]
-    profile: str | None
     model: tuple[str, ...]
     fields: tuple[str, ...]
     deliver: tuple[str, ...]
@@ -254,11 +253,9 @@ def schedule() -> None:
 @click.argument("name")
 @click.argument("question")
 @click.option("--cron", required=True, metavar="LINE|weekly", help="Five fields in UTC, or hourly, daily, weekly ...")
-@library_option
-@provider_option
-@profile_option()
-@click.option("-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge.")
-@click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+@setting_options("libraries", "providers", "profile")
+@model_option
+@fields_option
 @click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")
 @config_option
 def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:

@@ -7,12 +7,12 @@ from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.app.dialogues import DialogueManager
+from corrobora.config import load_profile
 from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.session.people import AUTHORIZATION_PHRASE, Dialogue, reply_to_user
-from corrobora.profiles import load_profile
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.storage.journal.dialogues import new_dialogue
 

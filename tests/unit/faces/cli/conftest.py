@@ -16,9 +16,9 @@ import psycopg
 import pytest
 
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.faces.cli.main import run
-from corrobora.settings import load_settings
 
 DOCUMENTS = {
     "bridge.md": (
@@ -69,6 +69,9 @@ class Shell:
     def setenv(self, **values: str) -> None:
         for name, value in values.items():
             self._patch.setenv(name, value)
+
+    def delenv(self, name: str) -> None:
+        self._patch.delenv(name)
 
     def __call__(self, *args: str) -> Result:
         """Run in this process; a bug raises."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from corrobora.settings.keys import KEYS
+from corrobora.config.settings import list_settings
 
 
 def test_config_show_names_every_origin_and_no_secret(shell: Any) -> None:
     shell.setenv(
         OPENAI_API_KEY="planted-secret", CORROBORA_TIME="7", CORROBORA_DATABASE_URL="postgresql://u:planted-secret@h/d"
     )
-    (shell.folder / "corrobora.toml").write_text(
-        'profile = "rounds"\n[models.endpoints.lan]\nbase_url = "http://10.0.0.5/v1"\n'
-    )
+    (shell.folder / "corrobora.toml").write_text('profile = "rounds"\n')
+    user = shell.folder / "user" / "corrobora" / "config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('[models.endpoints.lan]\nbase_url = "http://10.0.0.5/v1"\n')
     result = shell("config", "show", "--origin")
     assert "profile = rounds    # project file (" in result.out
     assert "time = 7.0    # environment (CORROBORA_TIME)" in result.out
@@ -41,14 +42,11 @@ def test_every_setting_that_is_set_is_shown_with_its_value(shell: Any) -> None:
     """Also the ones that are added later: each is set by its variable and must come back."""
     values = {"angles": "2", "time": "7", "display": "plain", "deep": "true", "strict": "true", "offline": "true"}
     values |= {"sources.reader": "firecrawl"}
-    for key in KEYS:
-        text = (
-            "http://127.0.0.1:9/x"
-            if key.name.endswith("_url") or key.name.endswith(".url")
-            else values.get(key.name, "1")
-        )
-        shell.setenv(**{key.variable: "a:b" if key.name.startswith("models.") else text})
+    for key, declared in list_settings().items():
+        address = key.endswith("url")
+        text = "http://127.0.0.1:9/x" if address else values.get(key, "1")
+        shell.setenv(**{declared.variable: "a:b" if key.startswith("models.") else text})
     shown = {row["name"]: row for row in json.loads(shell("config", "show", "--json").out)}
-    for key in KEYS:
-        assert shown[key.name]["value"] not in ("-", ""), key.name
-        assert key.variable in shown[key.name]["origin"]
+    for key, declared in list_settings().items():
+        assert shown[key]["value"] not in ("-", ""), key
+        assert declared.variable in shown[key]["origin"]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from corrobora.config import load_settings
 from corrobora.faces.cli.request import output_options, research, run_settings
-from corrobora.settings import load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
 RUN = (QUESTION, "-l", "docs", "-q")

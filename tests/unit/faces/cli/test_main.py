@@ -7,10 +7,11 @@ import subprocess
 import sys
 from typing import Any
 
+import click
 import pytest
 
 from corrobora import __version__
-from corrobora.faces.cli.main import cli
+from corrobora.faces.cli.main import _COMMANDS, cli
 
 QUESTION = "When was the bridge at Arnholm opened and how long is it?"
 HEAVY = {
@@ -42,7 +43,13 @@ def test_version_is_the_package_s(shell: Any) -> None:
 
 
 def test_every_command_has_help_with_a_first_sentence(shell: Any) -> None:
-    for name in sorted(cli.commands):
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert (command.help or "").startswith(_COMMANDS[name][1].rstrip(".")), (
+            "the list of commands says something else"
+        )
         result = shell(name, "--help")
         assert result.code == 0
         assert result.out.startswith(f"Usage: corrobora {name}")

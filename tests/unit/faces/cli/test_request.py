@@ -109,7 +109,9 @@ def test_a_profile_of_the_configuration_is_used(filled: Any) -> None:
 
 
 def test_settings_of_the_project_count_and_flags_beat_them(filled: Any) -> None:
-    (filled.folder / "corrobora.toml").write_text('time = 2\n[sources]\nlibraries = ["docs"]\n')
+    (filled.folder / "corrobora.toml").write_text("time = 2\n")
+    (filled.folder / "user" / "corrobora").mkdir(parents=True)
+    (filled.folder / "user" / "corrobora" / "config.toml").write_text('time = 9\n[sources]\nlibraries = ["docs"]\n')
     result = filled(QUESTION, "--display", "jsonl")
     assert json.loads(result.out.splitlines()[1])["data"]["profile"]["minutes"] == 2.0
     result = filled(QUESTION, "--display", "jsonl", "-t", "3")

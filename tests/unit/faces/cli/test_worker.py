@@ -8,8 +8,8 @@ import signal
 from typing import Any
 
 from corrobora.app import Workspace
+from corrobora.config import load_settings
 from corrobora.domain.run import Request, RunId, RunStatus
-from corrobora.settings import load_settings
 
 
 async def _queued(question: str) -> RunId:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.faces.cli.workspace import check_run_id
+from corrobora.faces.cli.options import check_run_id
 
 
 @pytest.mark.parametrize("text", ["", "../x", "R_1", "r 1", "r\n", "x" * 65, "é"])

@@ -1,0 +1,26 @@
+"""Configuration: settings and profiles, declared once, merged from flags, environment and files, with trust.
+
+Knows names, types, precedence, secrets by reference, and what a stranger's folder may set. Does not know what the
+engine or the adapters do with the values.
+"""
+
+from corrobora.config.layers import find_user_file
+from corrobora.config.loading import load_settings
+from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
+from corrobora.config.secrets import Secret, read_small_file
+from corrobora.config.settings import Endpoint, Origin, Price, Settings
+
+__all__ = [
+    "Endpoint",
+    "Origin",
+    "Price",
+    "Secret",
+    "Settings",
+    "find_user_file",
+    "list_presets",
+    "load_profile",
+    "load_settings",
+    "override_profile",
+    "read_small_file",
+    "resolve_profile",
+]

@@ -1,0 +1,328 @@
+"""Settings: every setting declared once, with type, range, key, flag and meaning, and the values of one command.
+
+Key, environment variable, command-line flag, help, error messages and the reference page all come from the declaration.
+Does not read files, flags or the environment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args
+
+from annotated_types import Ge, Le
+
+from corrobora.config.secrets import Secret
+from corrobora.config.values import (
+    AngleCount,
+    Dollars,
+    FolderPath,
+    Line,
+    Lower,
+    MailServer,
+    Model,
+    Names,
+    Number,
+    RunMinutes,
+    Url,
+    Whole,
+    iterate_marks,
+    list_words,
+)
+
+Display = Literal["auto", "rich", "plain", "jsonl", "none"]
+DISPLAYS: tuple[str, ...] = get_args(Display)
+TIERS = ("lead", "worker", "fast", "judge")
+WEB_PROVIDERS = ("tavily", "exa", "firecrawl")  # names that `--provider` takes; each comes with its adapter
+SECRETS: Mapping[str, str] = MappingProxyType(  # our name of a key: the vendor's own variable
+    {
+        "anthropic": "ANTHROPIC_API_KEY",
+        "openai": "OPENAI_API_KEY",
+        "tavily": "TAVILY_API_KEY",
+        "exa": "EXA_API_KEY",
+        "firecrawl": "FIRECRAWL_API_KEY",
+        "embedder": "EMBEDDER_API_KEY",
+        "smtp": "SMTP_PASSWORD",
+        "webhook": "WEBHOOK_SECRET",
+        "qdrant": "QDRANT_API_KEY",
+    }
+)
+DATABASE_URL = "storage.database_url"  # a secret: it may carry a password
+FREE_TABLES = ("profiles", "models.endpoints", "models.prices")  # tables whose names users choose
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The mark that makes a field of `Settings` a setting.
+
+    Attributes:
+        key: its name in files; one that ends in `*` is a table with the names in `names`.
+        about: what it does; the text of help and reference.
+        flags: its flags on the command line, with spaces between.
+        metavar: how the flag's value is shown in help.
+        folder: a file in a folder may set it without being trusted.
+        report: every command that prints a report takes the flag, not only those that start a run.
+        profile_field: the field of the profile that it overrides.
+        names: the names in a table.
+    """
+
+    key: str
+    about: str
+    flags: str = ""
+    metavar: str = ""
+    folder: bool = False
+    report: bool = False
+    profile_field: str = ""
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An own model server, named by the user: `[models.endpoints.NAME]`."""
+
+    name: str
+    base_url: Url
+    kind: Annotated[Literal["openai", "anthropic"], Lower] = "openai"  # the protocol it speaks
+    api_key: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars for a million tokens: `[models.prices."provider:model"]`."""
+
+    input: Annotated[Number, Ge(0), Le(100_000)]
+    output: Annotated[Number, Ge(0), Le(100_000)]
+    cached: Annotated[Number, Ge(0), Le(100_000)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written: the layer, and the flag, variable or file with its line."""
+
+    layer: str  # flag | environment | vendor environment | project file | user file | default
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.layer} ({self.where})" if self.where else self.layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of one command or process. `None` leaves a value to the profile or the assembly."""
+
+    home: Annotated[FolderPath, Setting("home", "Folder of the data: database, runs, snapshots.")]
+    profile: Annotated[
+        Line,
+        Setting(
+            "profile",
+            "How to research: a preset or a profile of your own; see: corrobora profiles",
+            "-p --profile",
+            "NAME|FILE",
+            folder=True,
+        ),
+    ] = "timed"
+    minutes: Annotated[
+        RunMinutes | None,
+        Setting(
+            "time",
+            "Minutes for the run (5, or 0.5), or unlimited.",
+            "-t --time",
+            "N|unlimited",
+            folder=True,
+            profile_field="minutes",
+        ),
+    ] = None
+    deep: Annotated[
+        bool, Setting("deep", "More rounds: the profile's deep_rounds.", "--deep", folder=True, profile_field="deep")
+    ] = False
+    max_rounds: Annotated[
+        Annotated[Whole, Ge(1), Le(100)] | None,
+        Setting(
+            "max_rounds",
+            "Rounds of each thread.",
+            "--max-rounds --max-iterations",
+            "N",
+            folder=True,
+            profile_field="max_rounds",
+        ),
+    ] = None
+    angles: Annotated[
+        AngleCount | None,
+        Setting(
+            "angles",
+            "At most N sub-agents (1 to 7), or as many as the question needs.",
+            "--angles --agents",
+            "N|dynamic",
+            folder=True,
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        Setting(
+            "strict",
+            "Exit 5 if gaps remain, a limit fired or support is missing.",
+            "--strict",
+            folder=True,
+            report=True,
+        ),
+    ] = False
+    offline: Annotated[
+        bool, Setting("offline", "Libraries only: no web search, no pages.", "--offline", folder=True)
+    ] = False
+    display: Annotated[
+        Annotated[Display, Lower],
+        Setting("display", "Progress on stderr; jsonl: events on stdout.", "--display", folder=True, report=True),
+    ] = "auto"
+    libraries: Annotated[
+        Names,
+        Setting("sources.libraries", "Search this library, folder or file.", "-l --library", "NAME|PATH", folder=True),
+    ] = ()
+    providers: Annotated[
+        Names, Setting("sources.providers", "Search the web with this provider.", "--provider", "NAME")
+    ] = ()
+    reader: Annotated[
+        Annotated[Literal["direct", "firecrawl"], Lower],
+        Setting("sources.reader", "Who fetches pages: this machine directly, or Firecrawl."),
+    ] = "direct"
+    provider_urls: Annotated[
+        Mapping[str, Url],
+        Setting("sources.*_url", "Another address of this provider, such as your own server.", names=WEB_PROVIDERS),
+    ] = field(default_factory=dict[str, Url])
+    allowed_endpoints: Annotated[
+        Names, Setting("sources.allowed_endpoints", "Private addresses with port that pages may be read from.")
+    ] = ()
+    max_usd: Annotated[
+        Dollars | None,
+        Setting("limits.usd", "US dollars that the run may cost; 0 makes only the plan.", "--max-cost", "USD"),
+    ] = None
+    accept_unknown_price: Annotated[
+        bool,
+        Setting(
+            "limits.accept_unknown_price",
+            "With a limit of dollars: use models without a known price.",
+            "--accept-unknown-price",
+        ),
+    ] = False
+    max_tokens: Annotated[
+        Annotated[Whole, Ge(1), Le(10**12)] | None,
+        Setting("limits.tokens", "Tokens that the run may use.", "--max-tokens", "N"),
+    ] = None
+    max_searches: Annotated[
+        Annotated[Whole, Ge(1), Le(10**6)] | None,
+        Setting("limits.searches", "Searches that the run may do.", "--max-searches", "N"),
+    ] = None
+    attempts: Annotated[
+        Annotated[Whole, Ge(1), Le(10)] | None,
+        Setting("limits.attempts", "Attempts at one target.", folder=True, profile_field="attempts"),
+    ] = None
+    min_score: Annotated[
+        Annotated[Number, Ge(0), Le(1)] | None,
+        Setting(
+            "verify.min_score",
+            "Exit 4 if the judged score is below this one.",
+            "--min-score",
+            "0..1",
+            folder=True,
+            report=True,
+            profile_field="review.min_score",
+        ),
+    ] = None
+    database_wait_seconds: Annotated[
+        Annotated[Number, Ge(1), Le(3_600)],
+        Setting("storage.wait_seconds", "Seconds that a statement waits for a connection of the database."),
+    ] = 120.0
+    worker_concurrency: Annotated[
+        Annotated[Whole, Ge(1), Le(10_000)], Setting("worker.concurrency", "Runs at once in one worker.")
+    ] = 16
+    embedder_model: Annotated[
+        Line | None, Setting("embedder.model", "Folder of an embedding model, or a model's name at embedder.url.")
+    ] = None
+    embedder_url: Annotated[
+        Url | None, Setting("embedder.url", "OpenAI-compatible address of an embedding model; its key: keys.embedder.")
+    ] = None
+    smtp_server: Annotated[
+        MailServer | None, Setting("delivery.smtp_server", "Mail server: smtps://HOST, HOST:PORT (STARTTLS).")
+    ] = None
+    smtp_user: Annotated[Line | None, Setting("delivery.smtp_user", "User of the mail server.")] = None
+    smtp_from: Annotated[Line | None, Setting("delivery.smtp_from", "Sender of reports by mail.")] = None
+    webhook_url: Annotated[
+        Url | None, Setting("delivery.webhook_url", "Endpoint that gets finished reports, signed.")
+    ] = None
+    qdrant_url: Annotated[
+        Url | None, Setting("facts.qdrant_url", "Qdrant server that keeps facts, in place of the database.")
+    ] = None
+    models: Annotated[
+        Mapping[str, Model], Setting("models.*", "provider:model that plays the roles of this tier.", names=TIERS)
+    ] = field(default_factory=dict[str, Model])
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    keys: Mapping[str, Secret] = field(default_factory=dict[str, Secret])  # every known vendor has one, set or not
+    database_url: Secret | None = None  # None: the embedded database
+    profiles: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])  # as written
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])  # key -> where its value was written
+    notes: tuple[str, ...] = ()  # what was repaired, ignored or should be changed, for people
+
+    def key(self, vendor: str) -> Secret:
+        """Return the key of a vendor; one that is not set says so when it is revealed."""
+        return self.keys.get(vendor) or Secret(f"keys.{vendor}", problem=f"No key is known for {vendor}")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One setting as it was declared; each name in a table is one of its own."""
+
+    key: str
+    attribute: str  # the field of `Settings`
+    name: str  # its name in a table, or ""
+    annotation: Any
+    default: Any
+    mark: Setting
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "CORROBORA_" + self.key.upper().replace(".", "_")
+
+    @property
+    def parameter(self) -> str:
+        """The name of its flag without dashes."""
+        return next(flag for flag in self.mark.flags.split() if flag.startswith("--"))[2:].replace("-", "_")
+
+    @property
+    def metavar(self) -> str:
+        """How its flag's value is shown in help."""
+        return self.mark.metavar or "|".join(list_words(self.annotation))
+
+    def read(self, settings: Settings) -> Any:
+        """Return its value in some settings; None for a name of a table that is not set."""
+        value = getattr(settings, self.attribute)
+        return value.get(self.name) if self.name else value
+
+
+@cache
+def list_settings() -> Mapping[str, Declared]:
+    """Return all settings by key, in the order of their declaration; secrets and free tables are apart."""
+    defaults = {each.name: each.default for each in dataclasses.fields(Settings)}
+    found: dict[str, Declared] = {}
+    for attribute, annotation, mark in iterate_marks(Settings, Setting):
+        for name in mark.names or ("",):
+            key = mark.key.replace("*", name)
+            kind = get_args(get_args(annotation)[0])[1] if name else annotation
+            default = None if name or defaults[attribute] is dataclasses.MISSING else defaults[attribute]
+            found[key] = Declared(key, attribute, name, kind, default, mark)
+    return MappingProxyType(found)
+
+
+@cache
+def list_secrets() -> Mapping[str, str]:
+    """Return the keys of the settings whose values are secrets, with their environment variables."""
+    keys = {f"keys.{name}": variable for name, variable in SECRETS.items()}
+    return MappingProxyType({DATABASE_URL: "CORROBORA_DATABASE_URL", **keys})
+
+
+def is_secret(key: str) -> bool:
+    """True for a setting whose value may never be shown."""
+    return key in list_secrets() or (key.startswith("models.endpoints.") and key.endswith(".api_key"))

@@ -1,0 +1,222 @@
+"""Values: the types of settings, and how pydantic reads a declared field or says which forms it accepts.
+
+Knows texts, numbers with ranges, words and lists. Does not know which fields exist or where a value was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from annotated_types import DocInfo, Ge, Gt, Le, MaxLen, Predicate
+
+from corrobora.domain.declaration import MAX_MINUTES, UNLIMITED, NoneWord, OneOf
+from corrobora.domain.limits import LIMITS
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Mark = TypeVar("Mark")
+MAX_ITEMS = 64  # of a list in a profile
+MINUTES_FORMS = f"minutes as a number above 0 and at most {MAX_MINUTES:,.0f} (5, or 0.5), or {UNLIMITED}"
+_MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}:\S{1,200}\Z", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s/?#]+\S*\Z")
+_MAIL_SERVER = re.compile(r"(?:smtps?://)?[\w.\[\]:-]+/?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """What becomes of a written value before pydantic checks its type."""
+
+    change: Callable[[object], object]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Tell pydantic; it is imported only where a value is checked."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - help and version need no checks
+
+        return core_schema.no_info_before_validator_function(self.change, handler(source))
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """What a person may write for a type, where its range and words do not say it."""
+
+    text: str
+
+
+def find_fields(kind: type) -> Mapping[str, Any]:
+    """Return the declared fields of a value type with their annotations, marks included."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def split_annotation(annotation: Any) -> tuple[Any, tuple[object, ...]]:
+    """Return the plain type of an annotation, without None, and all marks beside it."""
+    if get_origin(annotation) is Annotated:
+        inner, *marks = get_args(annotation)
+        plain, more = split_annotation(inner)
+        return plain, (*more, *marks)
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+        if len(kinds) == 1:
+            return split_annotation(kinds[0])
+    return annotation, ()
+
+
+def find_mark(annotation: Any, kind: type[Mark]) -> Mark | None:
+    """Return the first mark of a kind, None without one."""
+    return next((mark for mark in split_annotation(annotation)[1] if isinstance(mark, kind)), None)
+
+
+def find_doc(annotation: Any) -> str:
+    """Return what a field means, in words."""
+    mark = find_mark(annotation, DocInfo)
+    return mark.documentation if mark else ""
+
+
+@cache
+def _find_adapter(annotation: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - help and version need no checks
+
+    return TypeAdapter(annotation)
+
+
+def parse_value(annotation: Any, value: object) -> Any:
+    """Read what a flag, a variable or a file says. Raises `ValueError`."""
+    return _find_adapter(annotation).validate_python(value.strip() if isinstance(value, str) else value)
+
+
+def read_value(annotation: Any, value: object) -> Any:
+    """Read a value of a profile, whose type must be exact. Raises `ValueError`."""
+    word = find_mark(annotation, NoneWord)
+    if word is not None and value == word.word:
+        return None
+    given = tuple(cast("list[object]", value)) if isinstance(value, list) else value
+    found: Any = _find_adapter(annotation).validate_python(given, strict=True)
+    items = cast("tuple[object, ...]", found) if isinstance(given, tuple) else ()
+    if len(set(items)) < len(items) or len(items) > MAX_ITEMS:
+        raise ValueError
+    return found
+
+
+def list_words(annotation: Any) -> tuple[str, ...]:
+    """Return the closed set of words of a type or of its items; () if there is none."""
+    plain, marks = split_annotation(annotation)
+    if get_origin(plain) is tuple:
+        return list_words(get_args(plain)[0])
+    mark = next((mark for mark in marks if isinstance(mark, OneOf)), None)
+    if mark is not None:
+        return mark.words
+    return tuple(str(word) for word in get_args(plain)) if get_origin(plain) is Literal else ()
+
+
+def describe_forms(annotation: Any) -> str:
+    """Say what a type accepts: in an error message, and in the reference."""
+    plain, marks = split_annotation(annotation)
+    forms = next((mark.text for mark in marks if isinstance(mark, Forms)), "")
+    words = ", ".join(list_words(annotation))
+    if any(isinstance(mark, NoneWord) for mark in marks):
+        return MINUTES_FORMS
+    if forms or plain is bool:
+        return forms or "true or false"
+    if plain in (int, float):
+        return f"a {'whole ' if plain is int else ''}number {_describe_range(marks)}"
+    if get_origin(plain) is tuple:
+        return f"a list of {words or 'texts'}, each once"
+    longest = next((f" of at most {mark.max_length:,} characters" for mark in marks if isinstance(mark, MaxLen)), "")
+    return f"one of {words}" if words else f"a text{longest}"
+
+
+def _describe_range(marks: tuple[object, ...]) -> str:
+    low = next((f"{mark.ge:,}" for mark in marks if isinstance(mark, Ge)), None)
+    above = next((f"{mark.gt:,}" for mark in marks if isinstance(mark, Gt)), None)
+    high = next((f"{mark.le:,}" for mark in marks if isinstance(mark, Le)), "any size")
+    return f"from {low} to {high}" if low is not None else f"above {above}, at most {high}"
+
+
+def _is_line(text: str) -> bool:
+    return text != "" and text.isprintable()
+
+
+def _is_model(text: str) -> bool:
+    return _MODEL.match(text) is not None
+
+
+def _is_mail_server(text: str) -> bool:
+    return _MAIL_SERVER.match(text) is not None
+
+
+def _is_url(text: str) -> bool:
+    return bool(_URL.match(text)) and len(text) <= LIMITS.url_max_chars
+
+
+def _is_amount(value: float) -> bool:
+    return value == 0 or value >= 0.01  # noqa: PLR2004 - a cent
+
+
+def _split_names(value: object) -> object:
+    """Read a list of names; the environment writes it with commas."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return (
+        [item.strip() if isinstance(item, str) else item for item in cast("list[object]", value)]
+        if isinstance(value, list)
+        else value
+    )
+
+
+def _refuse_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError  # noqa: TRY004 - one error for all kinds
+    return value
+
+
+def _lower_case(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _strip_slash(value: object) -> object:
+    return value.rstrip("/") if isinstance(value, str) else value
+
+
+def _expand_path(value: object) -> object:
+    if not isinstance(value, str) or not _is_line(value):
+        raise ValueError
+    return Path(value).expanduser()
+
+
+Lower = Convert(_lower_case)
+Whole = Annotated[int, Convert(_refuse_boolean)]
+Number = Annotated[float, Convert(_refuse_boolean)]
+Line = Annotated[str, Predicate(_is_line), Forms("one line of text")]
+FolderPath = Annotated[Path, Convert(_expand_path), Forms("the path of a folder")]
+Names = Annotated[tuple[Line, ...], Convert(_split_names), MaxLen(1_000), Forms("a list of texts")]
+Model = Annotated[
+    str, Predicate(_is_model), Forms("provider:model, such as anthropic:MODEL, openai:MODEL or ENDPOINT:MODEL")
+]
+Url = Annotated[
+    str, Convert(_strip_slash), Predicate(_is_url), Forms("an address that starts with http:// or https://")
+]
+MailServer = Annotated[
+    str,
+    Convert(_strip_slash),
+    Predicate(_is_mail_server),
+    Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
+]
+Dollars = Annotated[Number, Ge(0), Le(100_000), Predicate(_is_amount), Forms("a number from 0.01 to 100,000, or 0")]
+RunMinutes = Annotated[Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Lower, Forms(MINUTES_FORMS)]
+AngleCount = Annotated[
+    Annotated[Whole, Ge(1), Le(7)] | Literal["dynamic"], Lower, Forms("a whole number from 1 to 7, or dynamic")
+]
+
+
+def iterate_marks(kind: type, mark: type[Mark]) -> Iterator[tuple[str, Any, Mark]]:
+    """Yield name, annotation and mark of each field of a type that has such a mark."""
+    for name, annotation in find_fields(kind).items():
+        found = find_mark(annotation, mark)
+        if found is not None:
+            yield name, annotation, found

@@ -1,0 +1,80 @@
+"""Layers: where settings are found, TOML errors with their place, unknown names (bad-input C02, C03)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrobora.config import load_settings
+
+
+def test_the_project_file_may_be_a_table_of_pyproject(loading: Any) -> None:
+    (loading.folder / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.corrobora]\ndeep = true\n')
+    assert loading().deep is True
+
+
+def test_the_project_file_is_found_up_to_the_repository_root_and_not_above(loading: Any) -> None:
+    (loading.folder / "corrobora.toml").write_text('profile = "above"')
+    inside = loading.folder / "repository" / "src"
+    inside.mkdir(parents=True)
+    assert load_settings({}, env={}, folder=inside, user_file=loading.nothing).profile == "timed"
+    (loading.folder / "repository" / ".git").mkdir()
+    assert load_settings({}, env={}, folder=inside, user_file=loading.nothing).profile == "timed"
+    (loading.folder / "repository" / "corrobora.toml").write_text('profile = "root"')
+    assert load_settings({}, env={}, folder=inside, user_file=loading.nothing).profile == "root"
+
+
+def test_angles_model_names_of_existing_setups_are_honoured(loading: Any) -> None:
+    env = {"ANTHROPIC_MODEL_ID": "middle", "ANTHROPIC_SMALL_MODEL_ID": "small"}
+    expected = {"lead": "middle", "worker": "middle", "judge": "middle", "fast": "small"}
+    assert loading(env=env).models == {tier: f"anthropic:{name}" for tier, name in expected.items()}
+    assert loading(env=env | {"ANTHROPIC_LEAD_MODEL_ID": "big"}).models["lead"] == "anthropic:big"
+
+
+@pytest.mark.parametrize(("mode", "profile"), [("parallel", "angles"), ("iterative", "rounds")])
+def test_rounds_research_mode_chooses_the_profile(loading: Any, mode: str, profile: str) -> None:
+    assert loading(env={"RESEARCH_MODE": mode}).profile == profile
+
+
+def test_rounds_research_mode_of_another_word_is_refused(loading: Any) -> None:
+    assert "parallel or iterative" in str(loading.refused(env={"RESEARCH_MODE": "fast"}))
+
+
+C02_SYNTAX = {
+    "duplicate key": "deep = true\ndeep = false\n",
+    "duplicate table": "[limits]\nusd = 1\n[limits]\n",
+    "unclosed string": 'profile = "timed',
+    "control character": 'profile = "a\x01b"',
+    "deep nesting": "x = " + "[" * 5_000,
+    "endless number": "max_rounds = " + "9" * 5_000,
+    "impossible date": "time = 2026-02-31",
+    "garbage": "\u2028{]",
+    "carriage return alone": "profile = 'a'\rdeep = true",
+}
+
+
+@pytest.mark.parametrize("what", C02_SYNTAX)
+def test_c02_toml_errors_are_one_line_with_the_place(loading: Any, what: str) -> None:
+    error = loading.refused(C02_SYNTAX[what])
+    assert error.code == "config_syntax"
+    assert "line " in str(error)
+
+
+@pytest.mark.parametrize(
+    ("toml", "nearest"),
+    [
+        ("[limits]\nbudgt_usd = 1", "limits.usd"),
+        ("profil = 'x'", "profile"),
+        ("[models]\nworkr = 'a:b'", "models.worker"),
+        ("[models.endpoints.x]\nbase_ulr = 'http://x'", "models.endpoints.x.base_url"),
+    ],
+)
+def test_c03_an_unknown_key_names_the_nearest_one(loading: Any, toml: str, nearest: str) -> None:
+    error = loading.refused(toml)
+    assert error.code == "config_unknown_key"
+    assert f"did you mean {nearest}?" in str(error)
+
+
+def test_c03_an_unknown_variable_of_ours_is_noted(loading: Any) -> None:
+    assert any("CORROBORA_PROFILE" in note for note in loading(env={"CORROBORA_PROFIL": "x"}).notes)
