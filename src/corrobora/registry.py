@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
-from typing import Any, Literal
+from importlib import metadata, resources
+from typing import Any, Literal, TypeVar
 
 from corrobora.domain.errors import UserError
 from corrobora.ports import Clock
@@ -28,6 +28,7 @@ _KINDS: Mapping[Group, str] = {
 }
 _CODES: Mapping[Group, str] = {"delivery": "delivery_kind", "profiles": "unknown_profile", "search": "provider_unknown"}
 _OWN = "corrobora"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,26 @@ def load_part(group: Group, name: str) -> Any:
     Raises:
         UserError: an unknown name, with those that are installed; or `part_broken` with the package to repair.
     """
+    return _use_entry(group, name, lambda entry: entry.load())
+
+
+def read_part(group: Group, name: str, suffix: str) -> str:
+    """Return the text of the file `name` + `suffix` in the package that an entry point names.
+
+    Raises:
+        UserError: as `load_part`.
+    """
+    return _use_entry(
+        group, name, lambda entry: (resources.files(entry.module) / f"{name}{suffix}").read_text(encoding="utf-8")
+    )
+
+
+def _use_entry(group: Group, name: str, use: Callable[[metadata.EntryPoint], T]) -> T:
     entry = find_entries(group).get(name)
     if entry is None:
         raise refuse_name(group, name)
     try:
-        return entry.load()
+        return use(entry)
     except Exception as error:  # a package from outside may raise anything while it is imported
         raise UserError(
             "part_broken",

@@ -27,6 +27,7 @@ from corrobora.domain.errors import UserError
 from corrobora.engine.steps.ingest import Ingest, SkippedFile
 from corrobora.engine.steps.ingest import IngestProgress as FileProgress
 from corrobora.ports import Embedder
+from corrobora.registry import list_added, load_part
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres.database import Database
 
@@ -73,22 +74,25 @@ async def ingest_files(
 
 
 def load_embedder(settings: Settings) -> Embedder:
-    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`). Raises `UserError`."""
-    if settings.embedder_url:
-        from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415
+    """Return the embedder for `embedder.model`: a folder, a name at `embedder.url`, or PLUGIN:NAME of another package.
 
+    Raises:
+        UserError: it cannot be used.
+    """
+    name, colon, model = (settings.embedder_model or "").partition(":")
+    if colon and name in list_added("embedders"):
+        own = settings.key(name)
+        return load_part("embedders", name)(model, url=settings.embedder_url, key=own.reveal() if own.set else "")
+    if settings.embedder_url:
         if not settings.embedder_model:
             raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Name it.")
         key = settings.key("openai" if is_vendor_host("openai", settings.embedder_url) else "embedder")
-        return OpenAICompatibleEmbedder(
-            settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
-        )
+        open_model = load_part("embedders", "openai-compatible")
+        return open_model(settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else "")
     folder = Path(settings.embedder_model or "")
     if not folder.is_dir():
         raise UserError("embedder_folder", f"embedder.model {str(folder)!r} is no folder.", next_step="Name one.")
-    from corrobora.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
-
-    return OnnxEmbedder(folder)
+    return load_part("embedders", "onnx")(folder)
 
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from corrobora.app.libraries import IngestSummary, Progress, ingest_files, open_
 from corrobora.app.models import ModelPool
 from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, StoredHuman, SystemClock, pause_topic
 from corrobora.app.wiring import (
-    PROVIDER_RATES,
     WebAccess,
     check_sources,
     open_analysts,
@@ -45,6 +44,7 @@ from corrobora.engine.session.calls import RunPorts, Session, sum_earlier_second
 from corrobora.engine.session.journal import PassageClaims, decode
 from corrobora.policies.profile import Profile, resolve_advance, resolve_rules
 from corrobora.ports import Clock, Limiter
+from corrobora.registry import load_part
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.dialogues import Dialogues, StoredDialogue, new_dialogue
@@ -377,7 +377,7 @@ class Workspace:
 
     def _open_limiter(self, provider: str) -> Limiter:
         """The rate limit of a provider, one for all workers of this database."""
-        return RateLimiter(self.database, provider, rate=PROVIDER_RATES[provider])
+        return RateLimiter(self.database, provider, rate=load_part("search", provider).calls_per_second)
 
     def _artifact_reader(self, run: RunId) -> Callable[[str], Awaitable[str | None]]:
         async def read_artifact(name: str) -> str | None:

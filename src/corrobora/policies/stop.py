@@ -6,7 +6,9 @@ Does not know the clock or any model: a model proposes gaps, it can never extend
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 from corrobora.domain.limits import Meter
@@ -14,6 +16,7 @@ from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal, StopReason, StopRule, ThreadState
 from corrobora.policies import coverage
 from corrobora.policies.plateau import PlateauLevel, signal_level
+from corrobora.registry import list_parts, load_part
 
 
 def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature for all rules
@@ -95,6 +98,32 @@ STOP_RULES: Mapping[str, StopRule] = MappingProxyType(
         )
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRule:
+    """A stop rule with a number, which a profile writes as `NAME:NUMBER`. Packages add it as `corrobora.rules`."""
+
+    check: Callable[[ThreadState, Meter, int], StopReason | None]
+    least: int = 1
+    most: int = 100
+
+
+@cache
+def find_rule(text: str) -> StopRule | None:
+    """Return the stop rule that a profile names as `NAME` or `NAME:NUMBER`, None if there is none of this form."""
+    name, colon, number = text.partition(":")
+    if not colon and name in STOP_RULES:
+        return STOP_RULES[name]
+    if name not in list_parts("rules"):
+        return None
+    rule: NumberedRule | StopRule = load_part("rules", name)
+    if not isinstance(rule, NumberedRule):
+        return None if colon else rule
+    if not number.isdecimal() or not rule.least <= int(number[:9]) <= rule.most:
+        return None
+    check, limit = rule.check, int(number)
+    return lambda thread, meter: check(thread, meter, limit)
 
 
 def find_first_stop(

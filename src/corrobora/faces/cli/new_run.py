@@ -39,6 +39,7 @@ from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
     build_request,
+    check_providers,
     complete_flags,
     output_options,
     request_metadata,
@@ -216,8 +217,7 @@ def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
             "There is nothing to search: no library and no web provider is named.",
             next_step="Name one: --library FOLDER, --provider tavily, or sources in the thread file.",
         )
-    for name in settings.providers:
-        settings.key(name).reveal()  # a missing key is said before a run is made
+    check_providers(settings)
     metadata = request_metadata(settings, Question(given.brief.question))
     if given.artifact_dir:
         folder = (flags["thread"].parent / Path(given.artifact_dir).expanduser()).absolute()

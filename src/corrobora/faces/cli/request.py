@@ -13,7 +13,6 @@ import click
 from click.core import ParameterSource
 
 from corrobora.config import Settings, override_profile, resolve_profile
-from corrobora.config.settings import WEB_PROVIDERS
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.faces.cli.options import (
@@ -37,6 +36,7 @@ from corrobora.faces.cli.options import (
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
 from corrobora.faces.question import Question
+from corrobora.registry import load_part
 
 _NEW_RUN_FLAGS = frozenset(
     {"source", "model", "fields", "plan", "plan_only", "yes", "deliver"}
@@ -189,6 +189,13 @@ def output_options(
     )
 
 
+def check_providers(settings: Settings) -> None:
+    """Refuse an unknown provider or a missing key before a run is made. Raises `UserError`."""
+    for name in settings.providers:
+        if load_part("search", name).needs_key:
+            settings.key(name).reveal()
+
+
 def build_request(flags: ResearchFlags, settings: Settings, question: Question) -> Request:
     """Return the request as it is stored with the run: names and numbers, never a secret."""
     if settings.offline and flags["source"]:
@@ -210,14 +217,7 @@ def build_request(flags: ResearchFlags, settings: Settings, question: Question) 
             "There is nothing to search: no library and no web provider is named.",
             next_step="Name one: --library FOLDER. Or try: corrobora demo",
         )
-    for name in settings.providers:
-        if name not in WEB_PROVIDERS:
-            raise UserError(
-                "provider_unknown",
-                f"There is no web search provider {name[:60]!r}.",
-                next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
-            )
-        settings.key(name).reveal()  # a missing key is said before a run is made
+    check_providers(settings)
     profile, own = resolve_profile(settings)
     changes = override_profile(settings, parse_fields(flags["fields"]), plan_only=is_plan_only(flags, settings))
     return Request(
