@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from corrobora.domain.thread import StopReason
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 PACKAGE = Path(__file__).resolve().parents[1] / "fixtures" / "plugin"
 QUESTION = "How long is the bridge at Arnholm?"
 PAGES = {
-    "/bridge.html": "The bridge at Arnholm was opened in 1931. The bridge at Arnholm is 412 metres long and was built of "
-    "riveted steel by the Varde company, which had built three bridges of the same kind before.",
+    "/bridge.html": "The bridge at Arnholm was opened in 1931. The bridge at Arnholm is 412 metres long and was "
+    "built of riveted steel by the Varde company, which had built three bridges of the same kind before.",
     "/ferry.html": "The ferry of Arnholm made its last crossing in 1931, after ninety years of service on the sound.",
 }
 KEY = "a-key-of-the-example"
@@ -67,10 +70,17 @@ async def test_a_run_uses_the_parts_of_the_package(installed: Path, tmp_path: Pa
         code, out, errors = await command(*words, env=env, folder=tmp_path)
     assert code == 0, errors
     assert web.searches[0] == QUESTION  # as the analyst of the package asks
-    report = json.loads(out)
-    assert "412 metres" in out
-    assert report["profile"] == "brisk" or "brisk" in out
+    assert "412 metres" in json.dumps(json.loads(out))
     assert KEY not in out + errors
+
+
+def test_the_rule_stops_after_rounds_without_a_new_fact(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(installed)
+    rule = importlib.import_module("corrobora_example.rules").QUIET_ROUNDS
+    thread = SimpleNamespace(rounds=[SimpleNamespace(new_facts=3), SimpleNamespace(new_facts=0)])
+    assert rule.check(thread, None, 1) is StopReason.PLATEAU
+    assert rule.check(thread, None, 2) is None
+    assert rule.check(thread, None, 3) is None
 
 
 async def test_a_missing_key_and_unknown_names_are_told_before_a_run(installed: Path, tmp_path: Path) -> None:

@@ -264,7 +264,7 @@ class Settings:
     ] = None
     models: Annotated[
         Mapping[str, Model],
-        Setting("models.*", "provider:model that plays the roles of this tier.", names=lambda: TIERS),
+        Setting("models.*", "provider:model that plays the roles of this tier.", names=partial(tuple, TIERS)),
     ] = field(default_factory=dict[str, Model])
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import corrobora
-from corrobora.config.settings import SECRETS, Settings, is_secret, list_secrets, list_settings
+from corrobora.config.settings import Settings, is_secret, list_keys, list_secrets, list_settings
 from corrobora.config.values import describe_forms, find_fields, parse_value
 
 
@@ -44,7 +44,7 @@ def _texts(*, without: str = "") -> dict[str, str]:
 
 
 def test_every_variable_that_a_message_names_exists() -> None:
-    known = {each.variable for each in list_settings().values()} | {*list_secrets().values(), *SECRETS.values()}
+    known = {each.variable for each in list_settings().values()} | {*list_secrets().values(), *list_keys().values()}
     known |= {"CORROBORA_MODEL_BASE_URL", "CORROBORA_COMPLETE", "CORROBORA_"}
     for name, text in _texts().items():
         assert set(re.findall(r"CORROBORA_[A-Z_]*", text)) <= known, name
