@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import metadata
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
@@ -13,33 +12,31 @@ from corrobora.adapters.search.provider import KeyedProvider
 from corrobora.domain.errors import UserError
 
 ENTRIES = {
-    "corrobora": ("search", "tavily", "corrobora.adapters.search.tavily:Tavily"),
     "another": ("search", "tavily", "another:Tavily"),
     "fine": ("search", "brave", "corrobora.adapters.search.exa:Exa"),
-    "broken": ("search", "sad", "no_such_module:Sad"),
-    "data": ("profiles", "lost", "no_such_package"),
+    "sorry": ("search", "sad", "no_such_module:Sad"),
+    "vague": ("profiles", "lost", "no_such_package"),
 }
 
 
+def forget_entries() -> None:
+    for cache in (registry._read_entries, registry.find_entries, registry.load_part):
+        cache.cache_clear()
+
+
 @pytest.fixture
-def packages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Replace the installed packages by a few of ours."""
-
-    def build_package(name: str, group: str, part: str, value: str) -> SimpleNamespace:
-        package = SimpleNamespace(name=name, version="1.0", read_text=lambda _: f"[corrobora.{group}]")
-        entry = metadata.EntryPoint(part, value, f"corrobora.{group}")
-        vars(entry)["dist"] = package
-        package.entry_points = [entry]
-        return package
-
-    found = [build_package(name, *entry) for name, entry in ENTRIES.items()]
-    caches = (registry._read_entries, registry.find_entries, registry.load_part)
-    for cache in caches:
-        cache.cache_clear()
-    monkeypatch.setattr(metadata, "distributions", lambda: found[::-1])
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a few packages that consist of their metadata only."""
+    for name, (group, part, value) in ENTRIES.items():
+        folder = tmp_path / f"{name}-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
+        (folder / "entry_points.txt").write_text(f"[corrobora.{group}]\n{part} = {value}\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    forget_entries()
     yield
-    for cache in caches:
-        cache.cache_clear()
+    monkeypatch.undo()
+    forget_entries()
 
 
 @pytest.mark.parametrize("group", ["analysts", "delivery", "embedders", "profiles", "readers", "search"])
@@ -61,8 +58,8 @@ def test_a_provider_has_the_name_of_its_entry(name: str) -> None:
 
 @pytest.mark.usefixtures("packages")
 def test_an_added_part_is_found_and_never_replaces_a_built_in_one() -> None:
-    assert registry.list_parts("search") == ("tavily", "sad", "brave")
-    assert registry.list_added("search") == ("sad", "brave")
+    assert registry.list_parts("search") == ("exa", "firecrawl", "tavily", "brave", "sad")
+    assert registry.list_added("search") == ("brave", "sad")
     assert registry.load_part("search", "tavily").name == "tavily"
     assert registry.load_part("search", "brave").name == "exa"
 
@@ -72,11 +69,11 @@ def test_a_broken_part_names_its_package() -> None:
     with pytest.raises(UserError) as caught:
         registry.load_part("search", "sad")
     assert caught.value.code == "part_broken"
-    assert "broken 1.0" in caught.value.message
-    assert "pip uninstall broken" in caught.value.next_step
+    assert "sorry 1.0" in caught.value.message
+    assert "pip uninstall sorry" in caught.value.next_step
     with pytest.raises(UserError) as caught:
         registry.read_part("profiles", "lost", ".toml")
-    assert "data 1.0" in caught.value.message
+    assert "vague 1.0" in caught.value.message
 
 
 @pytest.mark.usefixtures("packages")
@@ -84,9 +81,9 @@ def test_an_unknown_part_names_what_is_installed() -> None:
     with pytest.raises(UserError) as caught:
         registry.load_part("search", "google")
     assert caught.value.code == "provider_unknown"
-    assert "tavily, sad, brave" in caught.value.next_step
-    with pytest.raises(UserError, match="no reader") as caught:
-        registry.load_part("readers", "latex")
+    assert "tavily, brave, sad" in caught.value.next_step
+    with pytest.raises(UserError, match="no stop rule") as caught:
+        registry.load_part("rules", "latex")
     assert "Install corrobora again" in caught.value.next_step
 
 
