@@ -164,13 +164,22 @@ def modules(argument: str) -> str:
     return format_table(("module", "what it is"), rows)
 
 
+def file(argument: str) -> str:
+    """A file of the repository as a block of code."""
+    path = ROOT / argument
+    if not path.is_file():
+        raise CannotTell(f"there is no file {argument}")
+    return f"```{path.suffix.removeprefix('.').replace('py', 'python', 1)}\n{path.read_text(encoding='utf-8')}```"
+
+
 def first_paragraph(docstring: str | None) -> str:
     """Return the first paragraph of a docstring on one line."""
     return " ".join((docstring or "").strip().split("\n\n")[0].split())
 
 
 SECTIONS: dict[str, Callable[[str], str]] = {
-    section.__name__: section for section in (commands, errors, limits, settings, profiles, profile_fields, modules)
+    section.__name__: section
+    for section in (commands, errors, limits, settings, profiles, profile_fields, modules, file)
 }
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.adapters.readers.worker import format_of, parse_bytes
+from corrobora.adapters.readers.parser import find_reader
+from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
@@ -172,7 +173,7 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
 
 def _item(name: str, text: str) -> IngestItem:
     data = text.encode()
-    read = parse_bytes(format_of(name, data), data, name)
+    read = parse_bytes(find_reader(name, data).read, data)
     return IngestItem(Source(SourceId(""), read.title or name.partition(".")[0], name, ""), read.text, read.headings)
 
 

@@ -1,13 +1,7 @@
-"""Certificates: the one TLS context of this process. Does not know who is asked.
+"""HTTP: the TLS context of this process, how long a server asks to be left alone, and bodies decoded within bounds.
 
-Waits: how long a server asks to be left alone.
-
-Knows Retry-After in seconds and as a date. Does not know who waits.
-
-Decoding: raw bytes of an answer, read and unpacked within bounds.
-
-Knows gzip and plain bytes, a bound for the wire and one for what comes out; memory never follows the answer's wish.
-Does not know what the bytes mean. The library's own decoding is not used: it lets 1.6 KB become 2 GB before a count.
+Knows Retry-After in seconds and as a date, and gzip with one limit for the wire and one for what comes out. The HTTP
+library's own decoding is not used: it turns 1.6 KB into 2 GB before anybody counts. Does not know who is asked.
 """
 
 from __future__ import annotations
@@ -32,6 +26,14 @@ def tls_context() -> ssl.SSLContext:
     Made once: reading the machine's certificates takes tens of milliseconds and a megabyte.
     """
     return httpx2.create_ssl_context(trust_env=False)
+
+
+def find_tls_error(error: BaseException) -> ssl.SSLError | None:
+    """Return the failure of TLS or of a certificate among the causes of an error."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
 
 
 def parse_retry_after(value: str, now: str) -> float | None:

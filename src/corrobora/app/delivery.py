@@ -1,32 +1,25 @@
-"""Delivery: finished reports to the targets of a request, through the operator's servers (ANGLES-36 to ANGLES-38).
+"""Delivery: finished reports to the targets of a request, and the reports of a given thread to its folder.
 
-Knows which adapter stands for which target, which settings it needs, and the reports of a given thread that go into a
-folder of the user's (TRIPLET-2). A delivery is journaled: a resumed run does not send twice what was sent.
+Knows installed delivery channels, the operator's settings (ANGLES-36 to ANGLES-38), and the names of a thread's reports
+(TRIPLET-2). A delivery is journaled: a resumed run does not send twice. Does not know what a report says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from corrobora.adapters.clock import SystemClock
-from corrobora.adapters.delivery.email import EmailDelivery, MailServer
-from corrobora.adapters.delivery.folder import FolderDelivery
-from corrobora.adapters.delivery.webhook import WebhookDelivery
 from corrobora.config import Settings
-from corrobora.domain.errors import UserError
+from corrobora.config.settings import list_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
+from corrobora.registry import Configuration, load_part
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.storage.journal.runs import RunFolder, Runs
-
-DELIVERY_KINDS = ("folder", "email", "webhook")
-_SMTP_PORTS = {"smtp": 25, "smtps": 465, "smtp+starttls": 587}
-_SMTP_SECURITY = {"smtp": "none", "smtps": "tls", "smtp+starttls": "starttls"}
 
 
 def check_targets(request: Request, settings: Settings) -> None:
@@ -62,48 +55,15 @@ async def _send_once(made: Delivery, name: str, title: str, files: Mapping[str, 
 
 
 def open_target(kind: str, where: str, settings: Settings) -> Delivery:
-    """Return the adapter of one target. Raises `UserError` if the kind is unknown or the operator set no server."""
-    match kind:
-        case "folder":
-            return FolderDelivery(Path(where))
-        case "email":
-            return EmailDelivery(_mail_server(settings), where)
-        case "webhook":
-            if where:
-                raise UserError(
-                    "delivery_webhook",
-                    "The address of the webhook is the operator's: a request cannot name one.",
-                    next_step="Set delivery.webhook_url and write: --deliver webhook",
-                )
-            if settings.webhook_url is None:
-                raise _missing_setting("delivery.webhook_url", "webhook")
-            return WebhookDelivery(settings.webhook_url, settings.key("webhook").reveal(), clock=SystemClock())
-        case _:
-            raise UserError(
-                "delivery_kind",
-                f"There is no delivery {kind[:40]!r}.",
-                next_step=f"Known: {', '.join(DELIVERY_KINDS)}.",
-            )
+    """Return the channel of one target. Raises `UserError` if the kind is unknown or the operator set no server."""
 
+    def read_setting(key: str) -> str:
+        declared = list_settings().get(key)
+        value = declared.read(settings) if declared else None
+        return "" if value is None else str(value)
 
-def _mail_server(settings: Settings) -> MailServer:
-    if settings.smtp_server is None:
-        raise _missing_setting("delivery.smtp_server", "email")
-    text = settings.smtp_server
-    parts = urlsplit(text if "://" in text else f"smtp+starttls://{text}")
-    secret = settings.key("smtp")
-    return MailServer(
-        host=parts.hostname or "",
-        port=parts.port or _SMTP_PORTS[parts.scheme],
-        security=_SMTP_SECURITY[parts.scheme],
-        user=settings.smtp_user or "",
-        password=secret.reveal() if settings.smtp_user else "",
-        sender=settings.smtp_from or settings.smtp_user or "",
-    )
-
-
-def _missing_setting(name: str, kind: str) -> UserError:
-    return UserError("delivery_unset", f"Delivery by {kind} needs the setting {name}.", next_step="Set it.")
+    given = Configuration(read_setting, lambda name: settings.key(name).reveal(), SystemClock())
+    return load_part("delivery", kind).open_target(where, given)
 
 
 ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where the reports of a given thread go as well (TRIPLET-2)

@@ -19,6 +19,7 @@ from corrobora.config.trust import is_vendor_host
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
 from corrobora.ports import Embedder
+from corrobora.registry import list_added, load_part
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.index.vectors import VectorIndex
@@ -90,22 +91,25 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
-    """Return the embedder for `embedder.model` (a folder, or a name at `embedder.url`), None if neither is set.
+    """Return the embedder for `embedder.model`: a folder, a name at `embedder.url`, or PLUGIN:NAME of another package.
+
+    None if neither setting is given.
 
     Raises:
         UserError: the address comes without a model, or the folder holds no usable one.
     """
     if not settings.embedder_model and not settings.embedder_url:
         return None
+    name, colon, model = (settings.embedder_model or "").partition(":")
+    if colon and name in list_added("embedders"):
+        own = settings.key(name)
+        return load_part("embedders", name)(model, url=settings.embedder_url, key=own.reveal() if own.set else "")
     if settings.embedder_url:
-        from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder  # noqa: PLC0415
-
         if not settings.embedder_model:
             raise UserError("embedder_model", "embedder.url is set, embedder.model is not.", next_step="Set it.")
         key = settings.key("openai" if is_vendor_host("openai", settings.embedder_url) else "embedder")
-        return OpenAICompatibleEmbedder(
-            settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else ""
-        )
+        open_model = load_part("embedders", "openai-compatible")
+        return open_model(settings.embedder_url, settings.embedder_model, key=key.reveal() if key.set else "")
     folder = Path(settings.embedder_model or "")
     if not folder.is_dir():
         raise UserError(
@@ -113,6 +117,4 @@ def open_embedder(settings: Settings) -> Embedder | None:
             f"embedder.model {str(folder)!r} is not a folder.",
             next_step="Name the folder of a model.",
         )
-    from corrobora.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
-
-    return OnnxEmbedder(folder)
+    return load_part("embedders", "onnx")(folder)

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, TypeVar
 from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader, WebReader
 from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.adapters.search.exa import Exa
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.adapters.search.provider import KeyedProvider
-from corrobora.adapters.search.tavily import Tavily
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
 from corrobora.adapters.web.urls import BadUrl, normalize_url
-from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.estimates import open_estimator
 from corrobora.app.models import ModelPool
 from corrobora.config import Settings
@@ -39,10 +36,9 @@ from corrobora.storage.queue.limiter import Limiter as RateLimiter
 
 if TYPE_CHECKING:
     from corrobora.adapters.facts.qdrant import QdrantFacts
+from corrobora.registry import list_parts, load_part, refuse_name
 
 OpenLimiter = Callable[[str], Limiter]
-PROVIDER_RATES: Mapping[str, float] = {"tavily": 1.6, "exa": 5.0, "firecrawl": 1.0}  # calls a second, over all workers
-_SEARCH_PROVIDERS = {each.name: each for each in (Tavily, Exa, Firecrawl)}
 FIRECRAWL_NAME = Firecrawl.name
 _MAX_PORT = 65_535
 P = TypeVar("P", bound=KeyedProvider)
@@ -54,7 +50,6 @@ def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
     Raises:
         UserError: an unknown name, or a provider asked for together with offline (bad-input C15, C17).
     """
-    known = ", ".join(_SEARCH_PROVIDERS)
     if settings.offline:
         if request.providers:
             raise UserError(
@@ -65,10 +60,8 @@ def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
         return ()
     names = tuple(dict.fromkeys(request.providers or settings.providers))
     for name in names:
-        if name not in _SEARCH_PROVIDERS:
-            raise UserError(
-                "provider_unknown", f"There is no search provider {name[:40]!r}.", next_step=f"Name one of: {known}."
-            )
+        if name not in list_parts("search"):
+            raise refuse_name("search", name)
     return names
 
 
@@ -80,20 +73,20 @@ def open_web_searches(
     Args:
         settings: keys, addresses, and the providers of every run.
         request: the providers of this run.
-        limiter: gives the rate limit that all workers share for a provider; see `RATES`.
+        limiter: opens the rate limit that all workers share for a provider.
         clock: for dates.
 
     Raises:
         UserError: as `provider_names`; or the key of a provider is not set, before any call is made.
     """
     names = provider_names(settings, request)
-    return {name: _open_provider(_SEARCH_PROVIDERS[name], settings, clock, limiter) for name in names}
+    return {name: _open_provider(load_part("search", name), settings, clock, limiter) for name in names}
 
 
 def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: OpenLimiter | None) -> P:
     """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
     return kind(
-        settings.key(kind.name).reveal(),
+        settings.key(kind.name).reveal() if kind.needs_key else "",
         clock=clock,
         base_url=settings.provider_urls.get(kind.name, ""),
         limiter=limiter(kind.name) if limiter is not None else None,
@@ -202,19 +195,20 @@ ACCEPT_UNKNOWN_PRICE = "accept_unknown_price"  # in a request's metadata: the us
 
 
 def open_analysts(settings: Settings, request: Request, profile: Profile, models: ModelPool) -> tuple[Analyst, ...]:
-    """The chain of analysts: the models that were named, then the extractive analyst, which always answers.
+    """Return the analysts in order: those of other packages, the models, and the extractive one, which always answers.
 
     Raises:
         UserError: a model cannot be used; or none may be without a price, and nobody accepted it (BUDGET-3; bad-input
         C16).
     """
-    last = ExtractiveAnalyst()
     wishes = {**settings.models, **dict(request.models)}
     asked = dict(request.metadata)
     if asked.get("max_usd") and not (settings.accept_unknown_price or asked.get(ACCEPT_UNKNOWN_PRICE)):
         models.check_prices(wishes, thinking=profile.lead_thinking)
     model = models.get_analyst(wishes, thinking=profile.lead_thinking)
-    return (last,) if model is None else (model, last)
+    added = [load_part("analysts", name)() for name in settings.analysts]
+    last = load_part("analysts", "extractive")()
+    return (*added, last) if model is None else (*added, model, last)
 
 
 def run_allowance(request: Request, profile: Profile) -> Allowance:
@@ -302,7 +296,7 @@ class Wiring:
 
     def _open_limiter(self, provider: str) -> Limiter:
         """The rate limit of a provider, one for all workers of this database."""
-        return RateLimiter(self._database, provider, rate=PROVIDER_RATES[provider])
+        return RateLimiter(self._database, provider, rate=load_part("search", provider).calls_per_second)
 
     async def close(self) -> None:
         """Close connections and end the parser's process."""

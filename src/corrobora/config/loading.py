@@ -27,12 +27,12 @@ from corrobora.config.layers import (
 from corrobora.config.secrets import Secret, parse_reference, read_environment, read_literal, read_secret_file
 from corrobora.config.settings import (
     DATABASE_URL,
-    SECRETS,
     Endpoint,
     Origin,
     Price,
     Settings,
     is_secret,
+    list_keys,
     list_secrets,
     list_settings,
 )
@@ -162,7 +162,10 @@ class _Merge:
                 values.setdefault(declared.attribute, {})[declared.name] = value
             else:
                 values[declared.attribute] = value
-        keys = {name: self.find_secret(f"keys.{name}") or read_environment(SECRETS[name], self.env) for name in SECRETS}
+        keys = {
+            name: self.find_secret(f"keys.{name}") or read_environment(variable, self.env)
+            for name, variable in list_keys().items()
+        }
         endpoints = {name: self.read_endpoint(name) for name in self.list_names("models.endpoints")}
         database = self.find_secret(DATABASE_URL)
         secrets = [*keys.values(), database, *(each.api_key for each in endpoints.values())]
@@ -267,7 +270,7 @@ class _Merge:
             if layer is not None:
                 found[key] = Origin(layer.name, layer.origins.get(key, ""))
             elif key.startswith("keys.") and keys[vendor].set:
-                found[key] = Origin("vendor environment", SECRETS[vendor])
+                found[key] = Origin("vendor environment", list_keys()[vendor])
             else:
                 found[key] = Origin("default")
         return found

@@ -12,7 +12,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +22,7 @@ from corrobora.config.values import describe_forms, find_fields, list_words, rea
 from corrobora.domain.errors import UserError
 from corrobora.domain.thread import Phase
 from corrobora.policies.profile import Profile, Review
+from corrobora.registry import list_parts, read_part
 
 Overrides = tuple[tuple[str, str], ...]
 _FILE_MAX_BYTES = 1_000_000
@@ -38,11 +38,9 @@ def list_fields(kind: type) -> Mapping[str, Any]:
     return {name: annotation for name, annotation in find_fields(kind).items() if name not in _STRUCTURED}
 
 
-@cache
 def list_presets() -> tuple[str, ...]:
-    """Return the names of the presets, in alphabetical order."""
-    found = (each.name for each in _find_presets().iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+    """Return the names of the profiles that packages install, the built-in ones first."""
+    return list_parts("profiles")
 
 
 def load_profile(name_or_path: str, overrides: Sequence[tuple[str, str]] = ()) -> Profile:
@@ -120,10 +118,6 @@ def _write_toml(value: object) -> str:
     return json.dumps(value, default=str, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _find_presets() -> Any:
-    return resources.files("corrobora.config") / "presets"
-
-
 def _read_chain(name_or_path: str) -> dict[str, object]:
     """Read a profile and all it is based on into one table; what is nearer wins."""
     chain: list[dict[str, object]] = []
@@ -159,7 +153,7 @@ def _merge_table(into: dict[str, object], table: Mapping[str, object]) -> None:
 
 def _read_profile(name: str, folder: Path) -> tuple[dict[str, object], str, Path]:
     if name in list_presets():
-        text = (_find_presets() / f"{name}.toml").read_text(encoding="utf-8")
+        text = read_part("profiles", name, ".toml")
         table: dict[str, object] = {"name": name}
         return table | tomllib.loads(text), f"preset {name}", folder
     if not (name.endswith(".toml") or "/" in name or "\\" in name):

@@ -7,9 +7,9 @@ Does not read files, flags or the environment.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
@@ -32,18 +32,15 @@ from corrobora.config.values import (
     iterate_marks,
     list_words,
 )
+from corrobora.registry import key_variable, list_added, list_parts
 
 Display = Literal["auto", "rich", "plain", "jsonl", "none"]
 DISPLAYS: tuple[str, ...] = get_args(Display)
 TIERS = ("lead", "worker", "fast", "judge")
-WEB_PROVIDERS = ("tavily", "exa", "firecrawl")  # names that `--provider` takes; each comes with its adapter
-SECRETS: Mapping[str, str] = MappingProxyType(  # our name of a key: the vendor's own variable
+_KEYS: Mapping[str, str] = MappingProxyType(  # our name of a key: the vendor's own variable
     {
         "anthropic": "ANTHROPIC_API_KEY",
         "openai": "OPENAI_API_KEY",
-        "tavily": "TAVILY_API_KEY",
-        "exa": "EXA_API_KEY",
-        "firecrawl": "FIRECRAWL_API_KEY",
         "embedder": "EMBEDDER_API_KEY",
         "smtp": "SMTP_PASSWORD",
         "webhook": "WEBHOOK_SECRET",
@@ -66,7 +63,7 @@ class Setting:
         folder: a file in a folder may set it without being trusted.
         report: every command that prints a report takes the flag, not only those that start a run.
         profile_field: the field of the profile that it overrides.
-        names: the names in a table.
+        names: returns the names in a table.
     """
 
     key: str
@@ -76,7 +73,7 @@ class Setting:
     folder: bool = False
     report: bool = False
     profile_field: str = ""
-    names: tuple[str, ...] = ()
+    names: Callable[[], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +186,15 @@ class Settings:
     ] = "direct"
     provider_urls: Annotated[
         Mapping[str, Url],
-        Setting("sources.*_url", "Another address of this provider, such as your own server.", names=WEB_PROVIDERS),
+        Setting(
+            "sources.*_url",
+            "Another address of this provider, such as your own server.",
+            names=partial(list_parts, "search"),
+        ),
     ] = field(default_factory=dict[str, Url])
+    analysts: Annotated[
+        Names, Setting("analysts", "Installed analysts that are asked before all others, in this order.")
+    ] = ()
     allowed_endpoints: Annotated[
         Names, Setting("sources.allowed_endpoints", "Private addresses with port that pages may be read from.")
     ] = ()
@@ -254,11 +258,16 @@ class Settings:
     webhook_url: Annotated[
         Url | None, Setting("delivery.webhook_url", "Endpoint that gets finished reports, signed.")
     ] = None
+    channel_urls: Annotated[
+        Mapping[str, Url],
+        Setting("delivery.*_url", "Address of this delivery channel.", names=partial(list_added, "delivery")),
+    ] = field(default_factory=dict[str, Url])
     qdrant_url: Annotated[
         Url | None, Setting("facts.qdrant_url", "Qdrant server that keeps facts, in place of the database.")
     ] = None
     models: Annotated[
-        Mapping[str, Model], Setting("models.*", "provider:model that plays the roles of this tier.", names=TIERS)
+        Mapping[str, Model],
+        Setting("models.*", "provider:model that plays the roles of this tier.", names=partial(tuple, TIERS)),
     ] = field(default_factory=dict[str, Model])
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
@@ -311,7 +320,7 @@ def list_settings() -> Mapping[str, Declared]:
     defaults = {each.name: each.default for each in dataclasses.fields(Settings)}
     found: dict[str, Declared] = {}
     for attribute, annotation, mark in iterate_marks(Settings, Setting):
-        for name in mark.names or ("",):
+        for name in mark.names() if mark.names else ("",):
             key = mark.key.replace("*", name)
             kind = get_args(get_args(annotation)[0])[1] if name else annotation
             default = None if name or defaults[attribute] is dataclasses.MISSING else defaults[attribute]
@@ -320,9 +329,16 @@ def list_settings() -> Mapping[str, Declared]:
 
 
 @cache
+def list_keys() -> Mapping[str, str]:
+    """Return the names of all keys with their environment variables, those of parts that packages add included."""
+    parts = (*list_parts("search"), *list_added("delivery"), *list_added("embedders"))
+    return MappingProxyType({**_KEYS, **{name: key_variable(name) for name in parts if name not in _KEYS}})
+
+
+@cache
 def list_secrets() -> Mapping[str, str]:
     """Return the keys of the settings whose values are secrets, with their environment variables."""
-    keys = {f"keys.{name}": variable for name, variable in SECRETS.items()}
+    keys = {f"keys.{name}": variable for name, variable in list_keys().items()}
     return MappingProxyType({DATABASE_URL: "CORROBORA_DATABASE_URL", **keys})
 
 

@@ -18,19 +18,19 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from corrobora.config.secrets import parse_reference, read_small_file
-from corrobora.config.settings import SECRETS, list_settings
+from corrobora.config.settings import list_keys, list_settings
 from corrobora.domain.errors import UserError
+from corrobora.registry import list_added, list_parts, load_part
 
 _MAX_STORE_BYTES = 10_000_000
 _DEMO = "demo"  # the library that ships with the package
-VENDOR_HOSTS: Mapping[str, str] = MappingProxyType(  # a vendor's key travels to this host, and below it
-    {
-        "anthropic": "api.anthropic.com",
-        "openai": "api.openai.com",
-        "tavily": "api.tavily.com",
-        "exa": "api.exa.ai",
-        "firecrawl": "api.firecrawl.dev",
-    }
+VENDOR_HOSTS: Mapping[str, str] = (
+    MappingProxyType(  # a vendor's key travels to this host; that of a search provider to its `base_url`
+        {
+            "anthropic": "api.anthropic.com",
+            "openai": "api.openai.com",
+        }
+    )
 )
 _MODEL_VENDORS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai", "openai-compatible": "openai"}
 
@@ -39,9 +39,16 @@ def is_vendor_host(vendor: str, url: str) -> bool:
     """True if a URL leads to a vendor's own host over TLS, so that its key may travel there."""
     try:
         parts = urlsplit(url)
-        return parts.scheme == "https" and parts.hostname == VENDOR_HOSTS.get(vendor) and parts.port in (None, 443)
+        return parts.scheme == "https" and parts.hostname == _vendor_host(vendor) and parts.port in (None, 443)
     except ValueError:
         return False
+
+
+def _vendor_host(vendor: str) -> str | None:
+    if vendor in list_parts("search"):
+        address: str = load_part("search", vendor).base_url
+        return urlsplit(address).hostname
+    return VENDOR_HOSTS.get(vendor)
 
 
 def split_harmless(values: Mapping[str, object], folder: Path) -> tuple[dict[str, object], dict[str, str]]:
@@ -112,8 +119,8 @@ def find_borrowed(values: Mapping[str, object]) -> dict[str, str]:
 
 def _find_lent_variable(key: str, value: object) -> str:
     kind, name = parse_reference(value) or ("", "")
-    if kind == "env" and name in SECRETS.values():
-        return "" if SECRETS.get(key.removeprefix("keys.")) == name else name
+    if kind == "env" and name in list_keys().values():
+        return "" if list_keys().get(key.removeprefix("keys.")) == name else name
     if not isinstance(value, str):
         return ""
     if key.startswith("models.") and "@http" in value:
@@ -121,9 +128,11 @@ def _find_lent_variable(key: str, value: object) -> str:
         address = "http" + value.partition("@http")[2]
     elif key.startswith("sources.") and key.endswith("_url"):
         vendor, address = key.removeprefix("sources.").removesuffix("_url"), value
+    elif key.removeprefix("delivery.").removesuffix("_url") in list_added("delivery"):
+        vendor, address = key.removeprefix("delivery.").removesuffix("_url"), value
     else:
         return ""
-    return SECRETS[vendor] if vendor and not is_vendor_host(vendor, address) else ""
+    return list_keys()[vendor] if vendor and not is_vendor_host(vendor, address) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Knows the marks beside those of `annotated_types`. Does not check values: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -18,9 +18,13 @@ Text = Annotated[str, MaxLen(2_000)]
 
 @dataclass(frozen=True, slots=True)
 class OneOf(GroupedMetadata):
-    """The words that a text may be, taken from the table that gives them their meaning."""
+    """The words that a text may be, taken from the table that gives them their meaning.
+
+    `find` returns the meaning of a further word that an installed package adds, None if there is none.
+    """
 
     words: tuple[str, ...]
+    find: Callable[[str], object] | None = None
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> OneOf:
@@ -29,7 +33,10 @@ class OneOf(GroupedMetadata):
 
     def __iter__(self) -> Iterator[object]:
         """Yield the check for libraries that read `annotated_types`."""
-        yield Predicate(self.words.__contains__)
+        yield Predicate(self._has_word)
+
+    def _has_word(self, text: str) -> bool:
+        return text in self.words or (self.find is not None and self.find(text) is not None)
 
 
 @dataclass(frozen=True, slots=True)

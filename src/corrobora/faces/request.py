@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 from corrobora.config import Settings, override_profile, resolve_profile
-from corrobora.config.settings import WEB_PROVIDERS
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.policies import intake
+from corrobora.registry import load_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,8 @@ def _check_sources(settings: Settings, sources: Sequence[str]) -> None:
             next_step="Name one: --library FOLDER, or the setting sources.providers. Or try: corrobora demo",
         )
     for name in settings.providers:
-        if name not in WEB_PROVIDERS:
-            raise UserError(
-                "provider_unknown",
-                f"There is no web search provider {name[:60]!r}.",
-                next_step=f"Known: {', '.join(WEB_PROVIDERS)}.",
-            )
-        settings.key(name).reveal()  # reports a missing key before a run is made
+        if load_part("search", name).needs_key:
+            settings.key(name).reveal()  # reports a missing key before a run is made
 
 
 def _build_metadata(settings: Settings, question: Question, artifact_dir: str) -> tuple[tuple[str, str], ...]:

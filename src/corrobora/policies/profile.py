@@ -18,7 +18,7 @@ from corrobora.domain.limits import LIMITS, Allowance
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
-from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES
+from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES, find_rule
 
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
 
@@ -61,7 +61,7 @@ class Profile:
     hits_per_query: Annotated[int, Ge(1), Le(100), doc("Results taken of one query.")] = 10
     whole_documents: Annotated[bool, doc("Results of a library are new documents, not passages.")] = False
     stop: Annotated[
-        tuple[Annotated[str, OneOf.from_table(STOP_RULES)], ...],
+        tuple[Annotated[str, OneOf(tuple(STOP_RULES), find_rule)], ...],
         MinLen(1),
         doc("Stop rules; the first that applies is recorded."),
     ] = ("no_gaps", "reserve_reached", "all_exhausted", "max_rounds")
@@ -117,7 +117,7 @@ def _dump_value(value: object) -> object:
 
 def resolve_rules(profile: Profile) -> tuple[tuple[str, StopRule], ...]:
     """Return the stop rules with their names, in the profile's order; names were checked when it was loaded."""
-    return tuple((name, STOP_RULES[name]) for name in profile.stop)
+    return tuple((name, rule) for name in profile.stop if (rule := find_rule(name)) is not None)
 
 
 def resolve_advance(profile: Profile) -> AdvanceRule:

@@ -6,8 +6,10 @@ saturation are skipped. Does not know the clock or any model: a model proposes g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from types import MappingProxyType
 
 from corrobora.domain.evidence import Grade, PassageId, ReadOutcome
@@ -27,6 +29,7 @@ from corrobora.domain.thread import (
 )
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.selection import fuse_hits
+from corrobora.registry import list_parts, load_part
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
@@ -308,6 +311,32 @@ _RULES = (
     no_gaps, reserve_reached, all_exhausted, max_rounds, model_done, converged, criteria_met, plateau, limit_spent,
 )  # fmt: skip
 STOP_RULES: Mapping[str, StopRule] = MappingProxyType({rule.__name__: rule for rule in _RULES})
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRule:
+    """A stop rule with a number, which a profile writes as `NAME:NUMBER`. Packages add it as `corrobora.rules`."""
+
+    check: Callable[[ThreadState, Meter, int], StopReason | None]
+    least: int = 1
+    most: int = 100
+
+
+@cache
+def find_rule(text: str) -> StopRule | None:
+    """Return the stop rule that a profile names as `NAME` or `NAME:NUMBER`, None if there is none of this form."""
+    name, colon, number = text.partition(":")
+    if not colon and name in STOP_RULES:
+        return STOP_RULES[name]
+    if name not in list_parts("rules"):
+        return None
+    rule: NumberedRule | StopRule = load_part("rules", name)
+    if not isinstance(rule, NumberedRule):
+        return None if colon else rule
+    if not number.isdecimal() or not rule.least <= int(number[:9]) <= rule.most:
+        return None
+    check, limit = rule.check, int(number)
+    return lambda thread, meter: check(thread, meter, limit)
 
 
 def find_first_stop(

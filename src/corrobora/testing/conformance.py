@@ -1,7 +1,7 @@
 """Conformance: what every analyst, search provider, reader, library and journal must do, as functions for your tests.
 
 Knows the promises of `corrobora.ports`. Does not know any adapter. Each function raises `AssertionError` that says
-which promise is broken; call them from a test of whatever framework you use.
+which promise is broken; call them from a test in any framework.
 
 Example:
     async def test_my_search_keeps_the_contract():

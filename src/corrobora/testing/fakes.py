@@ -1,20 +1,7 @@
-"""A clock that a test moves: time passes only when somebody sleeps or the test says so.
+"""Fakes for tests: a clock, an event loop in virtual time, a journal and a library in memory.
 
-Knows sleepers and their hours. Does not wait: a run of an hour takes milliseconds.
-
-Virtual time: an event loop whose clock jumps to the next timer as soon as nothing else is to be done.
-
-Knows one loop. Time-outs, sleeps and `LoopTime` all read the same clock, so a run of an hour with its deadlines takes
-milliseconds. Real sockets and threads are not waited for: use it for runs in memory.
-
-A journal without a database: the same promises while the process lives, and a copy of itself for a second attempt.
-
-Knows keys, first answers, epochs and events. Does not survive the process: use the real one for that.
-
-A library in memory: documents stored, searched and read back without a database.
-
-Knows documents, passages by paragraph, facts. Ranks by rare shared words, which is enough for tests and not more. Is a
-search provider and a reader as well, named `library` as the real one.
+Know the ports that they stand for. A run of an hour takes milliseconds, and nothing survives the process. Real sockets
+and threads do not belong into virtual time; search ranks by rare shared words, which is enough for tests.
 """
 
 from __future__ import annotations
@@ -87,7 +74,6 @@ class FakeClock:
 
 
 T = TypeVar("T")
-_VIRTUAL_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class _JumpingSelector(selectors.DefaultSelector):
@@ -131,7 +117,7 @@ class LoopTime:
 
     def utc_time(self) -> str:
         """A time of day that fits `now`, counted from the first of January 2026."""
-        return (_VIRTUAL_EPOCH + timedelta(seconds=self.now())).isoformat()
+        return (_EPOCH + timedelta(seconds=self.now())).isoformat()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep on the loop's time."""

@@ -1,11 +1,7 @@
-"""A small HTTP/1.1 server on loopback for tests and demonstrations: requests in, whole or chunked answers out.
+"""A small HTTP/1.1 server on loopback for tests and demonstrations, and the faults of web pages and search engines.
 
-Knows heads, lengths, chunks and how to break a connection on purpose. Does not know models or protocols. Not for the
-open network: it binds to 127.0.0.1 and checks only what a test client may get wrong.
-
-Faults of the web: what pages and search engines do wrong, on purpose and the same way every time.
-
-Knows each fault by its name. Does not know where it strikes: `web.py` is told.
+Knows heads, lengths, chunks, how to break a connection on purpose, and each fault by its name. Does not know models,
+protocols or where a fault strikes. Not for the open network: it binds to 127.0.0.1 and checks little.
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
-"""A scripted analyst: plays roles from a table or a function, and remembers what it was asked.
+"""Scripted parts for tests: an analyst, a search provider, a reader, and the faults of a model provider.
 
-Knows roles by name. Does not know models. Use it to test a profile, a policy or an engine without any model.
-
-A scripted search provider and a scripted reader: documents by their words, from a table, without any network.
-
-Knows hits and documents that a test gives it. Does not rank like a search engine: it counts shared words.
-
-Faults: what a model provider does wrong, on purpose and the same way every time.
-
-Knows the kinds and when each strikes: by the text of the request and how often it came, never by the order of arrival,
-so that parallel runs meet the same faults. Does not know protocols.
+Know roles by name, hits and documents that a test gives them, and when each fault strikes: by the text of a request and
+how often it came, never by the order of arrival, so that parallel runs meet the same faults. Do not know models,
+networks or protocols.
 """
 
 from __future__ import annotations

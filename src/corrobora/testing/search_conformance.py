@@ -1,7 +1,7 @@
-"""What every search provider must do, as checks that anyone can run on an adapter of their own.
+"""Conformance of search providers: checks that anyone can run on an adapter of their own.
 
-Knows `ports.SearchProvider` and how servers misbehave. Does not know any provider: you say how to build the adapter for
-an address and how its answer looks.
+Know `ports.SearchProvider` and how servers misbehave. Do not know any provider: you say how to build the adapter for an
+address and what its answer looks like.
 
     @pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
     async def test_conformance(check):
@@ -40,8 +40,8 @@ class SearchCase:
 
     Args:
         make: builds the adapter for a base URL and a limit in seconds for one call.
-        answer: writes the provider's JSON for some results, each with the keys of `GOOD`, or for `None` and other
-            values in place of the list of results.
+        answer: writes the provider's JSON for some results, each with the keys of `GOOD_RESULT`, or for `None` and
+            other values in place of the list of results.
         key: the key that `make` gives the adapter; it may never be shown.
         ranked: False if the provider's answer has no scores.
     """

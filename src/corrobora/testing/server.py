@@ -1,6 +1,6 @@
-"""A model provider on loopback: speaks two protocols, answers from a script, and does wrong on demand.
+"""A model provider on loopback: speaks two protocols, answers from a script, and fails on demand.
 
-Knows latency, faults and who asked what. Does not know what is asked: `obedient.obey` or your own function answers.
+Knows latency, faults and who asked what. Does not know what is asked: `answer_prompt` or your own function answers.
 `python -m corrobora.testing.server --port 8099 --fault 429:p=0.2` serves until it is stopped.
 """
 

@@ -1,7 +1,7 @@
 """A web on loopback: a folder of real pages over HTTP, and three search engines over them.
 
 Knows how to serve files, to rank them by their words, to answer in the shapes of Tavily, Exa and Firecrawl, and to do
-wrong where it is told to (`web_faults.py`). Does not know the adapters that are tested with it.
+wrong where a test asks for it (`http_server.py`). Does not know the adapters that are tested with it.
 `python -m corrobora.testing.web FOLDER --port 8098 --fault "/slow=hang"` serves until it is stopped.
 """
 
@@ -114,7 +114,7 @@ class LoopbackWeb:
 
     @property
     def endpoint(self) -> tuple[str, int]:
-        """What a reader must be allowed explicitly to reach this web."""
+        """The address and port that a reader must be allowed to reach."""
         return ("127.0.0.1", self.port)
 
     async def __aenter__(self) -> Self:

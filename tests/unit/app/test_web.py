@@ -10,7 +10,6 @@ import pytest
 
 from corrobora.adapters.clock import SystemClock
 from corrobora.app.wiring import (
-    PROVIDER_RATES,
     WebAccess,
     check_sources,
     open_web_readers,
@@ -24,6 +23,7 @@ from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request
 from corrobora.ports import Limiter
+from corrobora.registry import list_parts
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.postgres.database import Database
 from corrobora.testing.web import LoopbackWeb, WebPage
@@ -63,7 +63,7 @@ def test_providers_come_from_the_request_else_from_settings(tmp_path: Path):
 
 
 def test_c15_an_unknown_provider_is_named_with_the_known_ones(tmp_path: Path):
-    with pytest.raises(UserError, match="tavily, exa, firecrawl"):
+    with pytest.raises(UserError, match="exa, firecrawl, tavily"):
         provider_names(_settings(tmp_path), _request("gooogle"))
 
 
@@ -82,10 +82,10 @@ def test_a_missing_key_is_told_before_the_first_call(tmp_path: Path):
 
 
 async def test_searches_ask_the_configured_address_with_the_configured_key(tmp_path: Path):
-    slots: Mapping[str, Free] = {name: Free() for name in PROVIDER_RATES}
+    slots: Mapping[str, Free] = {name: Free() for name in list_parts("search")}
     limiter: Mapping[str, Limiter] = slots
     async with LoopbackWeb([PAGE]) as web:
-        urls = {f"CORROBORA_SOURCES_{name.upper()}_URL": web.url for name in PROVIDER_RATES}
+        urls = {f"CORROBORA_SOURCES_{name.upper()}_URL": web.url for name in list_parts("search")}
         found = open_web_searches(
             _settings(tmp_path, **urls),
             _request("exa", "tavily", "firecrawl"),

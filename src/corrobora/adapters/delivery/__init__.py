@@ -1,4 +1,4 @@
-"""Delivery: a finished report handed on to a folder, by e-mail or to a webhook, one file for each.
+"""Delivery channels: a finished report written to a folder, sent by e-mail or posted to a webhook.
 
-Knows the files of a report. Does not know runs, profiles or who asked for the delivery.
+Know the files of a report. Do not know runs, profiles or who asked for the delivery.
 """

@@ -1,23 +1,28 @@
-"""E-mail: a report sent over SMTP, the Markdown as text and the files as attachments.
+"""Delivery by e-mail: a report sent over SMTP, the Markdown as text and the files as attachments.
 
-Knows SMTP with and without TLS. The server and the sender are the operator's; only the receiver belongs to a run.
+Knows SMTP with and without TLS. The server and the sender are the operator's; only the recipient belongs to a run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import smtplib
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import formatdate
+from typing import Self
+from urllib.parse import urlsplit
 
+from corrobora.adapters.http import tls_context
 from corrobora.domain.errors import ProviderError, UserError
+from corrobora.registry import Configuration
 
 SMTP_SECONDS = 60.0
-_NAME = "localhost"  # in the greeting: the name of this machine is nobody's business, and looking it up may hang
+_NAME = "localhost"  # in the greeting: the real name of this machine is private, and looking it up may hang
+_SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
+_PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
 _BODY = "report.md"
 _TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
 
@@ -34,13 +39,11 @@ class MailServer:
     sender: str = ""
 
 
-_PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
-
-
 class EmailDelivery:
     """Sends to one address. Blocking SMTP runs in a thread."""
 
     name = "email"
+    syntax = "email:ADDRESS"
 
     def __init__(self, server: MailServer, to: str) -> None:
         if "@" not in to or any(letter.isspace() or letter in ",;<>" for letter in to):
@@ -48,8 +51,24 @@ class EmailDelivery:
         self._server = server
         self._to = to
 
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the address `where` through the operator's server. Raises `UserError`."""
+        text, user = given.require("delivery.smtp_server"), given.setting("delivery.smtp_user")
+        parts = urlsplit(text if "://" in text else f"smtp+starttls://{text}")
+        port, security = _SCHEMES[parts.scheme]
+        server = MailServer(
+            host=parts.hostname or "",
+            port=parts.port or port,
+            security=security,
+            user=user,
+            password=given.secret("smtp") if user else "",
+            sender=given.setting("delivery.smtp_from"),
+        )
+        return cls(server, where)
+
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
-        """Send one message; its Message-ID is made of `delivery`, so that a second copy can be told.
+        """Send one message; its Message-ID is made of `delivery`, so that a second copy is recognized.
 
         Raises:
             ProviderError: `delivery_email`; retryable unless the server refused for good.
@@ -65,7 +84,7 @@ class EmailDelivery:
             raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=temporary) from error
         except smtplib.SMTPRecipientsRefused as error:
             codes = [int(code) for code, _ in error.recipients.values()]
-            later = all(code < 500 for code in codes)  # noqa: PLR2004 - 5xx is for good
+            later = all(code < _PERMANENT_FAILURE for code in codes)
             raise self._delivery_error(f"the server refused the address ({codes})", retryable=later) from error
         except (smtplib.SMTPException, MessageError, OSError) as error:  # TimeoutError is an OSError
             raise self._delivery_error(type(error).__name__, retryable=True) from error
@@ -87,7 +106,7 @@ class EmailDelivery:
 
     def _submit_message(self, message: EmailMessage) -> None:
         server = self._server
-        context = ssl.create_default_context()
+        context = tls_context()
         tls = server.security == "tls"
         made = (
             smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)

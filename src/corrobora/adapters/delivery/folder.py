@@ -1,6 +1,6 @@
-"""Folder: the files of a report written below a folder, each as a whole or not at all.
+"""Delivery to a folder: the files of a report, each written as a whole or not at all.
 
-Knows names and bytes. Does not know formats, and follows no name out of its folder.
+Knows names and bytes. Does not know formats, and writes nothing outside its folder.
 """
 
 from __future__ import annotations
@@ -10,17 +10,26 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from corrobora.domain.errors import ProviderError
+from corrobora.registry import Configuration
 
 
 class FolderDelivery:
     """Writes files below `folder`, replacing those of the same name."""
 
     name = "folder"
+    syntax = "folder:DIR"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the folder `where`."""
+        del given
+        return cls(Path(where))
 
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:  # noqa: ARG002 - one signature
         """Write the files. Raises `ProviderError` (`delivery_folder`) if the folder cannot be written."""

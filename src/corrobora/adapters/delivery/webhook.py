@@ -1,7 +1,7 @@
-"""Webhook: a finished report posted to the operator's endpoint, signed as Standard Webhooks describe.
+"""Delivery to a webhook: a finished report posted to the operator's endpoint, signed as Standard Webhooks specifies.
 
-Knows the three headers and the signature. The address comes from the operator's settings and from nowhere else: never
-from a question, a page, a request or a model.
+Knows the three headers and the signature. The address comes from the operator's settings only, never from a question, a
+page, a request or a model.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import hmac
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Self
 
 import httpx2
 
+from corrobora.adapters.http import tls_context
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.ports import Clock
+from corrobora.registry import Configuration
 
 POST_SECONDS = 30.0
 
@@ -26,14 +29,26 @@ class WebhookDelivery:
     """Posts `{type, timestamp, data}` with the headers webhook-id, webhook-timestamp and webhook-signature."""
 
     name = "webhook"
+    syntax = "webhook"
 
     def __init__(self, url: str, secret: str, *, clock: Clock) -> None:
         self._url = url
         self._key = parse_signing_key(secret)
         self._clock = clock
 
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the operator's endpoint. Raises `UserError` if a request names another one."""
+        if where:
+            raise UserError(
+                "delivery_webhook",
+                "The address of the webhook is the operator's: a request cannot name one.",
+                next_step="Set delivery.webhook_url and write: --deliver webhook",
+            )
+        return cls(given.require("delivery.webhook_url"), given.secret("webhook"), clock=given.clock)
+
     async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
-        """Post the report; the same `delivery` has the same webhook-id, so that a receiver can drop a second copy.
+        """Post the report; the same `delivery` has the same webhook-id, so that a receiver can drop a duplicate.
 
         Raises:
             ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections.
@@ -52,7 +67,7 @@ class WebhookDelivery:
         }
         try:
             async with httpx2.AsyncClient(
-                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS)
+                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS), verify=tls_context()
             ) as client:
                 reply = await client.post(self._url, content=body, headers=headers)
         except httpx2.RequestError as error:

@@ -1,7 +1,7 @@
 """DOCX: paragraphs, headings, lists and tables of a word processor's file.
 
 Knows the parts it needs of the format, and limits for what a ZIP may unpack to. Does not follow external relations,
-run macros or open embedded files. Run it in the parser child.
+run macros or open embedded files. Runs in the parser's process.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 
 
-def read_docx(data: bytes, name: str = "") -> ParsedDocument:
+def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a DOCX file.
 
     Raises:
         ReadError: `broken`, `too_large` for a ZIP bomb, `unsupported` for other archives, `empty`.
     """
-    del name
+    del charset  # XML states its own
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             _check_archive(archive)

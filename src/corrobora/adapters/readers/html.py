@@ -1,12 +1,8 @@
-"""Tags: readable text from HTML without judging what is content.
+"""HTML: the readable article of a page, with its headings, tables, title, date and site.
 
-Knows blocks, headings, lists, tables as rows "a | b", and what is never text (script, style). Has no recursion, so no
-depth of nesting loses text: it is the second parser. Does not know menus from articles.
-
-HTML: the readable article of a page, with its headings, tables, title, date and site.
-
-Knows which pages are too hostile for a tree, and a second parser for those that a tree would silently empty. Does not
-know the network: links, scripts, redirects and `base` inside a page are never followed. Run it in the parser child.
+Knows which pages are too hostile for a tree, and a second parser without recursion for those, which writes all text of
+a page that is not script or style. Does not know the network: links, scripts, redirects and `base` inside a page are
+never followed. Runs in the parser's process.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class TagTextParser(HTMLParser):
-    """Feed it HTML; it writes into a `Writer`."""
+    """Writes the text of the HTML that it is fed into a `TextWriter`."""
 
     def __init__(self, writer: TextWriter) -> None:
         super().__init__(convert_charrefs=True)
@@ -153,10 +149,11 @@ MAX_DEPTH = 250
 _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
-_NEW_YEAR = re.compile(  # the first of January, as pages write it
-    r"-0?1-0?1(?!\d)|(?<!\d)0?1[./]0?1[./](?:19|20)|\b0?1(?:st)?[. ]{1,2}jan|\bjan(?:uary|\.)? 0?1(?!\d)", re.IGNORECASE
-)
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+# The extensive search compiles the date formats of all languages (0.3 s of CPU) and guesses. With and without it the
+# same date was found on each of 99 news pages; without their metadata it found 99 dates, 28 of them wrong, instead of
+# 64 dates, 10 of them wrong.
+_DATES = {"original_date": True, "extensive_search": False}
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _PLACEHOLDER_PHRASES = (
     "just a moment",
@@ -188,16 +185,15 @@ class _Element(Protocol):
     def itertext(self) -> Iterator[str]: ...
 
 
-def read_html(data: bytes, name: str = "", declared: str = "") -> ParsedDocument:
-    """Return the article of a page. `declared` is the character set of the HTTP header, if there was one.
+def read_html(data: bytes, charset: str = "") -> ParsedDocument:
+    """Return the article of a page. `charset` is the one of the HTTP header, if there was one.
 
     Raises:
         ReadError: `unsupported` for bytes that are no text, `empty` if there is nothing to read, `not_content` for a
             login, challenge or error page, `too_large` for a page with more tags than any reader should meet.
     """
-    del name
     match = _META.search(data[:4096])
-    html = decode_text(data, declared or (match[1].decode("ascii") if match else ""))
+    html = decode_text(data, charset or (match[1].decode("ascii") if match else ""))
     shape = measure_shape(html)
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
@@ -251,18 +247,25 @@ def measure_shape(html: str) -> PageShape:
 
 
 def _trim_date(date: str, html: str) -> str:
-    """Return the date as far as the page tells it: the first of January of a page that names only a year is that year.
+    """Return the date, or only its year if its day is written nowhere in the page.
 
-    The extractor fills up what it does not find; a report would print a day that stands nowhere.
+    The extractor completes "January 2024" by the current day; a report would print a day that nobody stated.
     """
-    return date[:4] if date.endswith("-01-01") and not _NEW_YEAR.search(html) else date
+    if not date:
+        return ""
+    year, month, day = (int(part) for part in date.split("-"))
+    numbers = rf"{year}[-/.]?0?{month}[-/.]?0?{day}|0?{day}[-/.]0?{month}[-/.]|0?{month}[-/.]0?{day}[-/.]"
+    words = rf"0?{day}(?:st|nd|rd|th)?[.,]?\s(?:\w\w\s)?[^\W\d_]{{3,12}}|[^\W\d_]{{3,12}}\.?\s0?{day}"
+    return date if re.search(rf"(?<!\d)(?:{numbers}|{words})(?!\d)", html) else str(year)
 
 
 def _extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
     from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
-    found = bare_extraction(html, favor_precision=True, include_comments=False, with_metadata=True)
+    found = bare_extraction(
+        html, favor_precision=True, include_comments=False, with_metadata=True, date_extraction_params=_DATES
+    )
     body = getattr(found, "body", None)
     if found is None or body is None:
         return None

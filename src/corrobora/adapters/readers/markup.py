@@ -1,12 +1,8 @@
-"""Markdown: front matter, headings, paragraphs, lists, tables and embedded HTML as readable text.
+"""Markdown and reStructuredText: headings, paragraphs, lists, tables and embedded HTML as readable text.
 
-Knows CommonMark with tables, and the front matter of site generators. Does not know templates: what a generator would
-insert is not there. Markup goes, words and punctuation stay, so that quotes are literal in the result.
-
-reStructuredText: headings, paragraphs, lists, roles and directives as readable text.
-
-Knows the marks that documentation uses, line by line and in linear time. Does not know docutils' full grammar: what it
-does not recognise stays as it was written.
+Knows CommonMark with tables, the front matter of site generators, and the marks of reStructuredText that documentation
+uses, line by line and in linear time. Words and punctuation stay as they are, so that quotes are literal in the result.
+Does not know templates or the full grammar of docutils: what it does not recognize stays as it was written.
 """
 
 from __future__ import annotations
@@ -27,10 +23,9 @@ _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author"})
 
 
-def read_markdown(data: bytes, name: str = "") -> ParsedDocument:
+def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the readable text of a Markdown file. Raises `ReadError` if the bytes are no text."""
-    del name
-    front, body = split_front_matter(decode_text(data))
+    front, body = split_front_matter(decode_text(data, charset))
     writer = TextWriter()
     _BlockWriter(writer).write_tokens(
         MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(_strip_templates(body))
@@ -167,11 +162,10 @@ _SKIPPED = frozenset(
 _BORDER = re.compile(r"^\s*(?:[=+-]{2,}[ =+-]*|\+[-=+]+\+)\s*$")
 
 
-def read_rst(data: bytes, name: str = "") -> ParsedDocument:
+def read_rst(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the readable text of a reStructuredText file. Raises `ReadError` if the bytes are no text."""
-    del name
     writer = TextWriter()
-    _LineWriter(decode_text(data).expandtabs(8).split("\n"), writer).write_lines()
+    _LineWriter(decode_text(data, charset).expandtabs(8).split("\n"), writer).write_lines()
     return writer.build_parsed()
 
 

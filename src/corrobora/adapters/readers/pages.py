@@ -1,12 +1,8 @@
-"""The web reader: from a hit with a URL to a stored document, safely.
+"""Readers of web pages: from a hit with a URL to a stored document, fetched by this machine or by Firecrawl.
 
-Knows which types of pages are parsed, in a child that can be killed, and how many of one host a run may read.
-Does not know addresses, redirects or robots (the visitor does), nor what the page is needed for.
-
-The Firecrawl reader: pages that Firecrawl fetches and cleans, stored like any other page.
-
-Knows how its pages become documents. Does not fetch anything itself: addresses that are plainly private are not passed
-on, since a server of one's own would reach them.
+Know which answers are content, how many pages of one host a run may read, and that a private address is not passed on
+to Firecrawl, which may run in the same network. Do not know addresses, redirects or robots (the fetcher does), formats
+(the parser does), or what a page is needed for.
 """
 
 from __future__ import annotations
@@ -18,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.adapters.readers.markup import read_markdown
-from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.readers.parser import ParserProcess, map_types
 from corrobora.adapters.search.firecrawl import Firecrawl, ScrapedPage
 from corrobora.adapters.search.library import store_page
 from corrobora.adapters.search.provider import parse_published
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import blocked_reason
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
+from corrobora.adapters.web.urls import BadUrl, check_url, host_of, normalize_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
@@ -35,8 +31,6 @@ _READ = frozenset({200, 203})
 _GONE = frozenset({404, 410})
 _CLOSED = frozenset({401, 402, 403, 407, 451})
 _NOTHING = frozenset({204, 205})
-_PDF = "application/pdf"
-_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-rst", _PDF})
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _NO_AI = re.compile(r"(?:^|[\s,:])noai(?:$|[\s,])", re.IGNORECASE)
 _META = re.compile(rb"<meta[^>]{0,200}name\s*=\s*[\"']?robots[\"']?[^>]{0,200}>", re.IGNORECASE)
@@ -46,12 +40,12 @@ _META_BYTES = 50_000
 class WebReader:
     """`Reader` of pages for one run.
 
-    Every read ends in a document or in one `ReadError` whose outcome is of the closed set. What a page says is data:
-    nothing in it is followed, run or obeyed.
+    Every read ends in a document or in a `ReadError` with one of the outcomes. What a page says is data: nothing in it
+    is followed or run.
 
     Args:
-        visitor: fetches; shared between runs, so that hosts are paced for all of them.
-        child: parses; killed when a page takes too long.
+        fetcher: fetches; shared between runs, so that hosts are paced for all of them.
+        parser: parses; killed when a page takes too long.
         library: keeps the snapshots, in the space `space`.
         clock: says which dates lie in the future.
         limits: sizes, and pages of one host in one run.
@@ -59,16 +53,16 @@ class WebReader:
 
     def __init__(  # noqa: PLR0913 - the parts of one reader
         self,
-        visitor: PageFetcher,
-        child: ParserProcess,
+        fetcher: PageFetcher,
+        parser: ParserProcess,
         library: Library,
         space: str,
         *,
         clock: Clock,
         limits: Limits = LIMITS,
     ) -> None:
-        self._visitor = visitor
-        self._child = child
+        self._fetcher = fetcher
+        self._parser = parser
         self._library = library
         self._space = space
         self._clock = clock
@@ -82,13 +76,13 @@ class WebReader:
     async def read(self, hit: Hit) -> Document:
         """Fetch, parse and store the page of `hit`; return it with the passages worth reading. Raises `ReadError`."""
         self._count_page(hit.url)
-        reply = await self._visitor.fetch_page(hit.url, self._choose_bounds)
+        reply = await self._fetcher.fetch_page(hit.url, self._choose_bounds)
         _check_status(reply)
         _check_front_page(hit.url, reply.url)
         if _forbids_ai(reply):
-            raise ReadError(ReadOutcome.ROBOTS, "The page says that programs of this kind shall not read it (noai).")
+            raise ReadError(ReadOutcome.ROBOTS, "The page asks not to be read by programs of this kind (noai).")
         charset = _CHARSET.search(reply.get_header("content-type"))
-        parsed = await self._child.parse_document(
+        parsed = await self._parser.parse_document(
             reply.body,
             name=reply.url.partition("?")[0],
             content_type=_type_of(reply) or "text/html",
@@ -106,10 +100,7 @@ class WebReader:
 
     def _count_page(self, url: str) -> None:
         """Count a page of its host, and refuse the one that would be too many."""
-        try:
-            host = host_of(normalize_url(url))
-        except BadUrl as error:
-            raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+        host = host_of(check_url(url))
         if self._of_host[host] >= self._limits.pages_per_host:
             raise ReadError(
                 ReadOutcome.SKIPPED, f"This run has read {self._limits.pages_per_host} pages of {host}, its limit."
@@ -121,9 +112,10 @@ class WebReader:
         if head.status not in _READ:
             return None
         type_ = _type_of(head)
-        if type_ not in _TYPES:
+        reader = map_types().get(type_ or "text/html")
+        if reader is None:
             raise ReadError(ReadOutcome.UNSUPPORTED, f"Its type is {type_[:80]}, which no reader reads.")
-        if type_ == _PDF:
+        if reader.whole:
             return Bounds(self._limits.pdf_wire_bytes, self._limits.pdf_decoded_bytes)
         return Bounds(self._limits.page_wire_bytes, self._limits.page_decoded_bytes, truncate=True)
 
@@ -147,7 +139,7 @@ def _check_status(reply: Reply) -> None:
 
 
 def _check_front_page(asked: str, got: str) -> None:
-    """Refuse a page that led to the front page of its own site: it is gone, whatever the status says.
+    """Refuse a page that led to the front page of its own site: it is gone, whatever the status.
 
     Requirement: bad-input H20.
     """
@@ -172,7 +164,6 @@ def _forbids_ai(reply: Reply) -> bool:
     return any(_NO_AI.search(meta.decode("latin-1").replace('"', " ").replace("'", " ")) for meta in metas)
 
 
-_MISSING = frozenset({404, 410})
 _FIRST_ERROR = 400
 
 
@@ -207,7 +198,7 @@ class FirecrawlReader:
 
     async def _store_page(self, page: ScrapedPage, hit: Hit) -> Document:
         if page.status >= _FIRST_ERROR:
-            outcome = ReadOutcome.NOT_FOUND if page.status in _MISSING else ReadOutcome.FAILED
+            outcome = ReadOutcome.NOT_FOUND if page.status in _GONE else ReadOutcome.FAILED
             raise ReadError(outcome, f"The page answered Firecrawl with HTTP {page.status}.")
         if not page.text.strip():
             raise ReadError(ReadOutcome.EMPTY, "Firecrawl found no text on the page.")
@@ -215,18 +206,15 @@ class FirecrawlReader:
             url = normalize_url(page.url)
         except BadUrl:
             url = normalize_url(hit.url)
-        parsed = read_markdown(page.text.encode(), url)
+        parsed = read_markdown(page.text.encode())
         parsed = replace(parsed, title=page.title or parsed.title)
         date = page.published or hit.published
         return await store_page(parsed, hit, url=url, published=date, library=self._library, space=self._space)
 
 
 def _check_public(url: str) -> str:
-    """Return the canonical URL. Raises `ReadError` `refused` for a bad one, or a private address as a number."""
-    try:
-        checked = normalize_url(url)
-    except BadUrl as error:
-        raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
+    """Return the normalized URL. Raises `ReadError` `refused` for a bad one, or a private address as a number."""
+    checked = check_url(url)
     try:
         why = blocked_reason(ipaddress.ip_address(host_of(checked)))
     except ValueError:

@@ -1,7 +1,7 @@
-"""The parser child: untrusted bytes are read in a process that can be killed.
+"""The parser: untrusted bytes are read by the reader of their format, in a process that can be killed.
 
-Knows limits of wall time, CPU time and memory, and starts a fresh process after some documents, a kill or a crash.
-Does not know formats beyond their names.
+Knows which readers are installed and what each accepts, limits of wall time, CPU time and memory, and starts a fresh
+process after some documents, a kill or a crash. Does not know how a format is read.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ import os
 import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
 from typing import Any, Self
 
-from corrobora.adapters.readers.worker import Format, format_of
 from corrobora.domain.documents import Heading, ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+from corrobora.registry import list_parts, load_part
 
 DOCUMENTS_PER_PROCESS = 200
 _START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no fault of the document
@@ -27,6 +31,72 @@ _WALL_FACTOR = 4.0  # times the CPU time that a document may take: on a busy mac
 _EXIT_SECONDS = 5.0  # the kernel takes back the memory of a process that it ended
 _ANSWER_BYTES = 500_000_000
 _PASSED_VARIABLES = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
+
+
+@dataclass(frozen=True, slots=True)
+class FormatReader:
+    """The reader of a format, as an entry point of the group `corrobora.readers` names it.
+
+    Attributes:
+        read: `module:function`, imported in the parser's process only. It is called with the bytes and the
+            character set that the sender declared, "" if none, and returns a `ParsedDocument` or raises `ReadError`.
+        suffixes: the endings of files, in lower case and with the dot.
+        types: the media types of pages.
+        whole: a part of such a document cannot be read, so that a longer page is refused and not cut.
+        cpu_seconds: what one document may take.
+    """
+
+    read: str
+    suffixes: tuple[str, ...]
+    types: tuple[str, ...]
+    whole: bool = False
+    cpu_seconds: float = LIMITS.parse_html_seconds
+
+
+MARKDOWN = FormatReader(
+    "corrobora.adapters.readers.markup:read_markdown", (".md", ".markdown", ".mdown", ".mkd"), ("text/markdown",)
+)
+HTML = FormatReader(
+    "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
+)
+RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest"), ("text/x-rst",))
+TEXT = FormatReader("corrobora.adapters.readers.text:read_text", (".txt", ".text"), ("text/plain",))
+PDF = FormatReader(
+    "corrobora.adapters.readers.pdf:read_pdf",
+    (".pdf",),
+    ("application/pdf",),
+    whole=True,
+    cpu_seconds=LIMITS.parse_pdf_seconds,
+)
+DOCX = FormatReader(
+    "corrobora.adapters.readers.docx:read_docx",
+    (".docx",),
+    ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
+    whole=True,
+)
+
+
+@cache
+def map_types() -> Mapping[str, FormatReader]:
+    """Return the readers of all installed formats by media type and by suffix."""
+    readers: list[FormatReader] = [load_part("readers", name) for name in reversed(list_parts("readers"))]
+    return {each: reader for reader in readers for each in (*reader.types, *reader.suffixes)}
+
+
+def find_reader(name: str, data: bytes, content_type: str = "") -> FormatReader:
+    """Choose a reader by the content type, else by the suffix; what the first bytes prove wins.
+
+    Anything unknown is read as text, which refuses what is no text.
+    """
+    if data[:1024].lstrip()[:5] == b"%PDF-":
+        return PDF
+    known = map_types()
+    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
+    found = known.get(content_type.split(";", 1)[0].strip().lower()) or known.get(suffix, TEXT)
+    start = data[:512].lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")) and found in (PDF, DOCX, TEXT):
+        return HTML
+    return found
 
 
 class ParserProcess:
@@ -59,20 +129,20 @@ class ParserProcess:
         """
         if len(data) > LIMITS.file_max_bytes:
             raise ReadError(ReadOutcome.TOO_LARGE, f"It has {len(data)} bytes (limit {LIMITS.file_max_bytes}).")
-        format_ = format_of(name, data, content_type)
+        reader = find_reader(name, data, content_type)
         async with self._lock:
-            answer = await self._request_answer(format_, data, name, charset)
+            answer = await self._request_answer(reader, data, charset)
         if "parsed" in answer:
             return load_parsed(answer["parsed"])
         raise ReadError(
             ReadOutcome(answer["outcome"]), str(answer["message"]), next_step=str(answer.get("next_step", ""))
         )
 
-    async def _request_answer(self, format_: Format, data: bytes, name: str, charset: str) -> dict[str, Any]:
-        seconds = self._seconds or (LIMITS.parse_pdf_seconds if format_ == "pdf" else LIMITS.parse_html_seconds)
+    async def _request_answer(self, reader: FormatReader, data: bytes, charset: str) -> dict[str, Any]:
+        seconds = self._seconds or reader.cpu_seconds
         fresh = self._process is None
         process = await self._ensure_process()
-        head = json.dumps({"format": format_, "name": name, "charset": charset, "seconds": seconds}).encode()
+        head = json.dumps({"read": reader.read, "charset": charset, "seconds": seconds}).encode()
         try:
             async with asyncio.timeout(_WALL_FACTOR * seconds + (_START_SECONDS if fresh else 1.0)):
                 answer = await _exchange_frames(process, head, data)

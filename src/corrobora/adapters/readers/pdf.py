@@ -1,7 +1,7 @@
 """PDF: the text of the pages, with words joined that line ends had cut.
 
 Knows pypdf, a limit of pages, and the ways in which a PDF has nothing to read. Does not run scripts, follow links or
-open attachments. Run it in the parser child: hostile files are its daily bread.
+open attachments. Runs in the parser's process, because hostile files are to be expected.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
 
 
-def read_pdf(data: bytes, name: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> ParsedDocument:
+def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> ParsedDocument:
     """Return the text of at most `max_pages` pages; `truncated` says that there were more.
 
     Raises:
         ReadError: `broken`, `encrypted`, `too_large` for what unpacks without end, `empty` for scans without text.
     """
-    del name
+    del charset
     if b"%PDF" not in data[:_HEADER_BYTES]:
         raise ReadError(ReadOutcome.BROKEN, "It does not begin as a PDF file.")
     from pypdf import PdfReader  # noqa: PLC0415 - paid by those who read PDF

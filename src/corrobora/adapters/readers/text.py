@@ -1,16 +1,7 @@
-"""Decoding: from bytes to text, or to the reason why they are none.
+"""Text: bytes decoded to text, the writer of readable text that every reader uses, and the reader of plain text.
 
-Knows byte order marks, UTF-8, UTF-16, the declared character set and the usual fall-back, and magic bytes of what is
-no text. Does not know formats of text.
-
-Writing readable text: blocks and headings in, one text with exact places out.
-
-Knows that blocks are parted by a blank line and lines of a table by a line break, and where each heading starts.
-Does not know any format.
-
-Plain text, and source code as text: read, never run.
-
-Knows that a title is the first line if it is short. Does not know markup.
+Knows byte order marks, UTF-8, UTF-16, declared character sets and the magic bytes of what is no text; that blocks are
+separated by a blank line and rows of a table by a line break, and where each heading starts. Does not know markup.
 """
 
 from __future__ import annotations
@@ -185,10 +176,9 @@ def fold_spaces(text: str) -> str:
 _FIRST_LINE_CHARS = 120
 
 
-def read_text(data: bytes, name: str = "") -> ParsedDocument:
+def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the text of a file. Raises `ReadError` if the bytes are no text."""
-    del name
-    lines = [line.rstrip() for line in decode_text(data).split("\n")]
+    lines = [line.rstrip() for line in decode_text(data, charset).split("\n")]
     text = "\n".join(lines).strip("\n")
     first = next((line.strip() for line in lines if line.strip()), "")
     second = text.find("\n")

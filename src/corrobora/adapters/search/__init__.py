@@ -1,4 +1,4 @@
-"""Search providers: one small adapter for each, over one way to ask and one way to read results.
+"""Search providers: a small adapter for each, over one base that calls and reads results.
 
-Knows the wire formats of Tavily, Exa and Firecrawl. Does not know profiles, budgets or the journal.
+Know the wire formats of Tavily, Exa and Firecrawl. Do not know profiles, budgets or the journal.
 """

@@ -18,10 +18,10 @@ class Exa(KeyedProvider):
 
     name = "exa"
     base_url = "https://api.exa.ai"
-    setting = "EXA_API_KEY"
+    calls_per_second = 5.0
 
     def auth_headers(self, key: str) -> Mapping[str, str]:
-        """How the key is sent."""
+        """Return the headers that carry the key."""
         return {"x-api-key": key}
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:

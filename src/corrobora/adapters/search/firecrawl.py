@@ -1,4 +1,4 @@
-"""Firecrawl: queries to hits, and addresses to pages that it has fetched and cleaned itself.
+"""Firecrawl: queries to hits, and addresses to pages that Firecrawl has fetched and cleaned.
 
 Knows the wire format of search, scrape and crawl. Does not know profiles, budgets, the journal or the library.
 """
@@ -44,7 +44,7 @@ class Firecrawl(KeyedProvider):
 
     name = "firecrawl"
     base_url = "https://api.firecrawl.dev"
-    setting = "FIRECRAWL_API_KEY"
+    calls_per_second = 1.0
     seconds = 60.0  # it may render a page before it answers
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:

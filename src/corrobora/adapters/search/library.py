@@ -1,10 +1,7 @@
-"""Snapshots of pages: what was read is stored once, and the passages worth reading are chosen.
+"""The library as a search provider and as a reader, and snapshots of web pages stored in it.
 
-Knows the library port and a plain measure of overlap with what was searched for. Does not know how a page was fetched.
-
-The library as a search provider and as a reader: hits of stored passages, read with their neighbours.
-
-Knows ports.Library. Does not know where it is stored.
+Knows the library port, and chooses the passages of a page worth reading by the rare words that they share with what was
+searched for. Does not know where a library is stored or how a page was fetched.
 """
 
 from __future__ import annotations

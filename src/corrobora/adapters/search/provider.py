@@ -1,11 +1,8 @@
-"""One way to ask a provider: a bounded JSON answer, or a `ProviderError` that says what went wrong.
+"""The base of search providers: a bounded JSON call with precise errors, and hits built from the rows of an answer.
 
-Knows HTTP: statuses, Retry-After, sizes, time, cut bodies; it follows no redirect, reads no proxy from the environment
-and puts neither the key nor the answer's text into an error. Does not know the shape of any provider's results.
-
-Results: from the rows of a provider's answer to hits that the engine can trust in form.
-
-Knows what a usable address, date, score and text is, and drops what is not. Does not know any provider's field names.
+Knows HTTP statuses, Retry-After, limits of size and time, and which addresses, dates, scores and texts are usable. It
+follows no redirect, ignores proxies of the environment, and never puts the key or the answer's text into an error. Does
+not know the fields of any provider.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import asyncio
 import json
 import math
 import re
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -28,6 +24,7 @@ from corrobora.adapters.http import (
     BadEncoding,
     BodyTooLarge,
     TruncatedBody,
+    find_tls_error,
     parse_retry_after,
     read_body,
     tls_context,
@@ -37,6 +34,7 @@ from corrobora.domain.errors import ProviderError, UserError
 from corrobora.domain.evidence import Hit, Query
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import Clock, Limiter
+from corrobora.registry import key_variable
 
 CALL_SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
@@ -45,9 +43,17 @@ _OK = 200
 
 
 class KeyedProvider:
-    """A provider that is asked with a key: the one way in which every adapter of a search provider is opened.
+    """The base of every search provider: a subclass says what it needs and implements `search` with `_api`.
 
-    A subclass names itself, its address and the setting that holds its key, and asks through `_api`.
+    An entry point of the group `corrobora.search` names the subclass. Users set the key in the variable `NAME_API_KEY`
+    or as `keys.NAME`, and another address as `sources.NAME_url`.
+
+    Attributes:
+        name: the name of the entry point.
+        base_url: the provider's own address.
+        needs_key: a run is refused before it starts if the key is not set.
+        calls_per_second: the rate that all workers together keep.
+        seconds: the limit for one whole call.
 
     Args:
         key: the operator's key; sent as `headers` says and never shown.
@@ -59,7 +65,8 @@ class KeyedProvider:
 
     name: str = ""
     base_url: str = ""
-    setting: str = ""
+    needs_key: bool = True
+    calls_per_second: float = 1.0
     seconds: float = CALL_SECONDS
 
     def __init__(
@@ -74,15 +81,15 @@ class KeyedProvider:
         self._api = ProviderApi(
             self.name,
             base_url=base_url or self.base_url,
-            headers=self.auth_headers(key),
-            setting=self.setting,
+            headers=self.auth_headers(key) if key else {},
+            setting=key_variable(self.name),
             clock=clock,
             limiter=limiter,
             seconds=self.seconds if seconds is None else seconds,
         )
 
     def auth_headers(self, key: str) -> Mapping[str, str]:
-        """How the key is sent."""
+        """Return the headers that carry the key."""
         return {"Authorization": f"Bearer {key}"}
 
 
@@ -182,16 +189,13 @@ class ProviderApi:
 
     def _connection_error(self, error: Exception) -> ProviderError:
         """A connection that could not be made or was cut. A bad certificate will still be bad at the next try."""
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLError):
-                return ProviderError(
-                    "provider_tls",
-                    f"The connection to {self.name} is not secure: its certificate or its TLS failed.",
-                    provider=self.name,
-                    next_step="Check the clock of this machine and the address of the provider.",
-                )
-            cause = cause.__cause__ or cause.__context__
+        if find_tls_error(error) is not None:
+            return ProviderError(
+                "provider_tls",
+                f"The connection to {self.name} is not secure: its certificate or its TLS failed.",
+                provider=self.name,
+                next_step="Check the clock of this machine and the address of the provider.",
+            )
         return ProviderError.request_failed(self.name, why=f"the connection failed ({type(error).__name__})")
 
     def _parse_json(self, data: bytes) -> object:
@@ -214,7 +218,7 @@ _UNWANTED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127], " ")  # cont
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result in our words, still as the provider wrote it."""
+    """One result under common names, with the values as the provider wrote them."""
 
     url: object
     title: object

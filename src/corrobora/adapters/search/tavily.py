@@ -16,7 +16,7 @@ class Tavily(KeyedProvider):
 
     name = "tavily"
     base_url = "https://api.tavily.com"
-    setting = "TAVILY_API_KEY"
+    calls_per_second = 1.6
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
         """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""

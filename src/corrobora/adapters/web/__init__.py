@@ -1,5 +1,5 @@
-"""The open web: addresses, connections, decoding, robots and politeness for pages that nobody vouches for.
+"""The open web: addresses, connections, robots and politeness for pages of unknown origin.
 
-Knows how to fetch one untrusted URL without reaching anything private, without being filled up, and without being rude.
-Does not know searches, documents, libraries or runs.
+Knows how to fetch an untrusted URL without reaching a private address, filling the memory or overloading a host. Does
+not know searches, documents, libraries or runs.
 """

@@ -1,6 +1,6 @@
-"""Visit: from a URL that somebody named to the bytes of a page, hop by hop.
+"""The page fetcher: from a URL to the bytes of a page, redirect by redirect.
 
-Knows redirects, robots and turns: every hop is checked like the first. Does not know what is in a page, nor why it is
+Knows redirects, robots and turns: every hop is checked like the first. Does not know what a page contains or why it is
 wanted.
 """
 
@@ -13,7 +13,7 @@ from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.web.network import AllowList, Resolver, VettedNetwork, resolve_host
 from corrobora.adapters.web.politeness import Politeness, RobotsCache
 from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, Reply, Transport
-from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url
+from corrobora.adapters.web.urls import check_url, host_of
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -27,15 +27,15 @@ _ROBOTS_UNPACKED = 5_000_000
 
 
 class PageFetcher:
-    """Fetches pages for all runs of a process: one pacing, one memory of robots.
+    """Fetches pages for all runs of a process, with one pacing and one cache of robots.txt.
 
     Args:
         clock: times pauses and caches.
-        allow: what the operator adds to the open web; never filled from pages or models.
+        allow: what the operator adds to the open web.
         resolve: how names become addresses.
         limits: times and sizes.
-        user_agent: says who asks; an operator may add an address for complaints.
-        tls: whose certificates are trusted, in place of the public authorities.
+        user_agent: names the program; an operator may add an address for complaints.
+        tls: the certificates to trust in place of those of the public authorities.
     """
 
     def __init__(  # noqa: PLR0913 - what an operator may set
@@ -56,9 +56,9 @@ class PageFetcher:
         self._robots = RobotsCache(self._fetch_robots, clock, limits)
 
     async def fetch_page(self, url: str, wants: ChooseBounds) -> Reply:
-        """Return the answer at the end of at most five redirects; its `url` is the last hop's, canonical.
+        """Return the answer at the end of at most five redirects; its `url` is the normalized one of the last hop.
 
-        The limit of time is for the network: waiting for a polite moment does not count.
+        The limit of time is for the network: waiting for a turn does not count.
 
         Raises:
             ReadError: `refused`, `robots`, `skipped`, `timeout`, `too_large`, `unsupported` or `failed`.
@@ -72,7 +72,7 @@ class PageFetcher:
     async def _follow_redirects(self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*") -> Reply:
         seen: set[str] = set()
         left = self._limits.fetch_seconds
-        here = _check_url(url)
+        here = check_url(url)
         while True:
             if here in seen:
                 raise ReadError(ReadOutcome.FAILED, "Its redirects lead in a circle.")
@@ -107,21 +107,14 @@ class PageFetcher:
 
 
 def _skip_redirect_body(wants: ChooseBounds) -> ChooseBounds:
-    """A redirect has no content, whatever it says of itself."""
+    """Skip the body of a redirect."""
     return lambda head: None if head.status in _REDIRECTS else wants(head)
-
-
-def _check_url(url: str) -> str:
-    try:
-        return normalize_url(url)
-    except BadUrl as error:
-        raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
 
 
 def _next_hop(here: str, location: str) -> str:
     """Return where a redirect leads; one from https to http is refused (bad-input F07)."""
     try:
-        there = _check_url(urljoin(here, location))
+        there = check_url(urljoin(here, location))
     except ValueError as error:
         raise ReadError(ReadOutcome.REFUSED, "Not fetched (bad_url): its redirect is no URL.") from error
     if here.startswith("https:") and there.startswith("http:"):

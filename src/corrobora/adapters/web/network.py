@@ -1,11 +1,8 @@
-"""Addresses: the networks that no page fetch may reach, as a table.
+"""The network of page fetches: connections to vetted public addresses only, with each name resolved once.
 
-Knows numbers only. Does not know names, and does not ask `ipaddress.is_global`, which is wrong for half of them.
-
-Network: connections to vetted addresses only, with names resolved once.
-
-Knows the resolver and the table of refused networks, and connects to the very address it has vetted: there is no second
-look-up that could answer differently. Does not know URLs, HTTP or pages. The one module that opens sockets for pages.
+Knows the resolver and the table of blocked networks (`ipaddress.is_global` is wrong for half of them), and connects to
+the very address that was vetted, so that no second look-up can answer differently. Does not know URLs, HTTP or pages;
+no other module opens sockets for pages.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.web.urls import BadUrl, check_host
+from corrobora.adapters.web.urls import DEFAULT_PORTS, BadUrl, check_host
 from corrobora.domain.limits import LIMITS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -68,7 +65,7 @@ BLOCKED_NETWORKS: Sequence[tuple[str, str]] = (
 _PARSED_NETWORKS: tuple[tuple[Network, str], ...] = tuple(
     (ipaddress.ip_network(text), why) for text, why in BLOCKED_NETWORKS
 )
-_GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that IANA has given out for public use
+_GLOBAL_V6 = ipaddress.ip_network("2000::/3")  # all that IANA has allocated for public use
 
 
 def blocked_reason(address: Address) -> str | None:
@@ -80,7 +77,7 @@ def blocked_reason(address: Address) -> str | None:
         if address.scope_id:
             return "bound to one interface"
         if address not in _GLOBAL_V6:
-            return "not given out for public use"
+            return "not allocated for public use"
     return None
 
 
@@ -88,10 +85,10 @@ def blocked_reason(address: Address) -> str | None:
 class AllowList:
     """What an operator adds to the open web: ports, and whole endpoints such as a test server on loopback.
 
-    Built by the assembly or a test, from settings and code only; nothing that a page, a plan or a model says gets here.
+    Built from settings and code only, never from what a page, a plan or a model says.
     """
 
-    ports: frozenset[int] = frozenset({80, 443})
+    ports: frozenset[int] = frozenset(DEFAULT_PORTS.values())
     endpoints: frozenset[tuple[str, int]] = field(default=frozenset())  # (address, port), the address as a number
 
     def allows_port(self, port: int) -> bool:
@@ -121,7 +118,7 @@ class NameUnresolved(Exception):
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """Ask the system's resolver, in a thread that nobody waits for at exit: a silent one may block it for minutes."""
+    """Ask the system's resolver in a daemon thread: a resolver that does not answer may block for minutes."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Sequence[str]] = loop.create_future()
 
@@ -149,11 +146,10 @@ async def resolve_host(host: str, port: int) -> Sequence[str]:
 
 
 class VettedNetwork(httpcore2.AsyncNetworkBackend):
-    """A network backend that refuses before it connects.
+    """A network backend that vets addresses before it connects.
 
-    All addresses of a name are vetted, and one bad one refuses the name (bad-input F04). The connection goes to a
-    vetted
-    address as a number, so an answer that changes between two look-ups has no second look-up to change (bad-input F05).
+    All addresses of a name are vetted, and one blocked address blocks the name (bad-input F04). The connection goes to
+    the vetted address as a number, so that no second look-up can return another one (bad-input F05).
     """
 
     def __init__(
@@ -176,7 +172,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect. Raises `Refused`, `Unresolved`, or the library's connect errors."""
+        """Connect. Raises `ConnectionBlocked`, `NameUnresolved`, or the library's connect errors."""
         addresses = await self._vet_host(host, port)
         each = None if timeout is None else timeout / min(len(addresses), _MAX_TRIED)
         failure: Exception | None = None
@@ -194,7 +190,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109 - the signature of the library
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Refuse: no page lies behind a local socket."""
+        """Refuse: no page is served through a local socket."""
         del path, timeout, socket_options
         raise ConnectionBlocked("local sockets are not part of the web")
 

@@ -1,12 +1,8 @@
-"""Politeness: when a request to a host may begin.
+"""Politeness and robots: when a request to a host may begin, and what a site allows programs to read.
 
-Knows one request in flight per host, a pause between two of them, a bound for all together, and pauses that hosts ask
-for. Does not know what is requested. Time comes from the injected clock.
-
-Robots: what a site asks of programs that read it.
-
-Knows robots.txt as RFC 9309 says: 4xx is permission, 5xx and silence are not; 500 KiB are read; kept for a day.
-Does not know how it is fetched: through the same gate as pages.
+Knows one request in flight per host, pauses between requests, a limit for all hosts together, and robots.txt as RFC
+9309 defines it: 4xx is permission, 5xx and silence are not. Does not know what is requested. Time comes from the
+injected clock.
 """
 
 from __future__ import annotations
@@ -48,7 +44,7 @@ class Politeness:
 
     @contextlib.asynccontextmanager
     async def take_turn(self, host: str, *, pause: float = 0.0) -> AsyncGenerator[None]:
-        """Hold the one turn of `host`; `pause` is the time it wants between two requests, if more than ours.
+        """Hold the turn of `host`; `pause` is the time between two requests that it asks for.
 
         Raises:
             ReadError: `skipped`, if the host wants a longer pause than we wait.
@@ -65,7 +61,7 @@ class Politeness:
             state.waiting -= 1
 
     def delay_host(self, host: str, seconds: float) -> None:
-        """Begin no request to `host` before `seconds` have passed: it has asked for that (bad-input F21)."""
+        """Begin no request to `host` before `seconds` have passed, as it has asked (bad-input F21)."""
         state = self._host_state(host)
         state.next_start = max(state.next_start, self._clock.now() + seconds)
 
@@ -111,7 +107,7 @@ class _SiteRules:
 
 
 class RobotsCache:
-    """The rules of all sites that were asked. Share one between runs."""
+    """The rules of all sites whose robots.txt was fetched. Share one between runs."""
 
     def __init__(
         self, fetch: Callable[[str], Awaitable[Reply]], clock: Clock, limits: Limits = LIMITS, agent: str = ROBOTS_AGENT
@@ -124,7 +120,7 @@ class RobotsCache:
         self._asking: dict[str, asyncio.Lock] = {}
 
     async def check_url(self, url: str) -> RobotsVerdict:
-        """Say whether the canonical `url` may be fetched; asks its site once a day."""
+        """Say whether a normalized `url` may be fetched; robots.txt is fetched once a day."""
         site = origin_of(url)
         async with self._asking.setdefault(site, asyncio.Lock()):
             rules = self._sites.get(site)

@@ -1,7 +1,7 @@
-"""Transport: one request for one page, over vetted connections, within bounds of time and size.
+"""Transport: one request for one page, over vetted connections, within limits of time and size.
 
-Knows HTTP/1.1 and every way in which an answer can fail; each becomes a `ReadError` with its outcome. It sends no
-cookie, credential or referrer, keeps no connection and follows nothing. Does not know robots, politeness or content.
+Knows HTTP/1.1 and how an answer can fail; each failure becomes a `ReadError` with its outcome. It sends no cookie,
+credential or referrer, keeps no connection and follows no redirect. Does not know robots, politeness or content.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpcore2
-import httpx2
 
-from corrobora.adapters.http import ACCEPT_ENCODING, BadEncoding, BodyTooLarge, TruncatedBody, read_body, tls_context
+from corrobora.adapters.http import (
+    ACCEPT_ENCODING,
+    BadEncoding,
+    BodyTooLarge,
+    TruncatedBody,
+    find_tls_error,
+    read_body,
+    tls_context,
+)
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
-from corrobora.adapters.web.urls import BadUrl, parse_url
+from corrobora.adapters.web.urls import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -55,7 +62,7 @@ ChooseBounds = Callable[[Reply], Bounds | None]
 
 
 class Transport:
-    """Sends one GET at a time per call; calls may run in parallel."""
+    """Sends GET requests; calls may run in parallel."""
 
     def __init__(
         self,
@@ -120,7 +127,7 @@ class Transport:
         )
         async with (
             httpcore2.AsyncHTTPConnection(
-                httpcore2.Origin(target.raw_scheme, request.url.host, _port_of(target)),
+                httpcore2.Origin(target.raw_scheme, request.url.host, port or DEFAULT_PORTS[target.scheme]),
                 ssl_context=(self._tls or tls_context()) if target.scheme == "https" else None,
                 network_backend=self._network,
             ) as connection,
@@ -129,7 +136,7 @@ class Transport:
 
     async def _read_response(self, answer: httpcore2.Response, url: str, wants: ChooseBounds) -> Reply:
         if answer.status == _SWITCHING:
-            raise ReadError(ReadOutcome.FAILED, "The server wants to speak another protocol.")
+            raise ReadError(ReadOutcome.FAILED, "The server asks for another protocol.")
         head = Reply(url, answer.status, _read_headers(answer))
         bounds = wants(head)
         if bounds is None:
@@ -147,7 +154,7 @@ class Transport:
         return Reply(url, head.status, head.headers, body.data, body.truncated)
 
     async def _enforce_rate(self, answer: httpcore2.Response) -> AsyncIterator[bytes]:
-        """Pass the body on while it comes at a useful rate (bad-input H07)."""
+        """Pass the body on while it arrives at a useful rate (bad-input H07)."""
         start = self._clock.now()
         taken = 0
         async for chunk in answer.aiter_stream():
@@ -159,19 +166,13 @@ class Transport:
 
 
 def _failure_message(error: BaseException) -> str:
-    """Say why a connection failed; what is wrong with a certificate, in the words of the check."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"Its certificate is not valid: {cause.verify_message.rstrip('.')}."
-        if isinstance(cause, ssl.SSLError):
-            return f"It offers no secure connection ({cause.reason or type(cause).__name__})."
-        cause = cause.__cause__ or cause.__context__
+    """Say why a connection failed; for a certificate, in the words of the check."""
+    cause = find_tls_error(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"Its certificate is not valid: {cause.verify_message.rstrip('.')}."
+    if cause is not None:
+        return f"It offers no secure connection ({cause.reason or type(cause).__name__})."
     return f"The connection failed ({type(error).__name__})."
-
-
-def _port_of(url: httpx2.URL) -> int:
-    return url.port or (443 if url.scheme == "https" else 80)
 
 
 def _read_headers(answer: httpcore2.Response) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""URLs: one spelling for each address, and a refusal for those that no honest page has.
+"""URLs: one spelling for each address, and a refusal of those that no honest page has.
 
 Knows syntax, hosts and tracking parameters. Does not know what a name resolves to.
 """
@@ -10,6 +10,8 @@ import re
 
 import httpx2
 
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 
 _TRACKING = re.compile(
@@ -21,7 +23,7 @@ _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\Z")
 _MAX_HOST = 253
 _MAX_PORT = 65_535
-_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class BadUrl(ValueError):
@@ -42,12 +44,20 @@ def normalize_url(url: str) -> str:
     parsed = parse_url(url)
     host = parsed.raw_host.decode("ascii").lower().rstrip(".")
     shown = f"[{host}]" if ":" in host else host
-    port = "" if parsed.port in (None, _PORTS[parsed.scheme]) else f":{parsed.port}"
+    port = "" if parsed.port in (None, DEFAULT_PORTS[parsed.scheme]) else f":{parsed.port}"
     path, mark, query = parsed.raw_path.decode("ascii").partition("?")
     if mark:
         kept = [part for part in query.split("&") if not _TRACKING.match(part.partition("=")[0])]
         query = "?" + "&".join(kept) if any(kept) else ""
     return f"{parsed.scheme}://{shown}{port}{path or '/'}{query}"
+
+
+def check_url(url: str) -> str:
+    """Normalize a URL that is about to be read. Raises `ReadError` `refused` for one that is not fetched."""
+    try:
+        return normalize_url(url)
+    except BadUrl as error:
+        raise ReadError(ReadOutcome.REFUSED, f"Not fetched ({error.code}): {error}.") from error
 
 
 def parse_url(url: str) -> httpx2.URL:
@@ -62,8 +72,8 @@ def parse_url(url: str) -> httpx2.URL:
         host = parsed.raw_host.decode("ascii").lower()
         path = parsed.raw_path
     except (httpx2.InvalidURL, ValueError, IndexError) as error:  # UnicodeError and idna.IDNAError are ValueErrors
-        raise BadUrl("bad_url", "it can not be parsed") from error
-    if parsed.scheme not in _PORTS:
+        raise BadUrl("bad_url", "it cannot be parsed") from error
+    if parsed.scheme not in DEFAULT_PORTS:
         raise BadUrl("scheme", f"only http and https are fetched, not {parsed.scheme[:20] or 'a relative address'}")
     if parsed.userinfo:
         raise BadUrl("bad_url", "it carries user data")
@@ -76,7 +86,7 @@ def parse_url(url: str) -> httpx2.URL:
 
 
 def check_host(host: str) -> None:
-    """Check the form of a host. Raises `BadUrl` for what is neither a name nor a plainly written address."""
+    """Check the form of a host. Raises `BadUrl` for anything but a name or a plainly written address."""
     if ":" in host:
         if "%" in host or _parse_ip(host.strip("[]")) is None:
             raise BadUrl("bad_url", "its host is no IPv6 address")
@@ -105,7 +115,7 @@ def _is_punycode(label: str) -> bool:
 
 
 def page_key(url: str) -> str:
-    """Return what two spellings of one page share: no scheme, no `www.`, no last slash. `url` is canonical.
+    """Return what two spellings of one page share: no scheme, no `www.`, no last slash. `url` is normalized.
 
     Requirement: bad-input S07.
     """
@@ -113,7 +123,7 @@ def page_key(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a canonical URL, without its port."""
+    """Return the host of a normalized URL, without its port."""
     authority = url.partition("://")[2].partition("/")[0].partition("?")[0]
     if authority.startswith("["):
         return authority.partition("]")[0].removeprefix("[")
@@ -121,11 +131,6 @@ def host_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a canonical URL: `https://example.org:8443`."""
+    """Return scheme, host and port of a normalized URL: `https://example.org:8443`."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0].partition('?')[0]}"
-
-
-def site_of(url: str) -> str:
-    """Return the host as people name a site: without `www.`."""
-    return host_of(url).removeprefix("www.")

@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from corrobora.config import Settings, list_presets, load_settings, read_small_file
-from corrobora.config.settings import DISPLAYS, TIERS, WEB_PROVIDERS, Declared, list_settings
+from corrobora.config.settings import DISPLAYS, TIERS, Declared, list_settings
 from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
@@ -26,6 +26,7 @@ from corrobora.domain.run import Stage
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.terminal import sanitize_text
 from corrobora.faces.request import Question, parse_question
+from corrobora.registry import list_parts
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -198,7 +199,7 @@ def complete_displays(_context: click.Context, _parameter: click.Parameter, inco
 
 def complete_providers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete `--provider`."""
-    return _matching_items(WEB_PROVIDERS, incomplete)
+    return _matching_items(list_parts("search"), incomplete)
 
 
 def complete_profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.worker import format_of, parse_bytes
+from corrobora.adapters.readers.parser import DOCX, HTML, MARKDOWN, PDF, RST, TEXT, find_reader
+from corrobora.adapters.readers.worker import parse_bytes
 from corrobora.domain.errors import ReadError
+from corrobora.registry import load_part
 
 
 @pytest.mark.parametrize(
@@ -24,17 +26,17 @@ from corrobora.domain.errors import ReadError
     ],
 )
 def test_the_format_is_found(name, data, type_, expected):
-    assert format_of(name, data, type_) == expected
+    assert find_reader(name, data, type_) is load_part("readers", expected)
 
 
-@pytest.mark.parametrize("format_", ["markdown", "html", "rst", "text", "pdf", "docx"])
+@pytest.mark.parametrize("reader", [MARKDOWN, HTML, RST, TEXT, PDF, DOCX])
 @pytest.mark.parametrize("data", [b"", b" ", b"\n\n\t"])
-def test_nothing_is_empty(format_, data):
+def test_nothing_is_empty(reader, data):
     with pytest.raises(ReadError) as caught:
-        parse_bytes(format_, data)
+        parse_bytes(reader.read, data)
     assert caught.value.outcome == "empty"
 
 
-@pytest.mark.parametrize("format_", ["markdown", "rst", "text"])
-def test_a_text_is_read(format_):
-    assert parse_bytes(format_, b"Some text.").text == "Some text."
+@pytest.mark.parametrize("reader", [MARKDOWN, RST, TEXT])
+def test_a_text_is_read(reader):
+    assert parse_bytes(reader.read, b"Some text.").text == "Some text."

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from typing import Any
 
+from corrobora.adapters.readers.parser import MARKDOWN, TEXT, FormatReader
 
-def ask(*requests: tuple[str, bytes]) -> list[dict[str, object]]:
+
+def ask(*requests: tuple[FormatReader, bytes]) -> list[dict[str, object]]:
     given = b""
-    for format_, data in requests:
-        head = json.dumps({"format": format_, "name": "", "charset": "", "seconds": 5}).encode()
+    for reader, data in requests:
+        head = json.dumps({"read": reader.read, "charset": "", "seconds": 5}).encode()
         given += struct.pack(">II", len(head), len(data)) + head + data
     command = [sys.executable, "-m", "corrobora.adapters.readers.worker", str(1 << 30)]
     out = subprocess.run(command, input=given, capture_output=True, check=True, timeout=600).stdout
@@ -26,7 +28,7 @@ def ask(*requests: tuple[str, bytes]) -> list[dict[str, object]]:
 
 def test_requests_are_answered_in_order():
     one: Any
-    one, two = ask(("text", b"One."), ("markdown", b"\x89PNG"))
+    one, two = ask((TEXT, b"One."), (MARKDOWN, b"\x89PNG"))
     assert one["parsed"]["text"] == "One."
     assert two["outcome"] == "unsupported"
 

@@ -201,7 +201,7 @@ MAY_SPEAK_TO_THE_NETWORK = {  # 3.1 rule 1: what of readers, searches and the we
     "web/network.py": "the only one that opens sockets for pages",
     "web/transport.py": "requests over those sockets",
     "web/urls.py": "parses URLs, opens nothing",
-    "search/api.py": "configured endpoints: a client of its own, that pages and models cannot reach",
+    "search/provider.py": "configured endpoints: a client of its own, that pages and models cannot reach",
 }
 
 

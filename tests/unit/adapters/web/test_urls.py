@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url, origin_of, page_key, parse_url, site_of
+from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url, origin_of, page_key, parse_url
 
 SPELLINGS = {
     "https://Example.ORG": "https://example.org/",
@@ -124,7 +124,7 @@ def test_any_text_is_a_url_or_a_bad_url(text: str):
 
 def test_parts_of_a_canonical_url():
     url = normalize_url("https://www.example.org:8443/a/?q=1")
-    assert (host_of(url), site_of(url)) == ("www.example.org", "example.org")
+    assert host_of(url) == "www.example.org"
     assert origin_of(url) == "https://www.example.org:8443"
     assert origin_of("http://[::1]:8/x") == "http://[::1]:8"
     assert host_of("http://[::1]:8/x") == "::1"
