@@ -21,7 +21,10 @@ SRC = ROOT / "src"
 PUBLIC_PACKAGES = ("corrobora.testing",)  # for the tests of users and of plug-ins
 
 # Definitions that nothing in the source names, and why they stay.
-EXEMPT: dict[str, str] = {}
+EXEMPT: dict[str, str] = {
+    "corrobora.analysts.language_model.rendering.NOT_SHOWN": "tests compare prompts with inputs by it",
+    "corrobora.config.values.find_doc": "the generated reference pages print it",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -73,6 +76,8 @@ def read_module(path: Path) -> Module:
                 module.attributes.append((ast.unparse(value), name, line))
             case ast.Constant(value=str(text), lineno=line) if text.isidentifier():
                 module.attributes.append(("", text, line))  # a name in a table, as for `getattr`
+            case ast.Constant(value=str(text), lineno=line) if text.startswith("corrobora.") and ":" in text:
+                module.attributes.append(("", text.rpartition(":")[2], line))  # MODULE:NAME, loaded when it is needed
             case _:
                 pass
     return module

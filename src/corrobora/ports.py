@@ -6,7 +6,7 @@ library or model; `corrobora.testing` ships scripted implementations and conform
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -256,5 +256,4 @@ class Delivery(Protocol):
         ...
 
 
-Perform = Callable[[], Awaitable[str]]
 Settings = Mapping[str, object]

@@ -26,7 +26,7 @@ from corrobora.domain.plan import (
     walk_nodes,
 )
 from corrobora.domain.report import Findings
-from corrobora.domain.thread import Course, Phase
+from corrobora.domain.thread import Course
 from corrobora.policies.assessment import combine_confidence, identify_witness
 from corrobora.text.tokens import stem_text
 
@@ -82,14 +82,6 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
         calls=calls,
         searches=searches,
     )
-
-
-def round_seconds(phase: Phase, meter: Meter) -> float | None:
-    """Return how long the next round may take, without touching the reserve; None without a limit (ROUNDS-28)."""
-    left = max(0.0, meter.remaining_seconds - meter.allowance.reserve_seconds)
-    own = math.inf if phase.minutes is None else 60.0 * phase.minutes
-    found = min(left, own)
-    return None if math.isinf(found) else found
 
 
 def find_spent_limit(meter: Meter) -> str | None:

@@ -138,7 +138,7 @@ class ModelServer:
         refused = self._refusal(asked, call, now - self._first)
         if refused is not None:
             return refused
-        said = self._said(asked, call)
+        said = self._build_reply(asked, call)
         slow = self._struck.find_fault("slow", call)
         await asyncio.sleep(self.latency.of(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
         self._note(asked, now - self._first, 200, "slow" if slow else "")
@@ -170,7 +170,7 @@ class ModelServer:
         self._note(asked, at, status, fault)
         return Response(status, write_failure(asked.protocol, status, f"scripted fault: {fault}"), headers=headers)
 
-    def _said(self, asked: WireRequest, call: str) -> WireReply:
+    def _build_reply(self, asked: WireRequest, call: str) -> WireReply:
         given = self.answers(asked)
         said = given if isinstance(given, WireReply) else WireReply(given)
         sent = (len(asked.system) + len(asked.user)) // _BYTES_PER_TOKEN

@@ -23,7 +23,6 @@ from corrobora.policies.budget import (
     find_spent_limit,
     find_spent_phase_limit,
     make_allowance,
-    round_seconds,
     select_shed_work,
     used_share,
 )
@@ -72,23 +71,6 @@ def test_c10_a_budget_of_nothing_is_legal_and_already_spent() -> None:
     limits = make_allowance(minutes=None, dollars=0)
     assert limits.dollars == 0
     assert find_spent_limit(meter(seconds=None, dollars=0)) == "dollars"
-
-
-@pytest.mark.parametrize(
-    ("phase_minutes", "elapsed", "seconds", "found"),
-    [
-        (None, 0, 300, 210),  # up to the reserve
-        (None, 250, 300, 0),  # nothing is left: never negative
-        (4, 0, 900, 240),  # time of one round (ROUNDS-28)
-        (4, 700, 900, 110),
-        (4, 0, None, 240),
-        (None, 0, None, None),
-    ],
-)
-def test_rounds_a_round_ends_with_its_own_time_and_before_the_reserve(phase_minutes, elapsed, seconds, found) -> None:
-    phase = Phase("orient", minutes=phase_minutes)
-    now = meter(elapsed, seconds=seconds)
-    assert round_seconds(phase, now) == found
 
 
 def test_tree_a_gate_is_spent_by_its_own_budget_too() -> None:
