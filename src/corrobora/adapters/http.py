@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 
-import httpx2
-
 from corrobora.domain.limits import LIMITS
 
 
@@ -25,6 +23,8 @@ def tls_context() -> ssl.SSLContext:
 
     Made once: reading the machine's certificates takes tens of milliseconds and a megabyte.
     """
+    import httpx2  # noqa: PLC0415 - a local model server needs no certificates, and loading it takes 0.15 s
+
     return httpx2.create_ssl_context(trust_env=False)
 
 

@@ -209,9 +209,9 @@ async def test_progress_is_told_for_every_file(database, tmp_path):
         await Ingest(
             Catalog(database),
             lambda data, name: child.parse_document(data, name=name),
-            on_progress=lambda *step: told.append(step),
+            on_progress=told.append,
         ).add_path("lib", tmp_path)
-    assert told == [(1, 2, "a.md"), (2, 2, "b.md")]
+    assert told == [IngestProgress("a.md", 1, 2), IngestProgress("b.md", 2, 2)]
 
 
 @pytest.mark.parametrize(("name", "secret"), [(".env.local", True), ("server.PEM", True), ("environment.md", False)])

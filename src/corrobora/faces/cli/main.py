@@ -28,7 +28,7 @@ from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
 _COMMANDS = {  # name: module, name in it and the line that the list of commands shows
     "research": ("request:research", "Research a question and print the cited report."),
     "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
-    "schedule": ("runs:schedule", "Make, list or remove runs that start by the clock."),
+    "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
     "library": ("library:library", "Fill, list and search libraries of documents."),
     "runs": ("runs:runs", "List, show and remove runs."),
     "investigate": ("new_run:investigate", "Investigate one given thread."),
@@ -44,7 +44,10 @@ _COMMANDS = {  # name: module, name in it and the line that the list of commands
     "db": ("installation:db", "Start, stop or show the embedded database."),
     "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
     "config": ("config:config", "Show the settings and where they come from."),
-    "trust": ("config:trust", "Let the configuration file of FOLDER set servers, keys, prices and outside paths."),
+    "trust": (
+        "config:trust",
+        "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.",
+    ),
     "completion": ("options:completion", "Print the completion script of a shell."),
 }
 
