@@ -5,8 +5,11 @@ Knows where each layer lies, how TOML and variables become keys, and that unknow
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +54,25 @@ class Layer:
         """Say where a key was written, for messages."""
         place = self.origins.get(key, "")
         return f"{self.name}: {place}" if place else self.name
+
+
+def find_data_folder() -> Path:
+    """Return where this platform keeps the user's data, such as the database.
+
+    Without a home that can be written to (a service account, a container), a private folder below the folder for
+    temporary files, used only if it belongs to this user alone. Else the usual place, whose error names the setting.
+    """
+    usual = platformdirs.user_data_path("corrobora", appauthor=False)
+    existing = next(folder for folder in (usual, *usual.parents) if os.path.lexists(folder))
+    if os.access(existing, os.W_OK | os.X_OK) or not hasattr(os, "geteuid"):
+        return usual
+    private = Path(tempfile.gettempdir()) / f"corrobora-{os.geteuid()}"
+    with contextlib.suppress(OSError):
+        private.mkdir(mode=0o700, exist_ok=True)
+        state = private.lstat()
+        if stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o077:
+            return private
+    return usual
 
 
 def find_user_file() -> Path:

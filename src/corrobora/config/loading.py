@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import platformdirs
-
 from corrobora.config.layers import (
     PROJECT_FILE,
     Layer,
     find_current_folder,
+    find_data_folder,
     find_project_layer,
     find_user_file,
     mask_controls,
@@ -199,7 +198,7 @@ class _Merge:
         """Return the folder of the data; a relative one starts from the file that names it."""
         value, layer = self.find_value("home")
         if layer is None:
-            return platformdirs.user_data_path("corrobora", appauthor=False)
+            return find_data_folder()
         return layer.folder / self.check_value("home", list_settings()["home"].annotation, value, layer)
 
     def list_names(self, table: str) -> list[str]:

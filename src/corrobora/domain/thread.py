@@ -22,7 +22,7 @@ from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 class StopReason(StrEnum):
     """Why a thread stopped; the first rule that fired is recorded."""
 
-    CRITERIA_MET = "criteria_met"  # S4 converged, S0 criteria
+    CRITERIA_MET = "criteria_met"  # TRIPLET-40 and TREE-18
     GAPS_EMPTY = "gaps_empty"  # S2
     MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
     ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted

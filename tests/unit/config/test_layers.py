@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +82,26 @@ def test_c03_an_unknown_key_names_the_nearest_one(loading: Any, toml: str, neare
 
 def test_c03_an_unknown_variable_of_ours_is_noted(loading: Any) -> None:
     assert any("CORROBORA_PROFILE" in note for note in loading(env={"CORROBORA_PROFIL": "x"}).notes)
+
+
+def find_folder_in(home: str, scratch: Path) -> str:
+    """Return the data folder that a process of its own finds with this home and this folder for temporary files."""
+    code = "from corrobora.config.layers import find_data_folder; print(find_data_folder())"
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": str(scratch)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_without_a_home_the_data_lies_in_a_private_folder_for_temporary_files(tmp_path: Path) -> None:
+    assert find_folder_in(str(tmp_path / "own"), tmp_path).startswith(str(tmp_path / "own"))
+    private = Path(find_folder_in("/dev/null/none", tmp_path))
+    assert private == tmp_path / f"corrobora-{os.geteuid()}"
+    assert private.stat().st_mode & 0o077 == 0
+    assert Path(find_folder_in("/dev/null/none", tmp_path)) == private
+
+
+def test_a_folder_that_others_may_enter_is_not_taken_for_a_private_one(tmp_path: Path) -> None:
+    open_to_all = tmp_path / f"corrobora-{os.geteuid()}"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o755)
+    assert find_folder_in("/dev/null/none", tmp_path).startswith("/dev/null/none")

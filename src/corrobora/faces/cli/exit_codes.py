@@ -143,9 +143,9 @@ def _data_folder() -> Path:
     home = os.environ.get("CORROBORA_HOME", "")
     if home:
         return Path(home).expanduser()
-    import platformdirs  # noqa: PLC0415 - a failing start should need as little as possible
+    from corrobora.config.layers import find_data_folder  # noqa: PLC0415 - a failing start should need little
 
-    return platformdirs.user_data_path("corrobora", appauthor=False)
+    return find_data_folder()
 
 
 _EMPTY: Mapping[str, object] = {}
