@@ -109,9 +109,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         if not own and not (item or row):
             continue
         speaker = frozenset(stem_text(split_joined_names(spoken[turn].speaker))) if turn >= 0 else frozenset[str]()
-        columns = (
-            frozenset(stem_text(text[spans[tables[at]].start : spans[tables[at]].end])) if row else frozenset[str]()
-        )
+        head = spans[tables[at]] if row else None
+        columns = frozenset(stem_text(text[head.start : head.end])) if head else frozenset[str]()
         lead = frozenset(stem_text(above.lead)) if item else frozenset[str]()
         unit = SentenceTerms(own, about | frozenset(stem_text(above.local)) | speaker | columns | lead, paragraph)
         found.append(
@@ -128,7 +127,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
                 first=passage.start + span.start < _OPENING,
                 turn=turn,
                 item=item,
-                table=spans[tables[at]].start if row else -1,
+                table=head.start if head else -1,
             )
         )
         above = above.after_sentence(read, item=item, keeps=heads)
