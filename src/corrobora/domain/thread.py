@@ -23,12 +23,12 @@ class StopReason(StrEnum):
     """Why a thread stopped; the first rule that fired is recorded."""
 
     CRITERIA_MET = "criteria_met"  # TRIPLET-40 and TREE-18
-    GAPS_EMPTY = "gaps_empty"  # S2
-    MODEL_DONE = "model_done"  # S1: the evaluation found nothing more to refine
-    ITERATION_CAP = "iteration_cap"  # S1, S2, S3, S4 budget exhausted
-    TIME_RESERVE = "time_reserve"  # S2
-    ALL_EXHAUSTED = "all_exhausted"  # S2
-    PLATEAU = "plateau"  # S4 level 3
+    GAPS_EMPTY = "gaps_empty"  # TIMED-7
+    MODEL_DONE = "model_done"  # the evaluation found nothing more to refine (ANGLES-14)
+    ITERATION_CAP = "iteration_cap"  # the rounds are used
+    TIME_RESERVE = "time_reserve"  # TIMED-9
+    ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
+    PLATEAU = "plateau"  # level 3 (TRIPLET-34)
     LIMIT = "limit"  # tokens, money, calls, searches
     CANCELLED = "cancelled"
     ERROR = "error"
@@ -46,7 +46,7 @@ class Escape(StrEnum):
 
 
 class Saturation(StrEnum):
-    """S4's word for how exhausted a source is: HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
+    """How exhausted a source is (TRIPLET-30): HIGH means FEW new facts (0-1), MEDIUM 2-4, LOW 5 or more."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -82,11 +82,11 @@ class Course:
     hits_per_query: int = 10
     whole_documents: bool = False  # a stored document is one result, once in this thread, read at its best passage
     queries_in_turn: bool = False
-    pause_seconds: float = 0.0  # between queries run in turn (S3: 0.3)
+    pause_seconds: float = 0.0  # between queries run in turn (ROUNDS-11: 0.3)
     drift: bool = False
     escapes: bool = False
-    coverage: bool = False  # a subject without a round of its own gets one past half the budget (S4)
-    exhaust: bool = True  # give a sub-question up after `attempts` failures (S2); else it stays open (S1, S3, S4)
+    coverage: bool = False  # a subject without a round of its own gets one past half the budget (TRIPLET-16)
+    exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14); else it stays open
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class ThreadState:
     suggested: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     rounds: tuple[Round, ...] = ()
-    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (S0, knowledge base)
+    recalled: tuple[Fact, ...] = ()  # facts that were stored before this thread began (TREE-31)
     facts: tuple[Fact, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     phase_index: int = 0
@@ -262,7 +262,7 @@ class ThreadState:
     escapes_used: tuple[Escape, ...] = ()
     plateau_level: int = 0
     stop: StopReason | None = None
-    steer: str = ""  # a person's hint for the next round (S3, interrupt)
+    steer: str = ""  # a person's hint for the next round (ROUNDS-25)
     notes: tuple[str, ...] = field(default=())
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The presets: each field of the design's table, seed by seed, and what follows from fields."""
+"""The presets: each setting, method by method, and what follows from fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TREE, ANGLES, TIMED, ROUNDS, TRIPLET, FULL = (
     load_profile(name) for name in ("tree", "angles", "timed", "rounds", "triplet", "full")
 )
 
-# DESIGN 4, "Profiles: each seed as data": one line for each row, one column for each seed.
+# One line for each setting, one column for each method (docs/reference/profiles.md).
 TABLE = {
     "split": ("tree", "angles", "questions", "leaf", "given"),
     "authorize": ("human", "auto", "auto", "auto", "auto"),
@@ -86,7 +86,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_design_4_table(name: str) -> None:
+def test_the_presets_are_those_of_the_methods(name: str) -> None:
     found = tuple(getattr(profile, name) for profile in (TREE, ANGLES, TIMED, ROUNDS, TRIPLET))
     assert found == TABLE[name]
 
@@ -115,7 +115,7 @@ def test_s2_fr2_three_rounds_or_seven_when_deep() -> None:
 def test_s3_phases_queries_providers_and_minutes() -> None:
     found = [(p.name, p.min_queries, p.max_queries, p.providers, p.rotation, p.minutes) for p in ROUNDS.phases]
     assert found == [
-        ("orient", 3, 3, ("tavily",), "all", 4.0),  # 2 or 3 by the seed, which expects 8 to 12 searches in all
+        ("orient", 3, 3, ("tavily",), "all", 4.0),  # of 2 or 3: 8 to 12 searches in all are expected (ROUNDS-15)
         ("deepen", 3, 4, ("tavily", "exa"), "alternate", 5.0),
         ("validate", 2, 3, ("tavily",), "all", 3.5),
     ]
