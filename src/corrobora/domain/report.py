@@ -106,10 +106,12 @@ class Support(StrEnum):
     """How far its cited quotes support a sentence, as computed by code."""
 
     SUPPORTED = "supported"
-    PARTLY = "partly"
+    PARTLY = "partly"  # some of its clauses are supported, none is contradicted
+    UNCLEAR = "unclear"  # code cannot decide
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
     UNCITED = "uncited"
+    NOT_CHECKABLE = "not_checkable"  # its sources could not be looked at, or it claims nothing about the world
 
 
 @dataclass(frozen=True, slots=True)

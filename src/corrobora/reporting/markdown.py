@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from corrobora.text.comparison import find_numbers
+from corrobora.text.support import find_numbers
 from corrobora.text.tokens import stem_text
 
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")  # how a draft cites: source and passage

@@ -15,9 +15,9 @@ from enum import StrEnum
 from corrobora.domain.evidence import locate_quote
 from corrobora.domain.report import Support
 from corrobora.reporting.markdown import is_row, is_rule, iter_row_statements, strip_source_label, unescape_markdown
-from corrobora.text.comparison import check_support, token_overlap
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.support import Evidence, check_support, token_overlap
 
 Lookup = Callable[[str], Awaitable[str | None]]
 
@@ -132,7 +132,7 @@ async def recheck_report(text: str, *, by_hash: Lookup, by_url: Lookup) -> Reche
             fate, carrying = await _check_reference(sentence, reference, by_hash, by_url)
             fates.append(fate)
             evidence += carrying
-        result = check_support(sentence, evidence)
+        result = check_support(sentence, [Evidence(quote) for quote in evidence])
         cited = (*map(str, said.numbers), *said.urls)
         status = Support.UNSUPPORTED if cited and not evidence else result.support
         statements.append(CheckedStatement(said.text, cited, tuple(fates), status, result.reasons))
@@ -259,7 +259,7 @@ async def _check_reference(
     if stored is None:
         return CitationStatus.NOT_STORED, ()
     window = find_best_window(sentence, stored)
-    said = check_support(sentence, [window]).support in (Support.SUPPORTED, Support.PARTLY)
+    said = check_support(sentence, [Evidence(window)]).support in (Support.SUPPORTED, Support.PARTLY)
     return (CitationStatus.SAID if said else CitationStatus.NOT_SAID), (window,)
 
 

@@ -16,8 +16,8 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
 from corrobora.reporting.markdown import MARKER, is_row, iter_row_statements, strip_source_label
 from corrobora.reporting.render import render_conflicts, render_gaps
-from corrobora.text.comparison import check_support
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.support import Evidence, check_support
 
 _ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
 _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
@@ -119,9 +119,9 @@ def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[S
     for text, cited in iter_cited_sentences(line[len(lead) :]):
         known = [marker for marker in cited if marker in facts][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
-        quotes = [fact.quote for marker in known for fact in facts[marker]]
+        evidence = [make_evidence(fact) for marker in known for fact in facts[marker]]
         ids = tuple(fact.id for marker in known for fact in facts[marker])
-        result = check_support(text, quotes)
+        result = check_support(text, evidence)
         status = Support.UNSUPPORTED if cited and not known else result.support
         checks.append(SentenceCheck(text, ids, status, round(result.overlap, 3), result.reasons))
         if status in _KEPT_STATUSES:
@@ -140,7 +140,7 @@ def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[Se
         said = strip_source_label(
             text, [label for fact in held for label in (fact.title, fact.version, fact.published)]
         )
-        result = check_support(said, [fact.quote for fact in held])
+        result = check_support(said, [make_evidence(fact) for fact in held])
         status = result.support if held else Support.UNSUPPORTED
         checks.append(
             SentenceCheck(text, tuple(fact.id for fact in held), status, round(result.overlap, 3), result.reasons)
@@ -149,6 +149,11 @@ def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[Se
         line = line.replace(marker, "")
     holds = all(check.support in _KEPT_STATUSES for check in checks)
     return (line if holds else ""), checks, len(unknown), int(not holds)
+
+
+def make_evidence(fact: Fact) -> Evidence:
+    """Return a fact's quote with what its source says about itself."""
+    return Evidence(fact.quote, fact.title, fact.version, fact.published, fact.heading)
 
 
 def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:

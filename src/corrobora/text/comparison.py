@@ -1,25 +1,21 @@
-"""Comparison of statements: how two of them differ, and whether a quote supports a sentence.
+"""Comparison of statements: in which respect two of them differ.
 
-Knows words of obligation (RFC 2119 and everyday forms), negation, quantities, dates, names and word overlap. A changed
-number, an inverted negation or an unknown name lowers support whatever the overlap (TRUTH-3). Does not know which
-statement is right or which source to believe.
+Knows words of obligation (RFC 2119 and everyday forms), negation, quantities, dates and word overlap. Does not know
+which statement is right or which source to believe.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora.domain.report import Support
-from corrobora.text.markup import quote_to_prose, strip_markup
-from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.markup import strip_markup
 from corrobora.text.quantities import MONTH_NAMES, Quantity, find_dates, find_quantities
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
+from corrobora.text.tokens import fold_text, split_words, stem_word
 
 
 class Aspect(StrEnum):
@@ -232,117 +228,3 @@ def _wording_difference(a: Statement, b: Statement) -> Difference | None:
     ):  # "Section" and "Sec"
         return None
     return Difference(Aspect.WORDING, first, second)
-
-
-FULL_OVERLAP = 0.6
-PART_OVERLAP = 0.35
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATING_WORDS = frozenset(
-    "not no never neither nor none nobody nothing without cannot lack lacks lacked fail fails failed".split()
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SupportCheck:
-    """How far quotes support a sentence: status, share of its content words in the quotes, and reasons."""
-
-    support: Support
-    overlap: float
-    reasons: tuple[str, ...] = ()
-
-
-def check_support(sentence: str, quotes: Sequence[str]) -> SupportCheck:
-    """Check a sentence (without its markers) against the quotes it cites.
-
-    A sentence that a quote contains, literally or as the same sequence of words, is supported. Otherwise the quotes
-    must contain all its numbers and names and enough of its content words, and negation must agree with the closest
-    sentence.
-    """
-    if not quotes:
-        return SupportCheck(Support.UNCITED, 0.0)
-    folded = " ".join(fold_text(sentence).split()).rstrip(".!?")
-    if any(folded in " ".join(fold_text(quote).split()) for quote in quotes) or _is_word_sequence(sentence, quotes):
-        return SupportCheck(Support.SUPPORTED, 1.0)
-    everything = "\n".join(
-        (*quotes, *(quote_to_prose(quote) for quote in quotes if "\n" in quote))
-    )  # adds table values separated by commas
-    overlap = token_overlap(sentence, everything)
-    reasons: list[str] = []
-    foreign = find_numbers(sentence) - find_numbers(everything)
-    if foreign:
-        reasons.append(f"numbers not in the quotes: {', '.join(sorted(foreign))}")
-    names = _foreign_names(sentence, everything)
-    if names:
-        reasons.append(f"names not in the quotes: {', '.join(names)}")
-    said = [quote[span.start : span.end] for quote in quotes for span in split_sentences(quote)] or list(quotes)
-    best = max(said, key=lambda each: token_overlap(sentence, each))  # the relevant sentence of a long quote
-    inverted = is_negated(sentence) != is_negated(best) and overlap >= FULL_OVERLAP and not _has_mixed_polarity(best)
-    if inverted:
-        reasons.append("negation differs from the quote")
-    return SupportCheck(
-        _classify_support(overlap, foreign=bool(foreign), names=bool(names), inverted=inverted), overlap, tuple(reasons)
-    )
-
-
-def _is_word_sequence(sentence: str, quotes: Sequence[str]) -> bool:
-    """True if a quote contains the words of a sentence in sequence, such as a list written on one line."""
-    said = f" {' '.join(split_words(sentence))} "
-    return bool(said.strip()) and any(said in f" {' '.join(split_words(strip_markup(quote)))} " for quote in quotes)
-
-
-def _classify_support(overlap: float, *, foreign: bool, names: bool, inverted: bool) -> Support:
-    if inverted:
-        return Support.CONTRADICTED
-    if foreign or overlap < PART_OVERLAP:
-        return Support.UNSUPPORTED
-    if names or overlap < FULL_OVERLAP:
-        return Support.PARTLY
-    return Support.SUPPORTED
-
-
-def find_numbers(text: str) -> frozenset[str]:
-    """Return the numbers of a text in a canonical spelling: no thousands separators, no trailing zeros of decimals."""
-    found: set[str] = set()
-    for match in _NUMBER.finditer(text):
-        plain = match.group().rstrip(".,")
-        whole = (
-            plain.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", plain) else plain.replace(",", ".")
-        )
-        found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
-    return frozenset(found)
-
-
-def is_negated(text: str) -> bool:
-    """True if a text contains an odd number of negating words."""
-    return sum(word in _NEGATING_WORDS or word.endswith("n't") for word in _split_plain_words(text)) % 2 == 1
-
-
-def _has_mixed_polarity(quote: str) -> bool:
-    """True for a long quote with a negation: its clauses may differ in polarity, so it proves nothing."""
-    return len(split_words(quote)) > 40 and is_negated(quote)  # noqa: PLR2004 - words of two clauses
-
-
-def _split_plain_words(text: str) -> list[str]:
-    return fold_text(text).replace("’", "'").replace(",", " ").replace(".", " ").split()
-
-
-def _foreign_names(sentence: str, evidence: str) -> tuple[str, ...]:
-    """Return the names the evidence does not contain: "Lake Bellow" is not "Lake Arden".
-
-    A name counts as missing if its last part, or more than half of its parts, is missing.
-    """
-    known = frozenset(stem_text(evidence))
-    found: list[str] = []
-    for mention in find_mentions(sentence):
-        parts = stem_text(mention.text)
-        missing = [part for part in parts if part not in known]
-        foreign = parts and (parts[-1] in missing or 2 * len(missing) > len(parts))
-        if mention.kind is not MentionKind.QUOTED and foreign:
-            found.append(mention.text)
-    return tuple(dict.fromkeys(found))
-
-
-def token_overlap(sentence: str, evidence: str) -> float:
-    """Return the share of a sentence's content words that occur in the evidence (ANGLES-31)."""
-    wanted = frozenset(stem_text(sentence))
-    return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0

@@ -18,7 +18,7 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode
-from corrobora.text.comparison import token_overlap
+from corrobora.text.support import token_overlap
 
 MAX_RECALLED = 20  # stored facts that are looked at
 MIN_FACT_OVERLAP = 0.6  # share of a sub-question's content words that a stored fact must hold
