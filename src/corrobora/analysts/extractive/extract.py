@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.answers import ExpectedAnswer, score_answer_fit
-from corrobora.analysts.extractive.answers import classify_question as kind_of
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import ASIDE, QUESTION, Line, is_question, read_lines, split_joined_names
 from corrobora.analysts.extractive.quotes import (
@@ -36,6 +34,8 @@ from corrobora.analysts.extractive.relevance import (
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
+from corrobora.text.answers import ExpectedAnswer, score_answer_fit
+from corrobora.text.answers import classify_question as kind_of
 from corrobora.text.markup import read_row, read_table_rows, split_cells, strip_markup
 from corrobora.text.quantities import Releases, find_asked_releases, score_release_match
 from corrobora.text.questions import (

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corrobora.analysts.extractive.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.analysts.extractive.lines import QUESTION, Line, is_question
 from corrobora.analysts.extractive.relevance import SentenceTerms, find_explained_term, is_same_family
 from corrobora.domain.limits import LIMITS
+from corrobora.text.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names
 from corrobora.text.quantities import find_dates, find_quantities, find_years

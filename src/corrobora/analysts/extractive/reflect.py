@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrobora.analysts.extractive.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
-from corrobora.analysts.extractive.answers import classify_question as answer_kind
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.lines import split_joined_names
 from corrobora.analysts.extractive.quotes import preference_factor
@@ -22,6 +20,8 @@ from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.selection import check_sufficiency, evidence_texts
 from corrobora.roles.reflect import Learned
+from corrobora.text.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
+from corrobora.text.answers import classify_question as answer_kind
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.markup import strip_markup
 from corrobora.text.mentions import MentionKind, find_mentions, find_names, mentions_name, strip_to_alphanumeric

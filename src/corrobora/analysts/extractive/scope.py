@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from corrobora.analysts.extractive.answers import classify_question, suggest_answer_words
 from corrobora.analysts.extractive.plan import distinct_queries
 from corrobora.domain.evidence import Query
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.thread import Escape, Intent, ScopeInput
+from corrobora.text.answers import classify_question, suggest_answer_words
 from corrobora.text.mentions import find_mentions, find_names
 from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name
 from corrobora.text.questions import (

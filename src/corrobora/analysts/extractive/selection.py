@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.answers import FITS_KIND, classify_question, score_answer_fit
 from corrobora.analysts.extractive.lines import ASIDE, QUESTION, is_aside, is_question, split_joined_names
 from corrobora.analysts.extractive.quotes import preference_factor, subject_factor
 from corrobora.analysts.extractive.relevance import (
@@ -29,6 +28,7 @@ from corrobora.analysts.extractive.relevance import (
 )
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.roles.scout import Candidate, Shortlist, Shortlisted, Sweep
+from corrobora.text.answers import FITS_KIND, classify_question, score_answer_fit
 from corrobora.text.markup import quote_to_prose, strip_markup
 from corrobora.text.quantities import find_asked_releases, find_years, score_release_match
 from corrobora.text.questions import (

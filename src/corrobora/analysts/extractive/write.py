@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corrobora.analysts.extractive.answers import AnswerKind, classify_question
 from corrobora.analysts.extractive.contradictions import find_contradictions
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
@@ -29,6 +28,7 @@ from corrobora.domain.report import Draft
 from corrobora.policies.selection import check_sufficiency, evidence_texts
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
+from corrobora.text.answers import AnswerKind, classify_question
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, compare_topics, parse_statement
 from corrobora.text.questions import find_topic_stems, read_expectation, weigh_terms
 from corrobora.text.tokens import stem_text

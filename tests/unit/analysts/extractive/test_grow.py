@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from corrobora.analysts.extractive.answers import classify_question
 from corrobora.analysts.extractive.lines import read_lines
 from corrobora.analysts.extractive.quotes import grow_quote
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt
+from corrobora.text.answers import classify_question
 
 
 def quote(text: str, holds: str, question: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.analysts.extractive.answers import AnswerKind, classify_question, score_answer_fit, suggest_answer_words
+from corrobora.text.answers import AnswerKind, classify_question, score_answer_fit, suggest_answer_words
 
 
 @pytest.mark.parametrize(
