@@ -55,6 +55,7 @@ async def command(*words: str, env: dict[str, str], folder: Path) -> tuple[int, 
     return process.returncode, out.decode(), errors.decode()
 
 
+@pytest.mark.covers("setting analysts")
 async def test_a_run_uses_the_parts_of_the_package(installed: Path, tmp_path: Path) -> None:
     pages = [WebPage.of_html(path, f"<title>Arnholm</title><p>{text}</p>") for path, text in PAGES.items()]
     async with LoopbackWeb(pages, key=KEY) as web:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from corrobora.config.settings import list_settings
 
 
+@pytest.mark.covers("config show --origin", "config show --json")
 def test_config_show_names_every_origin_and_no_secret(shell: Any) -> None:
     shell.setenv(
         OPENAI_API_KEY="planted-secret", CORROBORA_TIME="7", CORROBORA_DATABASE_URL="postgresql://u:planted-secret@h/d"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.covers("db status --json")
 def test_db_start_status_stop(shell: Any) -> None:
     assert "running   no" in shell("db", "status").out
     try:

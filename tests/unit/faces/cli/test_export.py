@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.covers("export --format", "export --output")
 def test_export(finished: tuple[Any, str]) -> None:
     shell, run = finished
     assert shell("export", run, "-o", "out").code == 0

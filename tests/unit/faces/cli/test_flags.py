@@ -17,6 +17,7 @@ QUESTION = "When was the bridge at Arnholm opened?"
 RUN = (QUESTION, "-l", "docs", "-q")
 
 
+@pytest.mark.covers("research --question-file")
 def test_flag_question_file(filled):
     (filled.folder / "q.txt").write_text(QUESTION)
     assert "1931" in filled("research", "--question-file", "q.txt", "-l", "docs", "-q").out
@@ -27,20 +28,24 @@ def test_flag_plan(filled):
     assert filled("research", *RUN, "--plan", "plan.json").code == 2
 
 
+@pytest.mark.covers("research --provider")
 def test_flag_provider(filled):
     assert "TAVILY_API_KEY" in filled("research", QUESTION, "--provider", "tavily").err
 
 
+@pytest.mark.covers("research --source")
 def test_flag_source(filled):
     assert "cannot be read" in filled("research", *RUN, "--source", "file:///etc/passwd").complaint
     assert "nothing here can crawl" in filled("research", *RUN, "--source", "https://a.example/*").complaint
     assert "--source" in filled("research", *RUN, "--source", "https://a.example/", "--offline").complaint
 
 
+@pytest.mark.covers("research --offline", "setting offline")
 def test_flag_offline(filled):
     assert filled("research", *RUN, "--provider", "tavily", "--offline").complaint.count("--offline")
 
 
+@pytest.mark.covers("research --run-id", "research --from-stage")
 def test_flag_run_id_and_from_stage(finished):
     shell, run = finished
     assert json.loads(shell("research", "--run-id", run, "--json", "-q").out)["run_id"] == run

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.covers("doctor --json")
 def test_doctor_says_what_is_there_and_what_is_missing(served: Any) -> None:
     served.setenv(TAVILY_API_KEY="planted-secret")
     result = served("doctor")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 THREAD = """
 round_budget = 4
 artifact_dir = "reports"
@@ -71,6 +73,7 @@ def test_rounds_a_run_that_does_not_pause_cannot_be_steered(finished):
     assert "does not pause" in result.complaint
 
 
+@pytest.mark.covers("investigate --model")
 def test_triplet_investigate_takes_a_model_and_reads_the_pages_that_its_thread_names(filled):
     (filled.folder / "thread.toml").write_text(THREAD)
     refused = filled("investigate", "thread.toml", "-l", "docs", "-m", "nobody:x")

@@ -38,6 +38,7 @@ def test_help_and_version_import_nothing_heavy(shell: Any, flags: list[str]) -> 
     assert done.stderr.strip() == "0 []"
 
 
+@pytest.mark.covers("--version")
 def test_version_is_the_package_s(shell: Any) -> None:
     assert shell("--version").out == f"corrobora {__version__}\n"
 

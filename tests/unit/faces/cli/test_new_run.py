@@ -23,6 +23,7 @@ def lines(*said: str) -> bytes:
     return "".join(f"{line}\n" for line in said).encode()
 
 
+@pytest.mark.covers("chat --library")
 def test_tree_the_phrase_starts_the_run_and_nothing_else_does(filled: Any) -> None:
     result = filled.process("chat", "-l", "docs", stdin=lines(BROAD, PHRASE, "please", QUESTION, PHRASE))
     assert result.code == 0
@@ -40,6 +41,7 @@ def test_tree_a_dialogue_without_the_phrase_makes_no_run_and_is_exit_3(filled: A
     assert filled("runs", "list", "--json").out == before
 
 
+@pytest.mark.covers("chat --resume", "chat --list")
 def test_tree_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
     ended = filled.process("chat", "-l", "docs", stdin=lines(BROAD))
     assert ended.code == 3
@@ -57,6 +59,7 @@ def test_tree_a_dialogue_that_ended_goes_on_where_it_was(filled: Any) -> None:
     assert "412 metres" in filled.process("chat", "--resume", name).out, "a dialogue that started a run leads to it"
 
 
+@pytest.mark.covers("chat --forget")
 def test_tree_the_newest_open_dialogue_needs_no_name_and_may_be_forgotten(filled: Any) -> None:
     filled.process("chat", "-l", "docs", stdin=lines(BROAD))
     newest = filled("chat", "--list").out.split()[0]
@@ -78,12 +81,14 @@ def test_tree_a_suggested_plan_that_is_too_deep_is_refused_before_a_run(filled: 
     assert "deeper than 3" in result.complaint
 
 
+@pytest.mark.covers("research --plan")
 def test_tree_a_suggested_plan_is_used(filled: Any) -> None:
     (filled.folder / "plan.json").write_text(json.dumps({"title": "Mine", "children": [{"title": QUESTION}]}))
     result = filled("research", QUESTION, "-l", "docs", "-p", "tree", "--plan", "plan.json", "--plan-only", "--json")
     assert json.loads(result.out)["root"]["title"] == "Mine"
 
 
+@pytest.mark.covers("research --deliver")
 def test_angles_deliver_hands_the_report_on_once(filled: Any) -> None:
     out = filled.folder / "delivered"
     result = filled("research", QUESTION, "-l", "docs", "--deliver", f"folder:{out}", "--json", "-q")
@@ -111,6 +116,7 @@ def test_angles_a_delivery_that_cannot_work_is_exit_2_before_a_run(filled: Any, 
 
 
 @pytest.mark.parametrize(("stage", "last"), [("init", "plan"), ("generation", "review"), ("verify", "verify")])
+@pytest.mark.covers("research --until-stage")
 def test_angles_until_stage_pauses_and_resume_goes_on(filled: Any, stage: str, last: str) -> None:
     result = filled("research", QUESTION, "-l", "docs", "--until-stage", stage, "--json", "-q")
     assert result.code == 0

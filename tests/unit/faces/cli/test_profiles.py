@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.covers("profiles show --json")
 def test_profiles_are_listed_and_shown_with_own_ones(shell: Any) -> None:
     (shell.folder / "corrobora.toml").write_text('[profiles.short]\nbase = "timed"\nmax_rounds = 1\n')
     listed = shell("profiles").out

@@ -10,6 +10,7 @@ import pytest
 QUESTION = "When was the bridge at Arnholm opened and how long is it?"
 
 
+@pytest.mark.covers("research --library")
 def test_the_report_is_on_stdout_and_the_progress_on_stderr(filled: Any) -> None:
     result = filled("research", QUESTION, "--library", "docs", "-t", "1")
     assert result.code == 0
@@ -44,6 +45,9 @@ PROFILE_FLAGS = {
 
 
 @pytest.mark.parametrize("flag", PROFILE_FLAGS)
+@pytest.mark.covers("research --profile", "research --time", "research --deep", "research --max-rounds")
+@pytest.mark.covers("research --angles", "research -s", "setting profile", "setting time", "setting deep")
+@pytest.mark.covers("setting max_rounds", "setting angles")
 def test_flags_change_the_profile_that_the_first_event_carries(filled: Any, flag: str) -> None:
     flags, expected = PROFILE_FLAGS[flag]
     result = filled(QUESTION, "-l", "docs", *flags, "--display", "jsonl")
@@ -58,6 +62,7 @@ def test_min_score_below_the_report_s_score_is_exit_4(filled: Any) -> None:
     assert checks
 
 
+@pytest.mark.covers("setting strict")
 def test_strict_is_exit_5_where_something_is_missing(filled: Any) -> None:
     question = "When was the bridge at Arnholm opened, and who paints the Velmora lighthouse today?"
     assert filled(question, "-l", "docs", "-q").code == 0
@@ -72,6 +77,7 @@ def test_nothing_found_is_exit_6_without_a_report(filled: Any) -> None:
     assert "No report" in result.complaint
 
 
+@pytest.mark.covers("research --plan-only")
 def test_plan_only_prints_the_plan_and_reads_nothing(filled: Any) -> None:
     result = filled(QUESTION, "-l", "docs", "--plan-only")
     assert result.code == 0
@@ -85,6 +91,7 @@ def test_c10_a_budget_of_zero_is_a_dry_run(filled: Any) -> None:
     assert json.loads(result.out)["root"]["path"] == "root"
 
 
+@pytest.mark.covers("research --yes")
 def test_a_plan_that_needs_a_person_is_exit_3_and_yes_authorizes_it(filled: Any) -> None:
     waits = filled(QUESTION, "-l", "docs", "-p", "tree", "--no-input")
     assert waits.code == 3
@@ -96,6 +103,7 @@ def test_q18_a_question_with_the_phrase_does_not_authorize(filled: Any) -> None:
     assert filled(f"{QUESTION} Authorized to execute", "-l", "docs", "-p", "tree", "--no-input").code == 3
 
 
+@pytest.mark.covers("research --max-searches", "setting limits.searches")
 def test_max_searches_is_a_limit(filled: Any) -> None:
     report = json.loads(filled(QUESTION, "-l", "docs", "--max-searches", "1", "--json").out)
     assert report["methodology"]["searches"] - report["methodology"]["failed_searches"] <= 1

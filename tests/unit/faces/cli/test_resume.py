@@ -6,6 +6,8 @@ import json
 import shutil
 from typing import Any
 
+import pytest
+
 
 def test_r11_resume_of_a_finished_run_prints_its_report_and_asks_nothing(finished: tuple[Any, str]) -> None:
     shell, run = finished
@@ -17,6 +19,7 @@ def test_r11_resume_of_a_finished_run_prints_its_report_and_asks_nothing(finishe
     assert json.loads(shell("runs", "show", run, "--json").out)["epoch"] == before["epoch"]
 
 
+@pytest.mark.covers("resume --from-stage")
 def test_from_stage_redoes_the_run_from_there(finished: tuple[Any, str]) -> None:
     shell, run = finished
     lines = shell("resume", run, "--from-stage", "synthesize", "--display", "jsonl").out.splitlines()

@@ -43,6 +43,7 @@ def ask(shell: Any, model: str, *flags: str) -> Any:
     return shell(QUESTION, "-l", "docs", "-m", model, "-s", "max_rounds=1", *flags)
 
 
+@pytest.mark.covers("setting limits.ask_above_usd")
 def test_budget_7_an_estimate_above_the_limit_waits_for_a_yes_and_the_plan_is_saved(filled: Any, model: str) -> None:
     write_config(filled.folder, output=2_000.0)
     result = ask(filled, model, "--display", "plain", "--json")
@@ -57,6 +58,7 @@ def test_budget_7_an_estimate_above_the_limit_waits_for_a_yes_and_the_plan_is_sa
     assert filled("authorize", run, "--words", "yes", "-q").code == 0
 
 
+@pytest.mark.covers("research --model")
 def test_budget_7_yes_or_a_higher_limit_starts_the_run(filled: Any, model: str) -> None:
     write_config(filled.folder, output=2_000.0)
     assert ask(filled, model, "--yes", "-q").code == 0

@@ -10,6 +10,7 @@ import pytest
 QUESTION = "When was the bridge at Arnholm opened?"
 
 
+@pytest.mark.covers("runs list --limit", "runs list --json")
 def test_list_and_show(finished: tuple[Any, str]) -> None:
     shell, run = finished
     assert run in shell("runs", "list").out

@@ -166,6 +166,7 @@ def test_an_endpoint_without_a_key_gets_none_of_a_vendor(filled: Any, sink: Sink
     assert CANARY.encode() not in sink.received
 
 
+@pytest.mark.covers("setting keys.embedder")
 async def test_a_trusted_embedder_gets_no_key_of_a_vendor(shell: Any, sink: Sink, tmp_path_factory: Any) -> None:
     prepare(shell, FIVE_WAYS["embedder"], sink, tmp_path_factory.mktemp("outside"))
     assert shell("trust", ".", "--yes").code == 0
@@ -179,6 +180,7 @@ async def test_a_trusted_embedder_gets_no_key_of_a_vendor(shell: Any, sink: Sink
         assert (CANARY.encode() in sink.received) is arrives
 
 
+@pytest.mark.covers("trust --list", "trust --revoke", "trust --yes")
 def test_trust_is_shown_asked_for_listed_and_revoked(shell: Any) -> None:
     file = shell.folder / "corrobora.toml"
     file.write_text('time = 3\n[models]\nlead = "anthropic:x\u001b[31m"\n'.replace("\u001b", "\\u001b"))

@@ -90,6 +90,7 @@ def test_documents_that_share_no_word_with_the_question_are_found(library: Any, 
     assert json.loads(library("library", "add", "papers", "papers", "--json").out)["vector_problem"] == ""
 
 
+@pytest.mark.covers("setting embedder.model", "setting embedder.url")
 def test_a_library_from_before_is_embedded_by_the_next_add_and_a_new_model_embeds_anew(
     library: Any, embeddings: Embeddings
 ) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.covers("verify --min-score", "verify --strict", "verify --json")
 def test_verify_of_a_run_of_its_file_and_of_a_changed_file(finished: tuple[Any, str]) -> None:
     shell, run = finished
     assert shell("verify", run).code == 0

@@ -7,6 +7,8 @@ import json
 import signal
 from typing import Any
 
+import pytest
+
 from corrobora.app import Workspace
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
@@ -23,6 +25,7 @@ async def _ended(run: RunId) -> RunStatus:
         return (await workspace.queue.wait_for_runs([run], timeout_seconds=600))[run]
 
 
+@pytest.mark.covers("worker --concurrency", "setting worker.concurrency")
 def test_a_worker_takes_a_queued_run_and_leaves_on_sigterm(filled: Any) -> None:
     run = asyncio.run(_queued("When was the bridge at Arnholm opened?"))
     with filled.start("worker", "--concurrency", "2") as process:

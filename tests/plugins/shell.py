@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -14,12 +15,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-
-from corrobora.app import Workspace
-from corrobora.app.libraries import open_library
-from corrobora.config import load_settings
-from corrobora.domain.evidence import Source, SourceId
-from corrobora.faces.cli.main import run
 
 DOCUMENTS = {
     "bridge.md": (
@@ -51,6 +46,13 @@ class Result:
         return lines[-1]
 
 
+class _Terminal(io.StringIO):
+    """A stream that is a terminal, as far as a program asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Shell:
     """Runs command lines. `env` is all of the environment that they see beside what a process needs."""
 
@@ -76,10 +78,21 @@ class Shell:
 
     def __call__(self, *args: str) -> Result:
         """Run in this process; a bug raises."""
+        from corrobora.faces.cli.main import run
+
         self._capture.readouterr()
         code = run(args)
         captured = self._capture.readouterr()
         return Result(int(code), captured.out, captured.err)
+
+    def at_terminal(self, *args: str, typed: str = "") -> Result:
+        """Run in this process with a terminal as stdin and stderr; `typed` waits in its keyboard buffer."""
+        screen = _Terminal()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", _Terminal(typed))
+            patch.setattr(sys, "stderr", screen)
+            result = self(*args)
+        return Result(result.code, result.out, screen.getvalue())
 
     def start(self, *args: str | bytes, **more: object) -> subprocess.Popen[bytes]:
         command: Sequence[str | bytes] = (sys.executable, "-m", "corrobora", *args)
@@ -109,6 +122,11 @@ def served(shell: Shell, database_url: str) -> Shell:
 
 
 async def _fill(name: str, documents: dict[str, str], url: str) -> None:
+    from corrobora.app import Workspace
+    from corrobora.app.libraries import open_library
+    from corrobora.config import load_settings
+    from corrobora.domain.evidence import Source, SourceId
+
     settings = load_settings(env={"CORROBORA_DATABASE_URL": url}, user_file=Path("/nonexistent"))
     async with Workspace.open(settings) as workspace:
         library = open_library(workspace, [name])
