@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact, FactId, Hit, SourceId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import ThreadState
-from corrobora.text.markup import strip_markup
 from corrobora.text.mentions import Mention, MentionKind, find_mentions, mentions_name, strip_to_alphanumeric
 from corrobora.text.quantities import is_calendar_name
 from corrobora.text.questions import (
@@ -185,10 +184,7 @@ def check_sufficiency(question: str, sub_questions: Sequence[str], texts: Sequen
 
 def evidence_texts(facts: Sequence[Fact]) -> list[str]:
     """Return the text behind each fact: quote, title, heading, version, date and address."""
-    return [
-        " ".join((strip_markup(f.quote), f.title, f.heading, f.version, f.published, f.url.replace("/", " ")))
-        for f in facts
-    ]
+    return [" ".join((f.quote, f.title, f.heading, f.version, f.published, f.url.replace("/", " "))) for f in facts]
 
 
 def find_on_topic_facts(question: str, facts: Sequence[Fact]) -> tuple[FactId, ...]:

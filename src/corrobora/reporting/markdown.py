@@ -56,7 +56,9 @@ def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str,
     without such a cell, cells without marks are labels and state nothing that was cited.
     """
     cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
-    found = [(_tidy_spaces(mark.sub(" ", cell)), tuple(m.group() for m in mark.finditer(cell))) for cell in cells]
+    found = [
+        (" ".join(drop_marks(cell, mark).split()), tuple(m.group() for m in mark.finditer(cell))) for cell in cells
+    ]
     bare = " ".join(text for text, marks in found if text and not marks)
     shared = tuple(each for text, marks in found if marks and not _has_words(text) for each in marks)
     for text, marks in found:
@@ -88,8 +90,11 @@ def _drop_cut_word(text: str) -> str:
     return text[:-1].rpartition(" ")[0] or text if text.endswith("…") else text
 
 
-def _tidy_spaces(text: str) -> str:
-    return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
+def drop_marks(text: str, mark: re.Pattern[str]) -> str:
+    """Return a text without its citations and the space before each; no other character is changed."""
+    return re.sub(
+        rf"\s*(?:{mark.pattern})", lambda found: " " if text[found.end() : found.end() + 1].isalnum() else "", text
+    )
 
 
 def _has_words(text: str) -> bool:

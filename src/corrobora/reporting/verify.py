@@ -14,21 +14,22 @@ from dataclasses import asdict, dataclass, replace
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
-from corrobora.reporting.markdown import MARKER, is_row, iter_row_statements, strip_source_label
+from corrobora.reporting.markdown import MARKER, drop_marks, is_row, iter_row_statements, strip_source_label
 from corrobora.reporting.render import render_conflicts, render_gaps
+from corrobora.text.markdown import read_inline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, check_support
 
 _ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
 _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
-_LOOSE = re.compile(rf"[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
+_LOOSE = re.compile(rf"(?<!\\)[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
 _PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
 _SECRET = re.compile(  # what keys of common services and private keys look like
     r"\b(?:sk-[A-Za-z0-9_-]{20,400}|tvly-[A-Za-z0-9_-]{16,400}|gh[pousr]_[A-Za-z0-9]{30,400}|xox[baprs]-[A-Za-z0-9-]{10,400}"
     r"|AKIA[0-9A-Z]{16})|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
 )
-_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
+_LINK = re.compile(r"(?<!\\)!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
@@ -51,7 +52,7 @@ class CheckedDraft:
 def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
     """Keep only what the evidence carries (TRUTH-2, TRUTH-3).
 
-    Markers that resolve to nothing go; URLs and links that a writer typed go; a cited sentence that its quotes do not
+    Markers that resolve to nothing go; links go, and URLs that no quote states; a cited sentence that its quotes do not
     support, or contradict, goes; so does a line that was written again and again. Headings, tables, rules and
     code-written connectives stay.
     """
@@ -59,7 +60,7 @@ def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
     plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
-    body, urls = _strip_urls(normalize_markers(plain))
+    body, urls = _strip_urls(normalize_markers(plain), facts)
     lines: list[str] = []
     checks: list[SentenceCheck] = []
     markers = gone = 0
@@ -98,10 +99,15 @@ def normalize_markers(text: str) -> str:
     return _LOOSE.sub(rewrite_marker, text)
 
 
-def _strip_urls(text: str) -> tuple[str, int]:
-    plain, links = _LINK.subn(r"\1", text)
-    plain, urls = _URL.subn("", plain)
-    return plain, links + urls
+def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
+    """Drop links, and addresses that no quote states; return how many went."""
+    plain, gone = _LINK.subn(r"\1", text)
+    for url in sorted(set(_URL.findall(plain)), key=len, reverse=True):
+        stated = read_inline(url).rstrip(".,;:!?")
+        if not any(stated in fact.quote for fact in facts):
+            gone += plain.count(url)
+            plain = plain.replace(url, "")
+    return plain, gone
 
 
 def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
@@ -121,9 +127,10 @@ def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[S
         lost += len(cited) - len(known)
         evidence = [make_evidence(fact) for marker in known for fact in facts[marker]]
         ids = tuple(fact.id for marker in known for fact in facts[marker])
-        result = check_support(text, evidence)
+        shown = read_inline(text)
+        result = check_support(shown, evidence)
         status = Support.UNSUPPORTED if cited and not known else result.support
-        checks.append(SentenceCheck(text, ids, status, round(result.overlap, 3), result.reasons))
+        checks.append(SentenceCheck(shown, ids, status, round(result.overlap, 3), result.reasons))
         if status in _KEPT_STATUSES:
             kept.append(f"{text} {''.join(known)}" if known else text)
         else:
@@ -138,7 +145,7 @@ def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[Se
     for text, cited in iter_row_statements(line, MARKER):
         held = [fact for marker in cited for fact in facts.get(marker, ())]
         said = strip_source_label(
-            text, [label for fact in held for label in (fact.title, fact.version, fact.published)]
+            read_inline(text), [label for fact in held for label in (fact.title, fact.version, fact.published)]
         )
         result = check_support(said, [make_evidence(fact) for fact in held])
         status = result.support if held else Support.UNSUPPORTED
@@ -162,8 +169,7 @@ def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
     for span in split_sentences(line):
         piece = line[span.start : span.end]
         cited = [match.group() for match in MARKER.finditer(piece)]
-        text = " ".join(MARKER.sub(" ", piece).split())
-        text = re.sub(r"\s+([.,;:!?])", r"\1", text)
+        text = " ".join(drop_marks(piece, MARKER).split())
         leading = _find_leading_markers(piece)
         if pending is not None and leading:
             pending[1].extend(leading)

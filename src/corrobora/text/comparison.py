@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora.text.markup import strip_markup
 from corrobora.text.quantities import MONTH_NAMES, Quantity, find_dates, find_quantities
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, split_words, stem_word
+from corrobora.text.tokens import fold_text, fold_whitespace, split_words, stem_word
 
 
 class Aspect(StrEnum):
@@ -156,7 +155,7 @@ def find_differing_sentences(one: str, other: str, told: str) -> tuple[str, str]
 
 
 def _parse_statements(quote: str) -> list[Statement]:
-    read = strip_markup(quote)
+    read = fold_whitespace(quote)
     return [parse_statement(read[span.start : span.end]) for span in split_sentences(read)]
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.markup import quote_to_prose, strip_markup
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, split_words, stem_text
@@ -65,9 +64,7 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     folded = " ".join(fold_text(sentence).split()).rstrip(".!?")
     if any(folded in " ".join(fold_text(quote).split()) for quote in quotes) or _is_word_sequence(sentence, quotes):
         return SupportCheck(Support.SUPPORTED, 1.0)
-    everything = "\n".join(
-        (*quotes, *(quote_to_prose(quote) for quote in quotes if "\n" in quote))
-    )  # adds table values separated by commas
+    everything = "\n".join(quotes)
     overlap = token_overlap(sentence, everything)
     reasons: list[str] = []
     foreign = find_numbers(sentence) - find_numbers(everything)
@@ -89,7 +86,7 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
 def _is_word_sequence(sentence: str, quotes: Sequence[str]) -> bool:
     """True if a quote contains the words of a sentence in sequence, such as a list written on one line."""
     said = f" {' '.join(split_words(sentence))} "
-    return bool(said.strip()) and any(said in f" {' '.join(split_words(strip_markup(quote)))} " for quote in quotes)
+    return bool(said.strip()) and any(said in f" {' '.join(split_words(quote))} " for quote in quotes)
 
 
 def _classify_support(overlap: float, *, foreign: bool, names: bool, inverted: bool) -> Support:

@@ -44,6 +44,11 @@ def tokenizer_fingerprint() -> str:
     return f"porter-{TOKENIZER_VERSION}-{words}"
 
 
+def fold_whitespace(text: str) -> str:
+    """Return the text on one line: every run of white space as one space, no other character changed."""
+    return " ".join(text.split())
+
+
 def fold_text(text: str) -> str:
     """Convert to lower case and drop accents, so that `Müller` and `muller` are equal."""
     if text.isascii():

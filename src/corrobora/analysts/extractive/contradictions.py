@@ -25,12 +25,11 @@ from corrobora.text.comparison import (
     find_difference,
     parse_statement,
 )
-from corrobora.text.markup import strip_markup
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
 from corrobora.text.questions import read_expectation, weigh_terms
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.tokens import fold_text, fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
 
 _PERIOD = re.compile(
@@ -93,7 +92,7 @@ def normalize_difference(difference: str) -> str:
 
 
 def _fact_sentences(fact: Fact) -> list[str]:
-    read = strip_markup(fact.quote)
+    read = fold_whitespace(fact.quote)
     return [read[s.start : s.end] for s in split_sentences(read)]
 
 
@@ -326,7 +325,7 @@ def _linked_sources(given: Excerpt) -> tuple[LinkedSource, ...]:
     for passage in given.passages:
         for match in _REFERENCE.finditer(passage.text):
             address = (match.group(2) or match.group(3)).rstrip(".,;:")
-            around = strip_markup(passage.text[max(0, match.start() - 80) : match.end() + 40])
+            around = fold_whitespace(passage.text[max(0, match.start() - 80) : match.end() + 40])
             if address not in found:
                 shared = len(wanted & set(stem_text(around))) / max(1, len(wanted))
                 found[address] = LinkedSource(address, around, round(min(1.0, 0.3 + shared), 3))

@@ -36,7 +36,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.answers import ExpectedAnswer, score_answer_fit
 from corrobora.text.answers import classify_question as kind_of
-from corrobora.text.markup import read_row, read_table_rows, split_cells, strip_markup
+from corrobora.text.layout import read_row, split_cells
 from corrobora.text.quantities import Releases, find_asked_releases, score_release_match
 from corrobora.text.questions import (
     asks_for_every_change,
@@ -45,7 +45,7 @@ from corrobora.text.questions import (
     score_year_match,
     weigh_terms,
 )
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -85,7 +85,6 @@ class Span:
     first: int
     last: int
     speaks: Mapping[str, float]
-    rows: tuple[int, ...] = ()  # those that are meant, where a row is quoted with all above it
 
 
 def extract_quotes(given: Excerpt) -> Extraction:
@@ -243,26 +242,18 @@ def _spans(
     for at in sorted(chosen):
         kind = next((kinds[part] for part in chosen[at] if part in kinds), ExpectedAnswer())
         first, last = grow_quote(lines, at, kind)
-        rows = _selected_rows(lines, at, last)
         before = spans[-1] if spans else None
         if before is not None and first <= before.last and lines[first].passage == lines[before.first].passage:
             start, end = min(first, before.first), max(last, before.last)
             if lines[end].end - lines[start].start <= LIMITS.quote_max_chars:
-                spans[-1] = Span(start, end, _merge_shares(before.speaks, chosen[at]), (*before.rows, *rows))
+                spans[-1] = Span(start, end, _merge_shares(before.speaks, chosen[at]))
                 continue
             if at <= before.last:
-                spans[-1] = replace(before, speaks=_merge_shares(before.speaks, chosen[at]), rows=(*before.rows, *rows))
+                spans[-1] = replace(before, speaks=_merge_shares(before.speaks, chosen[at]))
                 continue
             first = before.last + 1
-        spans.append(Span(first, last, chosen[at], rows))
+        spans.append(Span(first, last, chosen[at]))
     return spans
-
-
-def _selected_rows(lines: Sequence[Line], at: int, last: int) -> tuple[int, ...]:
-    """Return the table rows a line stands for: itself, or all rows below a header."""
-    if lines[at].table < 0:
-        return ()
-    return (at,) if last == at else tuple(range(at + 1, last + 1))
 
 
 def _prepend_name(lines: Sequence[Line], span: Span, named: Sequence[frozenset[str]]) -> Span:
@@ -306,7 +297,7 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span, topics: Mapping
     return Quote(
         passage=given.passages[line.passage].id,
         quote=literal,
-        claim=_claim_text(lines, span, literal),
+        claim=fold_whitespace(literal),
         confidence=round(min(0.9, 0.3 + 0.6 * coverage), 3),
         answers=answers,
         subjects=named,
@@ -322,16 +313,6 @@ def _named_above(lines: Sequence[Line], span: Span, topics: Mapping[str, frozens
 
 def _span_topics(span: Span, topics: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
     return [topic for part, topic in topics.items() if part in span.speaks]
-
-
-def _claim_text(lines: Sequence[Line], span: Span, literal: str) -> str:
-    """Write a quote as plain text; of a table only the selected rows."""
-    told = read_table_rows(literal) if span.rows else ()
-    if not told:
-        return strip_markup(literal)
-    heads = next(at for at in range(span.first, span.last + 1) if lines[at].table >= 0)
-    meant = [told[at - heads - 1] for at in span.rows if 0 <= at - heads - 1 < len(told)]
-    return " ".join(f"{row}." for row in dict.fromkeys(meant)) or strip_markup(literal)
 
 
 def _truncate_quote(literal: str) -> str:
@@ -352,19 +333,12 @@ def _merge_contained(quotes: Sequence[Quote]) -> list[Quote]:
     for quote in sorted(quotes, key=lambda q: -len(q.quote)):
         for at, other in enumerate(kept):
             if other.passage == quote.passage and quote.quote in other.quote:
-                claim = other.claim if quote.claim in other.claim else _join_claims(other, quote)
-                kept[at] = replace(other, answers=tuple(dict.fromkeys((*other.answers, *quote.answers))), claim=claim)
+                kept[at] = replace(other, answers=tuple(dict.fromkeys((*other.answers, *quote.answers))))
                 break
         else:
             kept.append(quote)
     order = {id(quote.quote): at for at, quote in enumerate(quotes)}
     return sorted(kept, key=lambda q: order.get(id(q.quote), 0))
-
-
-def _join_claims(one: Quote, other: Quote) -> str:
-    """Join the claims of two quotes of one table; a claim of the whole table prevails."""
-    whole = strip_markup(one.quote)
-    return whole if one.claim == whole else f"{one.claim} {other.claim}"
 
 
 def _source_terms(
@@ -376,7 +350,7 @@ def _source_terms(
     filed = [name for line in lines for name in find_broader_names(line.text, frozenset(read.weights))]
     matched: dict[str, float] = {}
     for line in lines:
-        above = f"{strip_markup(given.passages[line.passage].heading)} > {line.above}"
+        above = f"{given.passages[line.passage].heading} > {line.above}"
         for name in dict.fromkeys(make_heading_phrase(part) for part in above.split(" > ")):  # a set has no fixed order
             if 0 < len(stem_text(name)) <= _HEADING_STEMS and not frozenset(stem_text(name)) <= read.topic:
                 matched[name] = matched.get(name, 0.0) + len(read.topic & frozenset(line.unit.stems))

@@ -15,15 +15,16 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, compare_topics, parse_statement
+from corrobora.text.markdown import escape_text
 from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import split_sentences
 
 FURTHER = "Further evidence"
 _KEY_STATEMENTS = 5
 _NEAREST = 3
-_CELLS = 2
 _POINTS_BACK = re.compile(r"(?i)(?:it|this|these|those|they|he|she|such|its|their|both|however|but|also|in addition)\b")
 _ASKS_BACK = re.compile(r"(?i)[^:]{0,80}\b(?:those|these|this|that|it|they|them)\b[^:]{0,80}\?$")
+_ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SPECIAL = re.compile(r"([|])")
 
 
@@ -65,7 +66,7 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
 
     Sentences already `printed` are left out, and those written are added to `printed`.
     """
-    read = _row_text(fact_text(fact))
+    read = fact_text(fact)
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
     pieces = [piece for s in split_sentences(read) if any(map(str.isalnum, piece := read[s.start : s.end]))]
     if len(pieces) > 1 and _ASKS_BACK.match(pieces[0]):
@@ -74,15 +75,7 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
         fresh = [piece for piece in pieces if normalize_sentence(piece) not in printed]
         pieces = pieces if fresh and fresh[0] != pieces[0] and _POINTS_BACK.match(fresh[0]) else fresh
         printed.update(normalize_sentence(piece) for piece in pieces)
-    return " ".join(_append_marker(_bold_figures(piece) if bold else piece, marker) for piece in pieces)
-
-
-def _row_text(text: str) -> str:
-    """Write the cells of a table row as a line of text."""
-    if text.count(" | ") < _CELLS and not text.startswith("|"):
-        return text
-    cells = [cell.strip() for cell in text.split("|") if cell.strip(" -:")]
-    return "; ".join(cells)
+    return " ".join(_append_marker(piece, marker, bold=bold) for piece in pieces)
 
 
 def normalize_sentence(sentence: str) -> str:
@@ -90,17 +83,16 @@ def normalize_sentence(sentence: str) -> str:
     return " ".join(sentence.split()).rstrip(".!?;:, ")
 
 
-def _append_marker(sentence: str, marker: str) -> str:
-    body = sentence.rstrip()
-    stop = body[-1] if body and body[-1] in ".!?" else "."
-    return f"{body.rstrip('.!?;:, ')} {marker}{stop}"
-
-
-def _bold_figures(sentence: str) -> str:
-    """Set key figures in bold (ANGLES-27)."""
-    for text in dict.fromkeys(quantity.text for quantity in find_quantities(sentence)):
-        sentence = sentence.replace(text, f"**{text}**", 1)
-    return sentence
+def _append_marker(sentence: str, marker: str, *, bold: bool = False) -> str:
+    """Write a sentence as Markdown with its marker before the full stop, key figures in bold (ANGLES-27)."""
+    body = sentence.rstrip(";:, ")
+    ended = _ENDED.search(body)
+    stop = body[-1] if body[-1] in ".!?" else "" if ended else "."
+    text = escape_text(body[:-1] if body[-1] in ".!?" else body)
+    figures = dict.fromkeys(quantity.text for quantity in find_quantities(sentence)) if bold else ()
+    for figure in map(escape_text, figures):
+        text = text.replace(figure, f"**{figure}**", 1)
+    return f"{text} {marker}{stop}"
 
 
 def _list_facts(facts: Iterable[Fact], printed: set[str], *, bold: bool = False) -> list[str]:

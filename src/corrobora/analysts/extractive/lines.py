@@ -15,9 +15,9 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.relevance import SentenceTerms
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.markup import LIST_ITEM, is_same_table, split_cells, strip_markup
+from corrobora.text.layout import LIST_ITEM, is_same_table, split_cells
 from corrobora.text.segmentation import Span, split_sentences
-from corrobora.text.tokens import function_word_share, lacks_word_spaces, split_words, stem_text
+from corrobora.text.tokens import fold_whitespace, function_word_share, lacks_word_spaces, split_words, stem_text
 
 _OPENING = 400  # characters: who or what a source is about is said first
 _HEADING_CHARS = 120
@@ -72,11 +72,7 @@ def read_lines(given: Excerpt) -> list[Line]:
     about = frozenset(stem_text(f"{given.title} {given.version} {given.published[:4]}"))
     paragraph = 0
     for number, passage in enumerate(given.passages):
-        whole = (
-            about
-            | frozenset(stem_text(strip_markup(passage.heading)))
-            | frozenset(stem_text(read_labels(passage.text)))
-        )
+        whole = about | frozenset(stem_text(passage.heading)) | frozenset(stem_text(read_labels(passage.text)))
         lines, paragraph = _split_passage(number, passage, whole, paragraph + 1)
         found += (replace(line, title=titled) for line in _add_neighbours(lines))
     return found
@@ -92,7 +88,9 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     above = _HeadingContext()
     last, open_turn = 0, -1
     for at, span in enumerate(spans):
-        read = strip_markup(text[span.start : span.end])
+        mark = LIST_ITEM.match(text, span.start)
+        start = mark.end() if mark is not None and mark.group()[0] != "(" else span.start
+        read = fold_whitespace(text[start : span.end])
         turn = _turn_number(spoken, span.start)
         row = at in tables
         heads = not row and turn < 0 and _is_heading(text, span, read)
@@ -116,7 +114,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         found.append(
             Line(
                 number,
-                above.opened if heads else span.start,
+                above.opened if heads else start,
                 span.end,
                 above.heading_line if heads else read,
                 unit,
@@ -188,7 +186,7 @@ def _leads_in(text: str, spans: Sequence[Span], at: int, tables: Mapping[int, in
     if mark is None or at + 1 in tables:
         return at + 1 in tables
     clause = mark.group()[0] == "(" and below.rstrip().endswith(".")
-    return not clause and not _is_heading(text, spans[at + 1], strip_markup(below))
+    return not clause and not _is_heading(text, spans[at + 1], fold_whitespace(below))
 
 
 def _turn_number(spoken: Sequence[SpeakerTurn], place: int) -> int:

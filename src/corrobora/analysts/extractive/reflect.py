@@ -23,7 +23,6 @@ from corrobora.roles.reflect import Learned
 from corrobora.text.answers import FITS_KIND, AnswerKind, ExpectedAnswer, score_answer_fit
 from corrobora.text.answers import classify_question as answer_kind
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
-from corrobora.text.markup import strip_markup
 from corrobora.text.mentions import MentionKind, find_mentions, find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.phrases import LEAD, ONE_SIDED, OTHER_SIDE, UNNAMED, UNSAID, UNSTATED
 from corrobora.text.quantities import find_asked_releases, find_quantities, is_calendar_name
@@ -173,7 +172,7 @@ def _stated_together(question: str, topic: frozenset[str], texts: Sequence[str],
 def _unmet_kinds(question: str, facts: Sequence[Fact], other_names: Aliases) -> Iterator[str]:
     """Yield the kinds of statement that the question asks for and none of its facts has."""
     wanted = read_expectation(question)
-    texts = [strip_markup(fact.quote) for fact in facts]
+    texts = [fact.quote for fact in facts]
     asked = frozenset(stem_text(question))
     if wanted.obligation and not answer_kind(question).kinds:  # a kind beside the duty is looked for as one
         bound = {fact.version for fact, text in zip(facts, texts, strict=True) if _states_duty(text)}
@@ -223,9 +222,9 @@ def _states_kind(fact: Fact, kind: ExpectedAnswer, question: str, other_names: A
 
 def _known_equivalences(given: Learned) -> list[Equivalence]:
     learned = [pair for term in given.terms if (pair := parse_equivalence(term)) is not None]
-    said = [pair for fact in given.facts for pair in find_equivalences(strip_markup(fact.quote))]
+    said = [pair for fact in given.facts for pair in find_equivalences(fact.quote)]
     asked = " ".join((given.question, *(part.text for part in given.sub_questions)))
-    full = [pair for fact in given.facts for pair in find_expansions(f"{strip_markup(fact.quote)} {fact.title}", asked)]
+    full = [pair for fact in given.facts for pair in find_expansions(f"{fact.quote} {fact.title}", asked)]
     return list(dict.fromkeys((*learned, *said, *full)))
 
 
@@ -264,7 +263,7 @@ def _unpaired_statements(given: Learned) -> list[str]:
     """Return statements of a comparison without a counterpart: searching for their words finds it."""
     if not read_expectation(given.question).comparison or len({fact.version for fact in given.facts}) < 2:  # noqa: PLR2004 - two
         return []
-    stated = {fact.id: parse_statement(strip_markup(fact.quote)) for fact in given.facts}
+    stated = {fact.id: parse_statement(fact.quote) for fact in given.facts}
     past = {" ".join(query.split()) for query in given.past_queries}
     found: dict[str, None] = {}
     for part in given.sub_questions or (SubQuestion("", given.question),):
@@ -272,11 +271,7 @@ def _unpaired_statements(given: Learned) -> list[str]:
         own = [one.fact for one in rank_facts(part.text, given.facts) if not part.id or part.id in one.fact.answers]
         own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if wanted.obligation else own
         alone = [fact for fact in own[:_CONSIDERED] if not _has_counterpart(fact, given.facts, stated)]
-        texts = [
-            strip_markup(fact.quote)[:_QUERY_CHARS]
-            for fact in alone
-            if preference_factor(strip_markup(fact.quote), wanted) > 1
-        ]
+        texts = [fact.quote[:_QUERY_CHARS] for fact in alone if preference_factor(fact.quote, wanted) > 1]
         found |= dict.fromkeys(text for text in texts[:1] if text not in past)
     return list(found)
 
@@ -297,7 +292,7 @@ def _names_to_follow(given: Learned) -> list[str]:
     past = [fold_text(query) for query in given.past_queries]
     worth: dict[str, float] = {}
     for fact in given.facts:
-        read = strip_markup(fact.quote)
+        read = fact.quote
         title = frozenset(stem_text(fact.title))
         titled = any(name and (name <= title or (title and title <= name)) for name in about)
         near = titled or any(name and name <= frozenset(stem_text(read)) for name in about)
@@ -335,16 +330,16 @@ def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
     wanted = weigh_terms(given.question).topic
     about = frozenset(s for name in find_anchors(given.question) for s in stem_text(name))
     found = list_equivalent_terms(wanted, pairs)
-    filed = [name for fact in given.facts for name in find_broader_names(strip_markup(fact.quote), wanted | about)]
+    filed = [name for fact in given.facts for name in find_broader_names(fact.quote, wanted | about)]
     standing: Counter[str] = Counter()
     places: set[tuple[str, str]] = set()
     for fact in given.facts:
         spoken = len(wanted & frozenset(stem_text(fact.quote)))
-        for name in (make_heading_phrase(part) for part in strip_markup(fact.heading).split(" > ")):
+        for name in (make_heading_phrase(part) for part in fact.heading.split(" > ")):
             if 0 < len(stem_text(name)) <= _HEADING_STEMS and not set(stem_text(name)) <= wanted:
                 standing[name] += spoken
                 places.add((fact.source, name))
-    texts = [(name, 2.0) for _, name in sorted(places)] + [(strip_markup(fact.quote), 1.0) for fact in given.facts]
+    texts = [(name, 2.0) for _, name in sorted(places)] + [(fact.quote, 1.0) for fact in given.facts]
     headings = sorted((name for name, mass in standing.items() if mass), key=lambda name: (-standing[name], name))
     return list(dict.fromkeys((*found, *filed[:2], *find_recurring_pairs(texts, wanted, limit=2), *headings[:3])))
 

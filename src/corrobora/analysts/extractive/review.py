@@ -20,7 +20,8 @@ from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.revise import Revising
 from corrobora.text import phrases
-from corrobora.text.markup import CITATION_MARKER, strip_markup
+from corrobora.text.layout import CITATION_MARKER
+from corrobora.text.markdown import read_inline
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import find_topic_stems, read_expectation
@@ -77,7 +78,7 @@ def check_draft(question: str, draft: Draft, facts: Sequence[Fact]) -> DraftChec
 
 def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact]]) -> bool:
     held = [fact for marker in sentence.markers for fact in by_marker.get(marker, ())]
-    quotes = [strip_markup(fact.quote) for fact in held]
+    quotes = [fact.quote for fact in held]
     said = _strip_label(sentence.text, held) if sentence.cell else sentence.text
     quoted, own = frozenset(stem_text(" ".join(quotes))), stem_text(said)
     if not own or sum(term in quoted for term in own) / len(own) < _SUPPORT:
@@ -88,7 +89,7 @@ def _is_supported(sentence: DraftSentence, by_marker: Mapping[str, Sequence[Fact
 
 def _strip_label(text: str, facts: Sequence[Fact]) -> str:
     """Return the words of a table cell without its edition label, which is in no quote."""
-    labels = (strip_markup(label_version(fact.version, fact.published, fact.title)) for fact in facts)
+    labels = (label_version(fact.version, fact.published, fact.title) for fact in facts)
     named = next((name for name in labels if name and text.startswith(f"{name}:")), "")
     return text.removeprefix(f"{named}:").strip("“” ")
 
@@ -128,7 +129,7 @@ def critique_draft(given: Reviewing) -> Critique:
         *(_problem_line("said twice", s) for s in found.repeated),
         *(f"No sentence speaks to: {part}" for part in found.missing),
     ]
-    count = len(strip_markup(given.draft.body).split())
+    count = len(given.draft.body.split())
     if count > given.words_max:
         problems.append(f"Too long: {count} words, at most {given.words_max}.")
     elif count < given.words_min:
@@ -299,6 +300,7 @@ def _source_diversity(used: Sequence[Fact]) -> float:
 
 _WITH_SPACE = re.compile(r"\s?\[S\d+:C\d+\]")
 _MARKERS_AFTER = re.compile(r"([.!?][\"'”’)]?)((?:\s?\[S\d+:C\d+\])+)")
+_ITEM = re.compile(r"\s*(?:[-*+>]|\d{1,9}[.)])\s+")
 _RULE = re.compile(r"^\s*(?:-{3,}|\|[\s:|-]+\|)\s*$")
 
 
@@ -360,11 +362,13 @@ def _parse_cells(line: str, number: int, section: str) -> list[DraftSentence]:
 
 def _split_sentences(text: str, number: int, section: str, shift: int) -> list[DraftSentence]:
     """Split a line; markers after a full stop belong to the sentence before it."""
+    item = _ITEM.match(text)
+    text, shift = (text[item.end() :], shift + item.end()) if item is not None else (text, shift)
     moved = _MARKERS_AFTER.sub(lambda m: f"{m.group(2)}{m.group(1)}", text)
     found: list[DraftSentence] = []
     for span in split_sentences(moved):
         piece = moved[span.start : span.end]
-        words = strip_markup(_WITH_SPACE.sub("", piece))
+        words = read_inline(_WITH_SPACE.sub("", piece))
         if not stem_text(words) or is_written_by_code(words):
             continue
         found.append(

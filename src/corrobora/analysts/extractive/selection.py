@@ -29,7 +29,6 @@ from corrobora.analysts.extractive.relevance import (
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.roles.scout import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND, classify_question, score_answer_fit
-from corrobora.text.markup import quote_to_prose, strip_markup
 from corrobora.text.quantities import find_asked_releases, find_years, score_release_match
 from corrobora.text.questions import (
     WeightedTerms,
@@ -42,7 +41,7 @@ from corrobora.text.questions import (
 )
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
     Equivalence,
@@ -82,8 +81,8 @@ class RankedFact:
 
 
 def fact_text(fact: Fact) -> str:
-    """Return the text of a fact as a reader sees it; of a table only the selected rows."""
-    return quote_to_prose(fact.quote, fact.claim)
+    """Return the quote of a fact on one line: its characters, white space apart."""
+    return fold_whitespace(fact.quote)
 
 
 def rank_facts(text: str, facts: Sequence[Fact], *, compared: frozenset[str] = frozenset()) -> tuple[RankedFact, ...]:
@@ -335,7 +334,7 @@ def shortlist_candidates(given: Sweep) -> Shortlist:
 
 
 def _rate_candidate(candidate: Candidate, given: Sweep, newest: int) -> RatedCandidate:
-    text = strip_markup(f"{candidate.title} {candidate.snippet} {candidate.scan}")
+    text = f"{candidate.title} {candidate.snippet} {candidate.scan}"
     own = frozenset(stem_text(text))
     wanted = frozenset(stem_text(given.objective))
     themes = tuple(theme for theme in given.themes if _stem_share(frozenset(stem_text(theme)), own) >= 0.5)  # noqa: PLR2004 - half a theme

@@ -78,11 +78,11 @@ def test_hostile_text_is_read_to_the_end(hostile):
     play(extract, excerpt(document(4, "T", hostile)))
 
 
-def test_of_a_table_the_claim_is_the_row_that_is_meant():
+def test_of_a_table_the_claim_is_the_quote_of_its_rows():
     text = "Faults are rare.\n\nFault | Remedy\nSmoke in the room | Open the door\nNoise in the pump | Call the fitter"
     asked = (SubQuestion("sq-1", "What helps against noise in the pump?"),)
     found = play(extract, excerpt(document(8, "Manual", text), asked[0].text, asked))
-    assert [quote.claim for quote in found.quotes] == ["Fault: Noise in the pump; Remedy: Call the fitter."]
+    assert [quote.claim for quote in found.quotes] == [" ".join(text.partition("\n\n")[2].split())]
     assert found.quotes[0].quote in text
 
 

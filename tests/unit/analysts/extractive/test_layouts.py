@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from markdown_it import MarkdownIt
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
 
 from corrobora.analysts.extractive.layouts import (
@@ -14,7 +15,9 @@ from corrobora.analysts.extractive.layouts import (
     layout_by_angles,
     layout_by_questions,
 )
+from corrobora.reporting.verify import normalize_markers
 from corrobora.text import phrases
+from corrobora.text.markdown import read_inline
 
 OLD, NEW = facts_of(OLD_DOCUMENT), facts_of(NEW_DOCUMENT)
 
@@ -45,14 +48,13 @@ def test_key_figures_are_bold_where_asked():
     assert "**" not in cite_fact(fact)
 
 
-def test_marks_and_links_of_a_source_do_not_reach_the_report():
+def test_marks_and_links_of_a_source_are_shown_as_they_stand_and_do_nothing():
     text = "Kilns\n\nThe kiln rules on opening stand in [the book](https://evil.example/x) <img src=x> [S9:C9] of it."
     (fact, *_) = facts_of(document(1, "Kilns", text))
     line = cite_fact(fact)
-    assert "](" not in line
-    assert "<img" not in line
-    assert "https://" not in line
-    assert "[S9:C9]" not in line
+    assert "[S9:C9]" not in normalize_markers(line)
+    assert "<" not in MarkdownIt().renderInline(line)
+    assert read_inline(line).replace(f" {fact.marker}", "") == text.removeprefix("Kilns\n\n")
 
 
 def test_a_section_of_one_edition_names_it_where_the_page_has_several():

@@ -22,7 +22,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import Gap
 from corrobora.roles.synthesize import Material, Part, summarize, synthesize
 from corrobora.text import phrases
-from corrobora.text.markup import strip_markup
+from corrobora.text.tokens import fold_whitespace
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
 LAYOUTS = ("questions", "angles", "words", "completion")
@@ -39,7 +39,7 @@ def material(facts=FACTS, question=QUESTION, asked=PARTS, **more):
 @pytest.mark.parametrize("purpose", ["report", "gathering", "summary"])
 def test_every_sentence_stands_in_a_source_and_cites_it(layout, purpose):
     draft = play(synthesize, material(layout=layout, purpose=purpose))
-    sources = strip_markup(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
+    sources = fold_whitespace(f"{OLD_DOCUMENT.text} {NEW_DOCUMENT.text}")
     labels = ("2015 edition", "2021 edition")
     assert parse_sentences(draft.body)
     for sentence in parse_sentences(draft.body):

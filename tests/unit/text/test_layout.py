@@ -1,4 +1,4 @@
-"""Tables: rows are told from sentences, and read under their heads."""
+"""Layout: rows are told from sentences, and read under their heads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.markup import is_same_table, read_row, split_cells
+from corrobora.text.layout import is_same_table, read_row, split_cells
 
 
 @pytest.mark.parametrize(
