@@ -132,6 +132,12 @@ async def test_every_profile_runs_over_the_wire_to_a_report_whose_citations_hold
     assert len(set(prompts)) == len(prompts), "no prompt is sent twice"
 
 
+async def test_rounds_planning_analysing_and_writing_take_eight_to_ten_calls():
+    async with ModelServer() as server:
+        await run(server, "rounds")
+    assert 8 <= sum(call.role != "extract" for call in server.calls) <= 10  # documents are read apart
+
+
 FAULTS: dict[str, Sequence[Fault]] = {
     "429 on 20 %": [Fault("429", p=0.2, retry_after=0.05)],
     "4 at once": [Fault("limit", k=4, retry_after=0.05)],

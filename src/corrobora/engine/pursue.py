@@ -49,7 +49,7 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     thread = await recall_knowledge(thread, run)
     while thread.open and not run.budget.finishing:
         gathered = RoundBuffer()
-        run.emit(EventType.ROUND_STARTED, thread.round_path, {"phase": thread.phase.name}, number=thread.number + 1)
+        run.emit(EventType.ROUND_STARTED, thread.round_path, _round_start_data(thread), number=thread.number + 1)
         async with run.until_reserve(thread, gathered):  # no round may eat the writing time
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
@@ -69,6 +69,18 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
     await share_thread_facts(thread, run)
     draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
     return build_thread_findings(thread, draft, seconds=run.budget.elapsed)
+
+
+def _round_start_data(thread: ThreadState) -> dict[str, object]:
+    """Return what a round starts with; the first one of a thread also states the thread (TRIPLET-5, ROUNDS-24)."""
+    data: dict[str, object] = {"phase": thread.phase.name, "max_rounds": thread.course.max_rounds}
+    if thread.rounds:
+        return data
+    return data | {
+        "title": thread.title,
+        "sub_questions": len(thread.sub_questions),
+        "subjects": len(thread.subjects),
+    }
 
 
 def absorb_round(thread: ThreadState, gathered: RoundBuffer) -> ThreadState:

@@ -285,7 +285,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     totals = {
         "outcome": kind,
         "reason": reason,
-        "words": len(text.split()),
+        "words": len(body.split()),  # without sources and methodology (ROUNDS-24)
         "sources": len(cited_sources),
         "citations": len(numbers),
         "seconds": round(done.seconds, 1),

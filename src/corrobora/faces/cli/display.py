@@ -86,6 +86,20 @@ def _read_text(data: EventData) -> str:
     return f"{title}: {describe_code(outcome)}"
 
 
+def _round_start_text(data: EventData) -> str:
+    """Return the phase and the most rounds; of a thread's first round also what the thread is about."""
+    phase = text_field(data, "phase").lower()
+    if "max_rounds" not in data:  # stored before events had it
+        return ""
+    most = f"at most {_count_with_noun(data, 'max_rounds', 'round')}"
+    if "title" not in data:
+        return f"round begins, {most}: {phase}"
+    counts = (
+        f"{_count_with_noun(data, 'sub_questions', 'sub-question')}, {_count_with_noun(data, 'subjects', 'subject')}"
+    )
+    return f"{text_field(data, 'title')}: {counts}, {most}; round begins: {phase}"
+
+
 def _round_text(data: EventData) -> str:
     gaps = data.get("gaps")
     left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
@@ -149,6 +163,7 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
     EventType.RETRY: _fields_text("query", "why", lead="tried again: "),
     EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
+    EventType.ROUND_STARTED: _round_start_text,
     EventType.ROUND_FINISHED: _round_text,
     EventType.FALLBACK: lambda data: (
         f"another analyst took over ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
@@ -174,6 +189,7 @@ _GLYPHS: Mapping[EventType, str] = {
     EventType.CONTRADICTION: "⚡",
     EventType.RETRY: "↻",
     EventType.EXHAUSTED: "✗",
+    EventType.ROUND_STARTED: "◌",
     EventType.ROUND_FINISHED: "○",
     EventType.FALLBACK: "↓",
     EventType.VERIFY: "✓",

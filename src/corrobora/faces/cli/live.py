@@ -86,11 +86,17 @@ def _lane_table(screen: Screen) -> Table:
 def _lane_row(lane: Lane) -> tuple[Text, Text, Text, Text]:
     name = lane.title or thread_label(lane.path) or lane.path
     return (
-        Text(f"round {lane.round}" if lane.round else "      ", style="cyan"),
+        Text(_round_text(lane), style="cyan"),
         Text(one_line(name, 60), overflow="ellipsis", no_wrap=True),
         Text(f"{lane.searches} searches  {lane.reads} read  {lane.facts} facts"),
         Text(one_line(describe_code(lane.state), 50), style="dim"),
     )
+
+
+def _round_text(lane: Lane) -> str:
+    if not lane.round:
+        return "      "
+    return f"round {lane.round} of {lane.max_rounds}" if lane.max_rounds else f"round {lane.round}"
 
 
 def _counts_line(screen: Screen) -> str:

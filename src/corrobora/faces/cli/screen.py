@@ -20,6 +20,7 @@ class Lane:
     path: str
     title: str = ""
     round: int = 0
+    max_rounds: int = 0  # 0: not known
     searches: int = 0
     reads: int = 0
     facts: int = 0
@@ -149,7 +150,7 @@ def _apply_thread_event(screen: Screen, event: Event) -> Screen:
     lane = _event_lane(screen, event)
     match event.type:
         case EventType.ROUND_STARTED:
-            return _with_lane(screen, replace(lane, state=""))
+            return _with_lane(screen, replace(lane, state="", max_rounds=_item_count(data, "max_rounds") or 0))
         case EventType.SEARCH:
             screen = replace(screen, searches=screen.searches + 1, latest=f"⌕ {text_field(data, 'query')}")
             return _with_lane(screen, replace(lane, searches=lane.searches + 1))

@@ -86,3 +86,19 @@ def test_triplet_investigate_takes_a_model_and_reads_the_pages_that_its_thread_n
     reads = [event for line in result.out.splitlines() if (event := json.loads(line)).get("type") == "read"]
     assert {event["data"]["outcome"] for event in reads} == {"refused"}, "it was tried, and is private"
     assert result.code == 6
+
+
+def test_triplet_and_rounds_the_display_states_the_thread_each_round_and_the_words_of_the_report(filled):
+    (filled.folder / "thread.toml").write_text(THREAD)
+    said = filled("investigate", "thread.toml", "-l", "docs", "--display", "plain").err
+    start = "Arnholm Bridge: 2 sub-questions, 2 subjects, at most 4 rounds; round begins: survey"
+    assert said.index(start) < said.index("⌕")
+    events = [
+        json.loads(line)
+        for line in filled(QUESTION, "-l", "docs", "-p", "rounds", "--display", "jsonl").out.splitlines()
+    ]
+    begun = [(each["round"], each["data"]["max_rounds"]) for each in events if each.get("type") == "round.started"]
+    assert begun == [(1, 3), (2, 3), (3, 3)]
+    words = [each["data"]["words"] for each in events if each.get("type") == "complete" and "words" in each["data"]][-1]
+    report = (filled.home / "runs" / events[0]["run_id"] / "report.md").read_text()
+    assert words < len(report.partition("## Methodology")[0].split())
