@@ -22,7 +22,7 @@ from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
-from corrobora.domain.run import EventType, RunId, RunRow, RunStatus, Stage
+from corrobora.domain.run import EventType, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session.budget import Budget
@@ -150,7 +150,7 @@ class Attempt:
             budget=Budget(run_allowance(request, profile), wiring.clock, carried_seconds=earlier),
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,
-            until=Stage(answers[UNTIL_TOPIC]) if answers.get(UNTIL_TOPIC) else None,
+            until=answers.get(UNTIL_TOPIC, ""),
         )
         session.claims = PassageClaims.from_journal(journal)
         return session

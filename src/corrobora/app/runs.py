@@ -114,9 +114,9 @@ async def reopen_run(workspace: Workspace, run: str) -> None:
     await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
 
 
-async def pause_after(workspace: Workspace, run: str, stage: Stage | None) -> None:
-    """Let the next attempts pause after a stage; None lets them go to the end (ANGLES-1)."""
-    await workspace.runs.store_answer(run, UNTIL_TOPIC, stage or "")
+async def pause_after(workspace: Workspace, run: str, stage: str) -> None:
+    """Let the next attempts pause after a stage, named as by the person; "" lets them go to the end (ANGLES-1)."""
+    await workspace.runs.store_answer(run, UNTIL_TOPIC, stage)
 
 
 async def finish_early(workspace: Workspace, run: str) -> None:

@@ -125,9 +125,9 @@ class Settings:
         RunMinutes | None,
         Setting(
             "time",
-            "Minutes for the run (5, or 0.5), or unlimited.",
+            "Time for the run: minutes (5, 0.5), 90s, 5m, 2h, or unlimited.",
             "-t --time",
-            "N|unlimited",
+            "TIME|unlimited",
             folder=True,
             profile_field="minutes",
         ),

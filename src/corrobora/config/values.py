@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Mark = TypeVar("Mark")
 MAX_ITEMS = 64  # of a list in a profile
 MINUTES_FORMS = f"minutes as a number above 0 and at most {MAX_MINUTES:,.0f} (5, or 0.5), or {UNLIMITED}"
+_TIME_FORMS = f"a time above 0 and at most {MAX_MINUTES:,.0f} minutes (5, 0.5, 90s, 5m or 2h), or {UNLIMITED}"
+_DURATION = re.compile(r"([0-9]*\.?[0-9]+) ?(s|m|min|h)", re.IGNORECASE)
+_UNIT_MINUTES = {"s": 1 / 60, "m": 1.0, "min": 1.0, "h": 60.0}
 _MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}:\S{1,200}\Z", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s/?#]+\S*\Z")
 _MAIL_SERVER = re.compile(r"(?:smtps?://)?[\w.\[\]:-]+/?\Z")
@@ -175,6 +178,12 @@ def _refuse_boolean(value: object) -> object:
     return value
 
 
+def _read_minutes(value: object) -> object:
+    """Read a duration with a unit as minutes; anything else in lower case, as it is."""
+    found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _lower_case(value) if found is None else float(found[1]) * _UNIT_MINUTES[found[2].lower()]
+
+
 def _lower_case(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
@@ -208,7 +217,9 @@ MailServer = Annotated[
     Forms("a mail server such as mail.example.org:587 (STARTTLS), smtps://HOST or smtp://127.0.0.1:25"),
 ]
 Dollars = Annotated[Number, Ge(0), Le(100_000), Predicate(_is_amount), Forms("a number from 0.01 to 100,000, or 0")]
-RunMinutes = Annotated[Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Lower, Forms(MINUTES_FORMS)]
+RunMinutes = Annotated[
+    Annotated[Number, Gt(0), Le(MAX_MINUTES)] | Literal["unlimited"], Convert(_read_minutes), Forms(_TIME_FORMS)
+]
 AngleCount = Annotated[
     Annotated[Whole, Ge(1), Le(7)] | Literal["dynamic"], Lower, Forms("a whole number from 1 to 7, or dynamic")
 ]

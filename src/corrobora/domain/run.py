@@ -101,6 +101,27 @@ class RunRow:
     elapsed_seconds: float = 0.0
 
 
+STAGE_ALIASES = {  # names of the stages (ANGLES-1)
+    "init": Stage.CLARIFY,
+    "generation": Stage.INVESTIGATE,
+    "verification": Stage.VERIFY,
+    "delivery": Stage.DELIVER,
+}
+
+
+def parse_stage(name: str) -> Stage:
+    """Return the stage for our name or for its alias (ANGLES-1)."""
+    return STAGE_ALIASES.get(name) or Stage(name)
+
+
+def parse_last_stage(name: str) -> Stage:
+    """Return the last stage of what a name means: `init` ends with the plan, `generation` with the review.
+
+    Requirement: ANGLES-1.
+    """
+    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or parse_stage(name)
+
+
 class EventType(StrEnum):
     """The types of events; those of ROUNDS-22 are `thought`, `search`, `read`, `complete`."""
 

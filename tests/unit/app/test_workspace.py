@@ -167,7 +167,7 @@ async def test_angles_a_run_pauses_after_a_stage_and_goes_on_when_it_may(workspa
     row = await workspace.runs.get(run)
     assert (row.status, row.outcome) == (RunStatus.PAUSED, "stage_reached")
     assert await load_report(workspace, run) is None
-    await pause_after(workspace, run, None)
+    await pause_after(workspace, run, "")
     await run_here(workspace, run)
     assert (await workspace.runs.get(run)).status is RunStatus.DONE
 

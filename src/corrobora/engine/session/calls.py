@@ -21,7 +21,7 @@ from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings
-from corrobora.domain.run import Event, EventType, Request, RunId, Stage
+from corrobora.domain.run import Event, EventType, Request, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
 from corrobora.engine.session.budget import Budget, TimeScope
 from corrobora.engine.session.journal import (
@@ -101,7 +101,7 @@ class Session:
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
     claims: PassageClaims = field(default_factory=PassageClaims)
-    until: Stage | None = None  # the last stage of this attempt; the run pauses after it (ANGLES-1)
+    until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
     leaves: int = 1  # of the plan; several share what any of them reads
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
@@ -263,7 +263,7 @@ class Session:
     def enter_stage(self, stage: Stage) -> None:
         """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
         order = list(Stage)
-        if self.until is not None and order.index(stage) > order.index(self.until):
+        if self.until and order.index(stage) > order.index(parse_last_stage(self.until)):
             raise NeedsHuman(
                 "stage_reached",
                 f"The run pauses after the stage {self.until}, as asked.",

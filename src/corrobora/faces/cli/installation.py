@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,7 +29,10 @@ from corrobora.faces.cli.exit_codes import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.terminal import one_line
 
-_PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic", "pydantic-ai-slim", "openai", "anthropic")
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+_PACKAGES = ("psycopg", "procrastinate", "numpy", "httpx2", "pydantic")
 _EXTRAS = ("onnxruntime", "tokenizers", "qdrant-client")
 _LOW_DISK_BYTES = 1_000_000_000
 
@@ -145,15 +149,19 @@ async def _check_servers() -> list[CheckResult]:
 
 async def _check_database(settings: Settings) -> CheckResult:
     where = "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
-    return await _try_check("database", where, lambda: _query_database(settings))
+
+    async def query_opened() -> str:
+        from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
+
+        async with Workspace.open(settings) as workspace:
+            return await _query_database(workspace)
+
+    return await _try_check("database", where, query_opened)
 
 
-async def _query_database(settings: Settings) -> str:
-    from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
-
-    async with Workspace.open(settings) as workspace:
-        row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
-        return f"{str(row[0]).split(' on ')[0]}, {row[1]} runs" if row else "answers"
+async def _query_database(workspace: Workspace) -> str:
+    row = await workspace.database.fetch_one("SELECT version(), (SELECT count(*) FROM runs)")
+    return f"{str(row[0]).split(' on ')[0]}, {row[1]} runs" if row else "answers"
 
 
 async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -> CheckResult:
@@ -198,16 +206,32 @@ def stop_database(config_file: Path | None) -> None:
 @json_option
 @config_option
 def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
-    """Show whether the embedded database runs, and for whom."""
-    folder = _embedded_folder(open_settings(config_file))
-    from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
+    """Show whether the embedded database runs, and for whom; or what answers at the address of the settings."""
+    settings = open_settings(config_file)
+    if settings.database_url is not None:
+        found = asyncio.run(_describe_server(settings))
+    else:
+        from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
 
-    found = dataclasses.asdict(embedded.server_status(folder))
+        found = dataclasses.asdict(embedded.server_status(settings.home / "database"))
     if as_json:
         print_json(found)
         return
     for name, value in found.items():
         click.echo(f"{name:<9} {_format_value(value)}")
+
+
+async def _describe_server(settings: Settings) -> dict[str, object]:
+    """Return what is known of a server of the user's own, without its password. Raises `JournalError` if it is down."""
+    from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
+
+    async with Workspace.open(settings) as workspace:
+        server = await _query_database(workspace)
+        return {"running": True, "place": workspace.place, "setting": _database_setting(settings), "server": server}
+
+
+def _database_setting(settings: Settings) -> str:
+    return str(settings.origins["storage.database_url"])
 
 
 def _format_value(value: object) -> str:
@@ -223,7 +247,7 @@ def _embedded_folder(settings: Settings) -> Path:
     if settings.database_url is not None:
         raise UserError(
             "database_not_embedded",
-            f"The settings name a database server ({settings.origins['storage.database_url']}); it is not ours to run.",
+            f"The settings name a database server ({_database_setting(settings)}); it is not ours to run.",
             next_step="Use that server's own tools.",
         )
     return settings.home / "database"

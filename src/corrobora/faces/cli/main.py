@@ -119,6 +119,9 @@ def run(argv: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):  # click leaves by SystemExit when the reader of stdout has gone
         silence_closed_pipe()
         return Exit.DONE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())  # a command that was called to see what there is
+        return Exit.DONE
     except click.ClickException as error:
         print_notice(explain_usage(error))
         return error_exit_code(error)

@@ -22,7 +22,7 @@ from corrobora.config.settings import DISPLAYS, TIERS, Declared, list_settings
 from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.run import Stage
+from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.terminal import sanitize_text
 from corrobora.faces.request import Question, parse_question
@@ -35,12 +35,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 _MAX_INPUT_BYTES = 4 * LIMITS.question_max_chars + 4  # UTF-8 needs at most four bytes a character
 _MAX_PLAN_BYTES = 1_000_000
-STAGE_ALIASES = {  # names of the stages (ANGLES-1)
-    "init": Stage.CLARIFY,
-    "generation": Stage.INVESTIGATE,
-    "verification": Stage.VERIFY,
-    "delivery": Stage.DELIVER,
-}
 STAGES = tuple(stage.value for stage in Stage) + tuple(STAGE_ALIASES)
 
 config_option = click.option(
@@ -54,6 +48,20 @@ model_option = click.option(
     "-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge."
 )
 fields_option = click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+
+
+class DeliverOption(click.Option):
+    """`--deliver`, whose help names the installed channels; they are looked up only when help is printed."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its help, with the channels of this installation."""
+        forms = {"folder": "folder:DIR", "email": "email:ADDRESS"}
+        channels = ", ".join(forms.get(name, name) for name in sorted(list_parts("delivery")))
+        self.help = f"Hand the report on through a channel: {channels}."
+        return super().get_help_record(ctx)
+
+
+deliver_option = click.option("--deliver", cls=DeliverOption, multiple=True, metavar="CHANNEL[:TARGET]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
@@ -112,19 +120,6 @@ def read_plan(path: Path) -> str:
     if not isinstance(value, dict):
         raise UserError("plan_syntax", f"{path}: line 1: a plan is a JSON object.", next_step="See: corrobora --help")
     return text
-
-
-def parse_stage(name: str) -> Stage:
-    """Return the stage for our name or for its alias (ANGLES-1)."""
-    return STAGE_ALIASES[name] if name in STAGE_ALIASES else Stage(name)
-
-
-def parse_last_stage(name: str) -> Stage:
-    """Return the last stage of what a name means: `init` ends with the plan, `generation` with the review.
-
-    Requirement: ANGLES-1.
-    """
-    return {"init": Stage.PLAN, "generation": Stage.REVIEW}.get(name) or parse_stage(name)
 
 
 def parse_deliveries(given: Sequence[str]) -> tuple[tuple[str, str], ...]:

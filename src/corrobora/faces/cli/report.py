@@ -177,7 +177,7 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
     *, run: str, formats: str, output: Path, force: bool, follow_symlinks: bool, config_file: Path | None
 ) -> None:
     """Write the report of a run as Markdown, HTML and JSON."""
-    name = validate_id(run)
+    validate_id(run)
     wanted = tuple(part.strip() for part in formats.split(",") if part.strip())
     strange = [part for part in wanted if part not in REPORT_FILES]
     if strange or not wanted:
@@ -192,19 +192,17 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         raise UserError("export_format", "Stdout takes one format.", next_step="Such as: --format md --output -")
 
     async def load_texts(workspace: Workspace) -> dict[str, str]:
-        await workspace.runs.get(name)
+        name = await workspace.runs.find_id(run)
         texts: dict[str, str] = {}
         for form in set(wanted if target is None else target.files.values()):
             stored = await workspace.runs.read_artifact(name, REPORT_FILES[form])
             if stored is not None:
                 texts[form] = stored.content.decode("utf-8", "replace")
+        if not texts:
+            raise _missing_report_error(name)
         return texts
 
     texts = with_workspace(open_settings(config_file), load_texts)
-    if not texts:
-        raise NoEvidence(
-            "report_missing", f"The run {name} has no report.", next_step=f"See: corrobora runs show {name}"
-        )
     if target is None:
         print_text(texts[first])
         return
@@ -235,9 +233,7 @@ def verify(*, what: str, min_score: str | None, strict: bool, as_json: bool, con
     text = _read_file(what)
 
     async def recheck_text(workspace: Workspace) -> RecheckResult:
-        return await recheck_report(
-            workspace, text if text is not None else await _read_report(workspace, validate_id(what))
-        )
+        return await recheck_report(workspace, text if text is not None else await _read_report(workspace, what))
 
     result = with_workspace(settings, recheck_text)
     counts = summarize_recheck(result)
@@ -257,11 +253,15 @@ def _read_file(what: str) -> str | None:
     return None
 
 
-async def _read_report(workspace: Workspace, run: str) -> str:
-    await workspace.runs.get(run)
+def _missing_report_error(run: str) -> NoEvidence:
+    return NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
+
+
+async def _read_report(workspace: Workspace, given: str) -> str:
+    run = await workspace.runs.find_id(given)
     stored = await workspace.runs.read_artifact(run, "report.md")
     if stored is None:
-        raise NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
+        raise _missing_report_error(run)
     return stored.content.decode("utf-8", "replace")
 
 

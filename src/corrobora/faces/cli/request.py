@@ -14,19 +14,18 @@ from click.core import ParameterSource
 
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import Request, validate_id
+from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli.options import (
     STAGES,
     config_option,
+    deliver_option,
     fields_option,
     list_flags,
     model_option,
     open_settings,
     parse_deliveries,
     parse_fields,
-    parse_last_stage,
     parse_models,
-    parse_stage,
     read_plan,
     read_question,
     read_setting_flags,
@@ -108,7 +107,7 @@ def add_output_options(command: F) -> F:
 @click.option("-y", "--yes", is_flag=True, help="Authorize the plan without asking.")
 @click.option("--from-stage", type=click.Choice(STAGES), help="With --run-id: redo the run from this stage on.")
 @click.option("--until-stage", type=click.Choice(STAGES), help="Pause after this stage; resume goes on.")
-@click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand the report on.")
+@deliver_option
 @click.option("--run-id", metavar="RUN", help="Go on with this run.")
 @add_output_options
 def research(**flags: Unpack[ResearchFlags]) -> int:
@@ -183,7 +182,7 @@ def output_options(
         min_score=settings.min_score,
         strict=settings.strict,
         plan_only=plan_only,
-        until=parse_last_stage(until) if until else None,
+        until=until or "",
     )
 
 

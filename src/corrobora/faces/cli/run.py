@@ -180,7 +180,7 @@ class OutputOptions:
     min_score: float | None = None
     strict: bool = False
     plan_only: bool = False
-    until: Stage | None = None  # pause after this stage
+    until: str = ""  # pause after this stage, by the name that was asked for
 
 
 def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
@@ -200,13 +200,14 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
     return with_workspace(settings, conduct_new)
 
 
-def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: OutputOptions) -> int:
+def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: OutputOptions) -> int:
     """Go on with a stored run, or print its report again if it has ended; with a stage, redo it from there.
 
-    Requirement: bad-input R11.
+    `given` is an id, the unique start of one, or `last`. Requirement: bad-input R11.
     """
 
     async def conduct_stored(workspace: Workspace) -> int:
+        run = await workspace.runs.find_id(given)
         row = await workspace.runs.get(run)
         if stage is not None:
             await rewind_run(workspace, run, stage)
@@ -218,7 +219,7 @@ def resume_run(settings: Settings, run: str, stage: Stage | None, wanted: Output
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         await pause_after(workspace, run, wanted.until)
-        return await _conduct_run(workspace, RunId(run), wanted)
+        return await _conduct_run(workspace, run, wanted)
 
     return with_workspace(settings, conduct_stored)
 

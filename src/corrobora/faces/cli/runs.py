@@ -7,27 +7,27 @@ resumed run repeats nothing that its journal has answered.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from corrobora.app.runs import authorize_run, schedule_run, steer_run
-from corrobora.domain.errors import UserError
-from corrobora.domain.run import RunRow, RunStatus, validate_id
+from corrobora.app.runs import authorize_run, resolve_profile, schedule_run, steer_run
+from corrobora.domain.errors import NeedsHuman, UserError
+from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate_id
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     STAGES,
     config_option,
+    deliver_option,
     fields_option,
     json_option,
     model_option,
     open_settings,
-    parse_stage,
     print_json,
     read_question,
     setting_options,
@@ -81,19 +81,42 @@ def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
 @config_option
 def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
     """Show one run: what was asked, where it stands, its files."""
-    name = validate_id(run)
+    validate_id(run)
 
-    async def load_run(workspace: Workspace) -> dict[str, object]:
-        row = await workspace.runs.get(name)
-        return _row_json(row) | {"files": list(await workspace.runs.list_artifacts(name))}
+    async def load_run(workspace: Workspace) -> tuple[RunRow, Sequence[str]]:
+        row = await workspace.runs.get(await workspace.runs.find_id(run))
+        return row, await workspace.runs.list_artifacts(row.id)
 
-    found = with_workspace(open_settings(config_file), load_run)
+    row, files = with_workspace(open_settings(config_file), load_run)
     if as_json:
-        print_json(found)
+        print_json(_row_json(row) | {"files": list(files)})
         return
-    for field, value in found.items():
-        shown = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
-        click.echo(f"{field}: {one_line(shown, 2_000) or '-'}")
+    for name, text in _describe_run(row).items():
+        click.echo(f"{name:<10} {one_line(text, 2_000)}")
+    click.echo(f"{'files':<10} {', '.join(files) or '-'}")
+
+
+def _describe_run(row: RunRow) -> dict[str, str]:
+    """Return what a person wants to know of a run, by the word for it; what was not asked for is left out."""
+    request = row.request
+    attempts = "1 attempt" if row.epoch == 1 else f"{row.epoch} attempts"
+    state = describe_code(row.outcome or row.status)
+    found = {
+        "run": row.id,
+        "question": request.question,
+        "state": f"{state}: {row.reason}" if row.reason else state,
+        "profile": " ".join((request.profile, *(f"{name}={value}" for name, value in request.overrides))),
+        "libraries": ", ".join(request.libraries),
+        "providers": ", ".join(request.providers),
+        "sources": ", ".join(request.sources),
+        "models": ", ".join(f"{tier}={model}" for tier, model in request.models),
+        "limits": ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in request.metadata),
+        "delivered": ", ".join(f"{kind}:{where}" if where else kind for kind, where in request.output),
+        "created": row.created_at[:19].replace("T", " "),
+        "changed": row.updated_at[:19].replace("T", " "),
+        "worked": f"{row.elapsed_seconds:.1f} s in {attempts}",
+    }
+    return {name: text for name, text in found.items() if text}
 
 
 @runs.command(name="rm")
@@ -101,15 +124,24 @@ def show_run(*, run: str, as_json: bool, config_file: Path | None) -> None:
 @config_option
 def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
     """Remove runs with their journals, events and files. Libraries keep their documents."""
-    wanted = [validate_id(each) for each in names]
+    for each in names:
+        validate_id(each)
 
     async def remove_each(workspace: Workspace) -> list[str]:
-        return [each for each in wanted if not await workspace.runs.remove(each)]
+        missing: list[str] = []
+        for each in names:
+            try:
+                run = await workspace.runs.find_id(each)
+            except UserError as error:
+                if error.code != "run_unknown":
+                    raise
+                missing.append(each)
+                continue
+            await workspace.runs.remove(run)
+            click.echo(f"removed {run}")
+        return missing
 
     missing = with_workspace(open_settings(config_file), remove_each)
-    for each in wanted:
-        if each not in missing:
-            click.echo(f"removed {each}")
     if missing:
         raise UserError("run_unknown", f"There is no run {', '.join(missing)}.", next_step="See: corrobora runs list")
 
@@ -119,21 +151,21 @@ def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
 @config_option
 def cancel(run: str, config_file: Path | None) -> None:
     """Cancel a run, wherever it is worked on."""
-    name = validate_id(run)
+    validate_id(run)
 
     async def cancel_unfinished(workspace: Workspace) -> RunRow:
-        row = await workspace.runs.get(name)  # says so if there is no such run
+        row = await workspace.runs.get(await workspace.runs.find_id(run))
         if not row.status.final:
-            await workspace.queue.cancel(name)
+            await workspace.queue.cancel(row.id)
         return row
 
     row = with_workspace(open_settings(config_file), cancel_unfinished)
     if row.status.final:
         write_stderr(
-            f"The run {name} has ended ({describe_code(row.outcome or row.status)}); there was nothing to cancel."
+            f"The run {row.id} has ended ({describe_code(row.outcome or row.status)}); there was nothing to cancel."
         )
     else:
-        click.echo(f"cancelled {name}")
+        click.echo(f"cancelled {row.id}")
 
 
 @click.command(name="steer")
@@ -142,13 +174,14 @@ def cancel(run: str, config_file: Path | None) -> None:
 @config_option
 def steer(run: str, hint: str, config_file: Path | None) -> None:
     """Give a paused run a hint for its next round; `resume` goes on."""
-    name = validate_id(run)
+    validate_id(run)
 
-    async def steer_paused(workspace: Workspace) -> None:
+    async def steer_paused(workspace: Workspace) -> RunId:
+        name = await workspace.runs.find_id(run)
         await steer_run(workspace, name, hint)
+        return name
 
-    with_workspace(open_settings(config_file), steer_paused)
-    click.echo(f"Go on with: corrobora resume {name}")
+    click.echo(f"Go on with: corrobora resume {with_workspace(open_settings(config_file), steer_paused)}")
 
 
 def _row_json(row: RunRow) -> dict[str, object]:
@@ -177,7 +210,7 @@ class AuthorizeFlags(OutputFlags):
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
     """Go on with a run. What was answered before is not asked again."""
-    name = validate_id(flags["run"])
+    name = validate_id(flags["run"])  # what can be no id is refused before the database is opened
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     return resume_run(settings, name, stage, output_options(flags, settings, until=flags["until_stage"]))
@@ -189,24 +222,30 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
 @add_output_options
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     """Authorize the waiting plan of a run, and go on with it."""
-    name = validate_id(flags["run"])
+    validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
 
-    async def authorize_waiting(workspace: Workspace) -> bool:
-        row = await workspace.runs.get(name)
+    async def authorize_waiting(workspace: Workspace) -> RunId:
+        row = await workspace.runs.get(await workspace.runs.find_id(flags["run"]))
         if row.status is not RunStatus.AWAITING:
-            print_notice(f"The run {name} does not wait for authorization: it is {describe_code(row.status)}.")
-            return False
+            print_notice(f"The run {row.id} does not wait for authorization: it is {describe_code(row.status)}.")
+            return row.id
         words = flags["words"]
         if words is None and not (wanted.may_ask and is_terminal(sys.stdin)):
             words = sys.stdin.readline().strip() if wanted.may_ask else ""
+            phrase = resolve_profile(settings, row.request).phrase
+            if phrase and not words:
+                raise NeedsHuman(
+                    "plan_not_authorized",
+                    f"The plan of {row.id} waits for words that nobody typed.",
+                    next_step=f'On a terminal: corrobora authorize {row.id}; without one, add --words "{phrase}"',
+                )
         if words is not None:
-            await authorize_run(workspace, name, words)
-        return True
+            await authorize_run(workspace, row.id, words)
+        return row.id
 
-    with_workspace(settings, authorize_waiting)
-    return resume_run(settings, name, None, wanted)
+    return resume_run(settings, with_workspace(settings, authorize_waiting), None, wanted)
 
 
 _CRON_NAMES = {  # words for people; times are UTC
@@ -241,7 +280,7 @@ def schedule() -> None:
 @setting_options("libraries", "providers", "profile")
 @model_option
 @fields_option
-@click.option("--deliver", multiple=True, metavar="folder:DIR|email:ADDRESS|webhook", help="Hand each report on.")
+@deliver_option
 @config_option
 def add_schedule(**flags: Unpack[ScheduleFlags]) -> None:
     """Run QUESTION at the times of the cron line; the same NAME replaces an earlier schedule."""

@@ -29,11 +29,15 @@ from corrobora.storage.postgres.database import Database
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+NEWEST = "last"  # what a person may write for the newest run
 STATUS_CHANNEL = "corrobora_runs"
 FINAL_STATUSES = tuple(status.value for status in RunStatus if status.final)
 _MAX_ARTIFACT_BYTES = 64_000_000
 _GET: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds FROM runs WHERE id = %s
+"""
+_FIND: LiteralString = """
+SELECT id FROM runs WHERE starts_with(id, %(name)s) ORDER BY id <> %(name)s, id LIMIT 2
 """
 _LIST: LiteralString = """
 SELECT id, status, epoch, request, created_at, updated_at, outcome, reason, elapsed_seconds
@@ -148,6 +152,25 @@ class Runs:
         if row is None:
             raise unknown_run_error(run)
         return _run_row(row)
+
+    async def find_id(self, given: str) -> RunId:
+        """Return the id of the run that a person means: an id, the start of one that no other has, or `last`.
+
+        Raises:
+            UserError: `run_unknown`, or `run_ambiguous` where several ids start so.
+        """
+        name = validate_id(given)
+        rows = await self._database.fetch_all(_FIND, {"name": name}, where="finding a run")
+        found = [RunId(row[0]) for row in rows]
+        if not found and name == NEWEST:
+            found = [each.id for each in await self.list(limit=1)]
+        if not found:
+            raise unknown_run_error(name)
+        if len(found) > 1 and name != found[0]:
+            raise UserError(
+                "run_ambiguous", f"Several runs start with {name}.", next_step="Write more of it: corrobora runs list"
+            )
+        return found[0]
 
     async def list(self, *, limit: int = 50, offset: int = 0) -> Sequence[RunRow]:
         """Return runs, newest first."""

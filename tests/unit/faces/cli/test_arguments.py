@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import Stage
+from corrobora.domain.run import Stage, parse_stage
 from corrobora.faces.cli.options import (
     parse_deliveries,
     parse_fields,
     parse_models,
-    parse_stage,
     read_plan,
     read_question,
 )

@@ -22,3 +22,16 @@ def test_db_start_status_stop(shell: Any) -> None:
 def test_db_is_not_for_a_server_that_was_named(shell: Any) -> None:
     shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
     assert "not ours to run" in shell("db", "stop").complaint
+
+
+def test_db_status_of_a_named_server_asks_it(served: Any) -> None:
+    result = served("db", "status")
+    assert (result.code, "running   yes" in result.out, "PostgreSQL" in result.out) == (0, True, True)
+    assert "CORROBORA_DATABASE_URL" in result.out
+    assert json.loads(served("db", "status", "--json").out)["running"] is True
+
+
+def test_db_status_of_a_server_that_is_down_says_so(shell: Any) -> None:
+    shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody", CORROBORA_DATABASE_WAIT_SECONDS="0")
+    result = shell("db", "status")
+    assert (result.code, "127.0.0.1" in result.complaint) == (1, True)

@@ -83,3 +83,11 @@ def test_the_question_may_come_from_stdin(filled: Any) -> None:
 def test_q06_five_megabytes_on_stdin_are_refused(shell: Any) -> None:
     result = shell.process("-", "-l", "docs", stdin=b"x" * 5_000_000)
     assert (result.code, "20,000" in result.complaint) == (2, True)
+
+
+@pytest.mark.parametrize("words", [[], ["runs"], ["library"]])
+def test_a_group_alone_prints_its_whole_help(shell: Any, words: list[str]) -> None:
+    result = shell(*words)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == shell(*words, "--help").out
+    assert len(result.out.splitlines()) > 5

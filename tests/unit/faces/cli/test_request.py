@@ -143,7 +143,7 @@ BAD = {
     "Q14": (["--what is this"], "corrobora -- QUESTION"),
     "C01": (["a question", "-l", "x", "--config", "/dev/zero"], "not a regular file"),
     "C04": (["a question", "-l", "x", "--max-rounds", "0"], "whole number from 1 to 100"),
-    "C08": (["a question", "-l", "x", "--time", "5m"], "unlimited"),
+    "C08": (["a question", "-l", "x", "--time", "5d"], "unlimited"),
     "C10": (["a question", "-l", "x", "--max-cost", "nan"], "limits.usd"),
     "C12": (["a question", "-l", "x", "-o", "/proc/nothing/x.md"], "/proc/nothing/x.md"),
     "C12 format": (["a question", "-l", "x", "-o", "x.xlsx"], ".md, .html, .json"),

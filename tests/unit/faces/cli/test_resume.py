@@ -92,3 +92,17 @@ def test_r16_a_run_that_the_disk_stopped_goes_on_when_it_is_resumed(filled: Any)
     folder.unlink()
     result = filled("resume", run, "-q")
     assert (result.code, "1931" in result.out) == (0, True)
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-input",)])
+def test_authorize_without_a_terminal_says_how_to_give_the_words(waiting: tuple[Any, str], flags: tuple[str]) -> None:
+    shell, run = waiting
+    result = shell.process("authorize", run, *flags)
+    assert result.code == 3
+    assert f'corrobora authorize {run}; without one, add --words "Authorized to execute"' in result.complaint
+
+
+def test_a_pause_names_the_stage_as_it_was_asked_for(filled: Any) -> None:
+    result = filled("When was the bridge at Arnholm opened?", "-l", "docs", "--until-stage", "generation", "-q")
+    assert (result.code, "pauses after the stage generation, as asked" in result.complaint) == (0, True)
+    assert "1931" in filled("resume", "last", "-q").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -47,3 +48,37 @@ def test_cancel_of_an_ended_run_says_so_and_changes_nothing(finished: tuple[Any,
     assert (result.code, result.out) == (0, "")
     assert "has ended (complete); there was nothing to cancel" in result.err
     assert json.loads(shell("runs", "show", run, "--json").out)["status"] == "done"
+
+
+def test_show_is_written_for_people(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    out = shell("runs", "show", run).out
+    assert "state      complete\n" in out
+    assert "libraries  docs\n" in out
+    assert re.search(r"^worked     \d+\.\d s in 1 attempt$", out, re.MULTILINE)
+    assert not re.search(r'[{}"]|elapsed_seconds|\d\.\d{3}', out)
+
+
+def test_last_and_a_unique_start_name_a_run(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    for given in ("last", run[:12]):
+        assert json.loads(shell("runs", "show", given, "--json").out)["id"] == run
+        assert "1931" in shell("resume", given, "-q").out
+        assert "1931" in shell("export", given, "-f", "md", "-o", "-").out
+        assert shell("verify", given).code == 0
+        assert f"{run} has ended" in shell("cancel", given).err
+        assert "does not wait" in shell("authorize", given, "-q").err
+        assert f"{run} does not pause" in shell("steer", given, "north").complaint
+        assert "1931" in shell("--run-id", given, "--from-stage", "verification", "-q").out
+    assert shell("runs", "rm", run[:12]).out == f"removed {run}\n"
+
+
+def test_a_start_that_several_runs_have_is_refused(finished: tuple[Any, str]) -> None:
+    shell, _ = finished
+    shell(QUESTION, "-l", "docs", "-q")
+    result = shell("runs", "show", "r_")
+    assert (result.code, "Several runs start with r_" in result.complaint) == (2, True)
+
+
+def test_last_without_any_run_is_unknown(served: Any) -> None:
+    assert "There is no run last" in served("resume", "last").complaint
