@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.app.delivery import ARTIFACT_DIR, ThreadReports, send_report
+from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, resolve_profile, run_folder
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
-from corrobora.domain.run import EventType, RunId, RunRow, RunStatus
+from corrobora.domain.run import EventType, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session.budget import Budget
@@ -162,7 +162,7 @@ class Attempt:
     def _open_artifacts(self) -> Callable[[Mapping[str, str]], Awaitable[None]]:
         """Write a run's files into its folder, and the reports of a given thread into `artifact_dir` as well."""
         folder = run_folder(self._workspace, self._row.id)
-        wanted = dict(self._row.request.metadata).get(ARTIFACT_DIR)
+        wanted = self._row.request.get_option(RequestOption.ARTIFACT_DIR)
         reports = ThreadReports(Path(wanted)) if wanted else None
 
         def write_folders(files: Sequence[Artifact]) -> None:

@@ -66,7 +66,6 @@ def open_target(kind: str, where: str, settings: Settings) -> Delivery:
     return load_part("delivery", kind).open_target(where, given)
 
 
-ARTIFACT_DIR = "artifact_dir"  # in a request's metadata: where the reports of a given thread go as well (TRIPLET-2)
 _MICRO, _WHOLE = "micro-report-", "thread-completion-"
 
 

@@ -12,11 +12,9 @@ from dataclasses import replace
 from corrobora.app.models import ModelPool
 from corrobora.config import Settings
 from corrobora.domain.plan import Plan
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, RequestOption
 from corrobora.policies.budget import Estimate, estimate_run
 from corrobora.policies.profile import Profile, derive_numbers
-
-ASK_ABOVE_USD = "ask_above_usd"  # in a request's metadata: above this amount a person is asked
 
 
 def open_estimator(
@@ -28,8 +26,8 @@ def open_estimator(
     known = [price for price in prices.values() if price is not None]
     if len(known) == len(prices) and not any(price.input or price.output for price in known):
         return None
-    limits = dict(request.metadata)
-    ask_above, cap = (float(limits[name]) if name in limits else None for name in (ASK_ABOVE_USD, "max_usd"))
+    limits = (request.get_option(name) for name in (RequestOption.ASK_ABOVE_USD, RequestOption.MAX_USD))
+    ask_above, cap = (float(limit) if limit else None for limit in limits)
     cheapest = min(known, key=lambda price: price.output) if len(known) == len(prices) else None
     dearest = max(known, key=lambda price: price.output) if len(known) == len(prices) else None
 

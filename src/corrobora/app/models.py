@@ -5,10 +5,12 @@ Knows settings, own endpoints, keys and prices. Connections and the gates that b
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.pricing import find_price, has_price
@@ -17,9 +19,10 @@ from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.analysts.language_model.model import TIERS, Tier
 from corrobora.config import Settings
-from corrobora.domain.errors import UserError
+from corrobora.domain.errors import ModelSilent, UserError
 from corrobora.policies.budget import Price as CallPrice
 
+_CONNECT_SECONDS = 5.0  # a server of the user's own network answers in milliseconds
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 
@@ -53,7 +56,7 @@ class ModelPool:
             UserError: `price_unknown`, naming the setting for each such model; or as `analyst`.
         """
         chosen = self._choose_targets(wishes, thinking=thinking)
-        names = {self._find_price_name(wishes, tier, target): target for tier, target in chosen.items()}
+        names = {target.label: target for target in chosen.values()}
         unknown = sorted(name for name, target in names.items() if not has_price(target))
         if unknown:
             tables = ", ".join(f'[models.prices."{name}"]' for name in unknown)
@@ -66,8 +69,21 @@ class ModelPool:
     def list_prices(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, CallPrice | None]:
         """Return the price of each model by its name, None if it is not known. Raises as `get_analyst`."""
         chosen = self._choose_targets(wishes, thinking=thinking)
-        found = {self._find_price_name(wishes, tier, target): find_price(target) for tier, target in chosen.items()}
+        found = {target.label: find_price(target) for target in chosen.values()}
         return {name: None if price is None else CallPrice(*price) for name, price in found.items()}
+
+    async def check_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
+        """Look whether somebody listens at the address of each model. Raises `ModelSilent`; or as `get_analyst`."""
+        chosen = self._choose_targets(wishes, thinking=thinking)
+        for address, model in {target.base_url: target.label for target in chosen.values() if target.base_url}.items():
+            parts = urlsplit(address)
+            host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+            try:
+                async with asyncio.timeout(_CONNECT_SECONDS):
+                    _, writer = await asyncio.open_connection(host, port)
+            except (OSError, TimeoutError):
+                raise ModelSilent.nobody_listens(model, f"{host}:{port}") from None
+            writer.close()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -88,7 +104,7 @@ class ModelPool:
             found = {tier: own.get(tier) or found.get(tier) or some for tier in TIERS}
             if thinking:
                 found["lead"] = replace(found["lead"], thinking=True)
-        return {tier: self._add_price(wishes, tier, found[tier]) for tier in TIERS if tier in found}
+        return {tier: self._add_price(found[tier]) for tier in TIERS if tier in found}
 
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
@@ -99,20 +115,12 @@ class ModelPool:
         endpoint = self._settings.endpoints[name]
         key = endpoint.api_key.reveal() if endpoint.api_key else ""
         provider = "anthropic" if endpoint.kind == "anthropic" else "openai-compatible"
-        return parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
+        target = parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
+        return replace(target, alias=f"{name}:{target.model}")
 
-    def _find_price_name(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> str:
-        """Name a model as its price is written: an endpoint of the user's own by its own name."""
-        texts = (wishes.get(tier, ""), *wishes.values())
-        own = (text for text in texts if self._is_own(text) and self._endpoint_of(text) == target.base_url)
-        return next((text for text in own if text.partition(":")[2] == target.model), target.id)
-
-    def _endpoint_of(self, text: str) -> str:
-        return self._settings.endpoints[text.partition(":")[0]].base_url.rstrip("/")
-
-    def _add_price(self, wishes: Mapping[str, str], tier: Tier, target: Target) -> Target:
+    def _add_price(self, target: Target) -> Target:
         prices = self._settings.prices
-        price = prices.get(self._find_price_name(wishes, tier, target)) or prices.get(target.id)
+        price = prices.get(target.label) or prices.get(target.id)
         return target if price is None else replace(target, price=Price(price.input, price.output))
 
     def _open_connection(self, target: Target) -> ModelConnection:

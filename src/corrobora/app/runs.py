@@ -66,6 +66,7 @@ async def submit_run(
     check_targets(request, settings)
     if not deferred:  # else the worker's settings count: it may have keys that this process has not
         workspace.wiring.check_request(request, profile)
+        await workspace.wiring.check_model_servers(request, profile)
     made = await workspace.runs.create(request, run=run)
     if deferred:
         await workspace.queue.submit(made)

@@ -26,7 +26,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
 from corrobora.domain.plan import Plan
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, RequestOption
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
@@ -191,9 +191,6 @@ def parse_endpoints(settings: Settings) -> AllowList:
     return AllowList(endpoints=frozenset(endpoints))
 
 
-ACCEPT_UNKNOWN_PRICE = "accept_unknown_price"  # in a request's metadata: the user accepts models without a known price
-
-
 def open_analysts(settings: Settings, request: Request, profile: Profile, models: ModelPool) -> tuple[Analyst, ...]:
     """Return the analysts in order: those of other packages, the models, and the extractive one, which always answers.
 
@@ -202,8 +199,8 @@ def open_analysts(settings: Settings, request: Request, profile: Profile, models
         C16).
     """
     wishes = {**settings.models, **dict(request.models)}
-    asked = dict(request.metadata)
-    if asked.get("max_usd") and not (settings.accept_unknown_price or asked.get(ACCEPT_UNKNOWN_PRICE)):
+    accepted = settings.accept_unknown_price or request.get_option(RequestOption.ACCEPT_UNKNOWN_PRICE)
+    if request.get_option(RequestOption.MAX_USD) and not accepted:
         models.check_prices(wishes, thinking=profile.lead_thinking)
     model = models.get_analyst(wishes, thinking=profile.lead_thinking)
     added = [load_part("analysts", name)() for name in settings.analysts]
@@ -213,8 +210,8 @@ def open_analysts(settings: Settings, request: Request, profile: Profile, models
 
 def run_allowance(request: Request, profile: Profile) -> Allowance:
     """What a run may use: the time of its profile, and the tokens, dollars and searches of its request."""
-    limits = dict(request.metadata)
-    tokens, dollars, searched = (limits.get(name) for name in ("max_tokens", "max_usd", "max_searches"))
+    names = (RequestOption.MAX_TOKENS, RequestOption.MAX_USD, RequestOption.MAX_SEARCHES)
+    tokens, dollars, searched = map(request.get_option, names)
     return derive_allowance(
         profile,
         tokens=int(tokens) if tokens else None,
@@ -285,6 +282,12 @@ class Wiring:
         self.open_analysts(request, profile)
         open_web_searches(self._settings, request, clock=self.clock)
         check_sources(self._settings, request)
+
+    async def check_model_servers(self, request: Request, profile: Profile) -> None:
+        """Refuse a model that was named for this run if nobody listens at its address. Raises `ModelSilent`."""
+        if request.get_option(RequestOption.MODEL_REQUIRED):
+            wishes = {**self._settings.models, **dict(request.models)}
+            await self._models.check_servers(wishes, thinking=profile.lead_thinking)
 
     def open_searches(self, request: Request, library: Library) -> Mapping[str, SearchProvider]:
         """The search providers of a run, by name."""

@@ -5,6 +5,7 @@
     │   └── Infeasible       a plan or question over a limit of feasibility            (exit 2, 422)
     ├── NeedsHuman           a person must decide before the run continues             (exit 3, 409)
     ├── ProviderError        a provider refused, failed or sent a bad answer           (exit 7, 502)
+    │   └── ModelSilent      the model named for a run never answered a call of it     (exit 7, 502)
     ├── RoleError            a role's output could not be used                         (exit 7, 502)
     ├── ReadError            a document could not be read: carries a closed outcome    (exit 6, 422)
     ├── LimitReached         a limit was reached: which, value, limit, scope           (exit 8, 429)
@@ -119,6 +120,31 @@ class ProviderError(CorroboraError):
     def bad_content(cls, provider: str, why: str) -> ProviderError:
         """The provider's answer has an unknown shape: never treated as "no results"."""
         return cls("provider_bad_content", f"{provider} answered in an unknown shape: {why}.", provider=provider)
+
+
+class ModelSilent(ProviderError):
+    """The model that was named for a run never answered a call of it. It ends the run: nothing replaces it unasked."""
+
+    @classmethod
+    def from_failure(cls, error: ProviderError) -> ModelSilent:
+        """Return the end of a run whose named model failed with `error` before it answered anything."""
+        return cls(
+            "provider_silent",
+            f"The model never answered: {error.message}",
+            provider=error.provider,
+            status=error.status,
+            next_step=f"{error.next_step} Or leave --model out: the extractive analyst needs no model.".strip(),
+        )
+
+    @classmethod
+    def nobody_listens(cls, model: str, address: str) -> ModelSilent:
+        """Nobody listens at the address of the model that was named."""
+        return cls(
+            "provider_silent",
+            f"There is no server at {address} for {model}.",
+            provider=model,
+            next_step="Start it, or leave --model out.",
+        )
 
 
 class RoleError(CorroboraError):

@@ -65,6 +65,19 @@ class Stage(StrEnum):
     DELIVER = "deliver"
 
 
+class RequestOption(StrEnum):
+    """The keys of a request's metadata; a value is a text, and what was not asked for has no entry."""
+
+    MAX_USD = "max_usd"
+    ASK_ABOVE_USD = "ask_above_usd"  # above this amount a person is asked before the run starts
+    ACCEPT_UNKNOWN_PRICE = "accept_unknown_price"  # the user accepts models without a known price
+    MAX_TOKENS = "max_tokens"
+    MAX_SEARCHES = "max_searches"
+    INVISIBLE_CHARACTERS = "invisible_characters_removed"  # from the question (bad-input Q12)
+    ARTIFACT_DIR = "artifact_dir"  # where the reports of a given thread go as well (TRIPLET-2)
+    MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a user asked for, as stored with the run. Contains names and numbers, never a secret."""
@@ -84,6 +97,10 @@ class Request:
     previous: str = ""  # run whose evidence may be re-used
     strict: bool = False
     metadata: tuple[tuple[str, str], ...] = field(default=())
+
+    def get_option(self, option: RequestOption) -> str:
+        """Return an entry of the metadata, "" if it has none."""
+        return dict(self.metadata).get(option, "")
 
 
 @dataclass(frozen=True, slots=True)

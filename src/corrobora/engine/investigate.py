@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman
+from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
 from corrobora.domain.plan import Gate, Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType
@@ -97,11 +97,11 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
 async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], node: Node, run: Session) -> Findings:
     """The leaf boundary: a failed leaf is a sentinel that is recorded, and its siblings go on (ANGLES-24).
 
-    What concerns the whole run passes: a lost store, a waiting human, a newer owner, cancellation.
+    What concerns the whole run passes: a lost store, a waiting human, a silent model, a newer owner, cancellation.
     """
     try:
         return await work(node, run)
-    except (JournalError, NeedsHuman):
+    except (JournalError, NeedsHuman, ModelSilent):
         raise
     except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (ENGINE-4)
         reason = error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"

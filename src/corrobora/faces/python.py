@@ -318,6 +318,8 @@ async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
         models=dict.fromkeys(TIERS, model) if model else own.models,
     )
     changes = tuple((name, json.dumps(value, ensure_ascii=False)) for name, value in fields.items())
-    request = build_request(settings, Question(question), fields=changes, plan_only=own.max_usd == 0)
+    request = build_request(
+        settings, Question(question), fields=changes, plan_only=own.max_usd == 0, model_required=bool(model)
+    )
     resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
     return replace(request, libraries=await resolve_libraries(workspace, list(request.libraries), show=False))

@@ -12,7 +12,7 @@ from typing import TypedDict, Unpack
 
 from corrobora.config import Settings, override_profile, resolve_profile
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, RequestOption
 from corrobora.policies import intake
 from corrobora.registry import load_part
 
@@ -47,6 +47,7 @@ def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a s
     sources: tuple[str, ...] = (),
     plan_only: bool = False,
     artifact_dir: str = "",
+    model_required: bool = False,
     **extras: Unpack[RequestExtras],
 ) -> Request:
     """Return the request as it is stored with the run: names and numbers, never a secret.
@@ -65,7 +66,7 @@ def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a s
         sources=sources,
         models=tuple(sorted(settings.models.items())),
         strict=settings.strict,
-        metadata=_build_metadata(settings, question, artifact_dir),
+        metadata=_build_metadata(settings, question, artifact_dir, model_required=model_required),
         **extras,
     )
 
@@ -95,15 +96,18 @@ def _check_sources(settings: Settings, sources: Sequence[str]) -> None:
             settings.key(name).reveal()  # reports a missing key before a run is made
 
 
-def _build_metadata(settings: Settings, question: Question, artifact_dir: str) -> tuple[tuple[str, str], ...]:
+def _build_metadata(
+    settings: Settings, question: Question, artifact_dir: str, *, model_required: bool
+) -> tuple[tuple[str, str], ...]:
     """Return the limits of the run, what was removed from the question (bad-input Q12) and where artifacts go."""
     given = (
-        ("max_usd", settings.max_usd),
-        ("ask_above_usd", settings.ask_above_usd),
-        ("accept_unknown_price", "yes" if settings.accept_unknown_price else None),
-        ("max_tokens", settings.max_tokens),
-        ("max_searches", settings.max_searches),
-        ("invisible_characters_removed", question.invisible or None),
-        ("artifact_dir", artifact_dir or None),
+        (RequestOption.MAX_USD, settings.max_usd),
+        (RequestOption.ASK_ABOVE_USD, settings.ask_above_usd),
+        (RequestOption.ACCEPT_UNKNOWN_PRICE, "yes" if settings.accept_unknown_price else None),
+        (RequestOption.MAX_TOKENS, settings.max_tokens),
+        (RequestOption.MAX_SEARCHES, settings.max_searches),
+        (RequestOption.INVISIBLE_CHARACTERS, question.invisible or None),
+        (RequestOption.ARTIFACT_DIR, artifact_dir or None),
+        (RequestOption.MODEL_REQUIRED, "yes" if model_required else None),
     )
-    return tuple((name, str(value)) for name, value in given if value is not None)
+    return tuple((name.value, str(value)) for name, value in given if value is not None)

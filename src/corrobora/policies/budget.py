@@ -231,11 +231,11 @@ def find_unmet_criteria(gate: Gate, findings: Findings) -> tuple[str, ...]:
         evidence = _find_evidence(each, findings)
         found = len({identify_witness(fact) for fact in evidence})
         if found < criteria.corroboration:
-            said.append(f"{each.id} has {found} of {criteria.corroboration} independent sources: {each.text}")
+            said.append(f"{found} of {criteria.corroboration} independent sources were found for: {each.text}")
         elif combine_confidence(evidence) < criteria.minimum_confidence:
             said.append(
-                f"{each.id} is answered with confidence {combine_confidence(evidence):.2f}, "
-                f"needed is {criteria.minimum_confidence:.2f}: {each.text}"
+                f"confidence {combine_confidence(evidence):.2f} is below the {criteria.minimum_confidence:.2f} that is "
+                f"needed for: {each.text}"
             )
     if not findings.sub_questions:
         found = len({identify_witness(fact) for fact in findings.facts})

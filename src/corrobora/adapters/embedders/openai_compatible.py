@@ -7,12 +7,13 @@ a page or a model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import httpx2
 
 from corrobora.adapters.embedders.vectors import normalize_vector
-from corrobora.adapters.http import tls_context
+from corrobora.adapters.http import parse_retry_after, tls_context
 from corrobora.domain.errors import ProviderError
 
 _BATCH = 64
@@ -53,7 +54,8 @@ class OpenAICompatibleEmbedder:
         if reply.status_code in _DENIED:
             raise ProviderError.key_refused(self.name, setting=_SETTING, status=reply.status_code)
         if reply.status_code != _OK:
-            raise ProviderError.request_failed(self.name, status=reply.status_code)
+            wait = parse_retry_after(reply.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
+            raise ProviderError.request_failed(self.name, status=reply.status_code, retry_after=wait)
         try:
             body: Any = reply.json()
             rows = sorted(cast("list[dict[str, Any]]", body["data"]), key=lambda row: int(row["index"]))

@@ -55,6 +55,11 @@ class ModelConnection:
         return self.target.id
 
     @property
+    def label(self) -> str:
+        """Name of the model for people."""
+        return self.target.label
+
+    @property
     def default_output_tokens(self) -> int:
         """How long an answer may be where nothing else is asked for."""
         return self.target.max_output_tokens or (4_096 if self.target.free else 8_192)
@@ -139,7 +144,7 @@ def explain_failure(error: TransportError, target: Target) -> CorroboraError:
     """Return the engine's error for a failed exchange."""
     match error:
         case OversizedAnswerError():
-            return RoleError("output_too_large", f"{target.id} sent more than an answer may hold.")
+            return RoleError("output_too_large", f"{target.label} sent more than an answer may hold.")
         case RejectedError():
             return _explain_rejection(error, target)
         case IdleTimeoutError():
@@ -159,7 +164,7 @@ def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     final = _find_final(status, kind, told)
     if final == "provider_refused":
         return ProviderError.key_refused(
-            target.id, setting=target.provider.key or "the key of this endpoint", status=status
+            target.label, setting=target.provider.key or "the key of this endpoint", status=status
         )
     if final is not None:
         return _make_error(target, final, _FINAL[final], told=told, status=status, wait=wait)
@@ -230,8 +235,8 @@ def _make_error(  # noqa: PLR0913 - an error carries what its reader needs
 ) -> ProviderError:
     return ProviderError(
         code,
-        f"{target.id} {why}{f': {told}' if told else ''}.",
-        provider=target.id,
+        f"{target.label} {why}{f': {told}' if told else ''}.",
+        provider=target.label,
         retryable=retryable,
         retry_after_seconds=wait,
         status=status,

@@ -59,11 +59,17 @@ class Target:
     thinking: bool = False
     max_output_tokens: int | None = None
     price: Price | None = None
+    alias: str = ""  # what the user calls it, where the endpoint is one of their own
 
     @property
     def id(self) -> str:
-        """Name the model for people and for journal keys: "anthropic:claude-opus-4-5"."""
+        """Name the model for journal keys: "anthropic:claude-opus-4-5"."""
         return f"{self.provider.name}:{self.model}"
+
+    @property
+    def label(self) -> str:
+        """Name the model for people: "lan:llama" for a model of the user's endpoint `lan`."""
+        return self.alias or self.id
 
     @property
     def free(self) -> bool:

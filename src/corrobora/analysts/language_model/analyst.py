@@ -70,7 +70,7 @@ class LanguageModelAnalyst:
         except CorroboraError as error:
             error.usage = play.usage
             raise
-        return Answer(value, play.usage, play.model.name, self.name)
+        return Answer(value, play.usage, play.model.label, self.name)
 
     def _choose_model(self, role: Role[Any, Any]) -> ModelClient:
         tier = role.tier
@@ -112,7 +112,7 @@ class _Play:
         """Return the role's output in a reply, or raise the `RoleError` that says what is wrong with it."""
         name = self.role.prompt
         if reply.ending == "refusal":
-            raise RoleError("refusal", f"{self.model.name} refused to play {name}.")
+            raise RoleError("refusal", f"{self.model.label} refused to play {name}.")
         if reply.ending == "length":
             raise RoleError("output_truncated", f"The answer for {name} was cut off twice at its limit of tokens.")
         text = extract_object(reply.text, role=name)

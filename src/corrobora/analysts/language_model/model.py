@@ -129,6 +129,11 @@ class ModelClient(Protocol):
         ...
 
     @property
+    def label(self) -> str:
+        """Name of the model for people."""
+        ...
+
+    @property
     def default_output_tokens(self) -> int:
         """Usual length of an answer."""
         ...

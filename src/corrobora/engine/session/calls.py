@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import to_json
 
-from corrobora.domain.errors import CorroboraError, LimitReached, NeedsHuman, ProviderError, RoleError
+from corrobora.domain.errors import CorroboraError, LimitReached, ModelSilent, NeedsHuman, ProviderError, RoleError
 from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings
-from corrobora.domain.run import Event, EventType, Request, RunId, Stage, parse_last_stage
+from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
 from corrobora.engine.session.budget import Budget, TimeScope
 from corrobora.engine.session.journal import (
@@ -187,6 +187,8 @@ class Session:
                     raise
                 if isinstance(error, CorroboraError):
                     self.budget.add_usage(error.usage)  # a failed call is billed all the same
+                if isinstance(error, ProviderError) and self._is_silent(analyst):
+                    raise ModelSilent.from_failure(error) from error
                 why = error.code if isinstance(error, CorroboraError) else "too_slow"
                 self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
                 continue
@@ -195,6 +197,14 @@ class Session:
             meta = CallMeta(usage=answer.usage, role=role.name, analyst=player, model=answer.model, fallback=why)
             return encode(role.gives, answer.value), meta
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
+
+    def _is_silent(self, analyst: Analyst) -> bool:
+        """True for the model that was named for this run, while it has answered no call of the run."""
+        *_, model, _ = self.outside.analysts
+        if analyst is not model or not self.request.get_option(RequestOption.MODEL_REQUIRED):
+            return False
+        entries = (self.journal.get(key) for key in self.journal.keys())  # noqa: SIM118 - a port, not a dict
+        return not any(entry and decode_meta(entry).analyst == analyst.name for entry in entries)
 
     async def _ask_analyst(self, analyst: Analyst, role: Role[I, O], given: I, *, last: bool) -> Answer[O]:
         """Ask one analyst. All but the last are bounded by patience and by the limits of tokens, money and calls."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from corrobora.domain.errors import JournalError, NeedsHuman, ProviderError, Stale
+from corrobora.domain.errors import JournalError, ModelSilent, NeedsHuman, ProviderError, Stale
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import hash_parts
 from corrobora.policies.queries import compute_backoff
@@ -18,7 +18,7 @@ from corrobora.ports import Clock
 T = TypeVar("T")
 
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
-_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman)  # what concerns the whole run, the most urgent first
+_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
 
 
 async def call_with_retries(attempt: Callable[[], Awaitable[T]], budget: Budget, clock: Clock) -> T:

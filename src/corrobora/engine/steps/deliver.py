@@ -39,6 +39,7 @@ from corrobora.reporting.thread_json import (
     write_phase_state,
 )
 from corrobora.reporting.verify import CheckedDraft, check_draft, find_cited_markers, score_overlap
+from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
@@ -205,9 +206,15 @@ def _describe_extractive(count: int) -> str:
 
 
 def _describe_fallbacks(run: Session) -> list[str]:
-    fallen = Counter((meta.role, meta.fallback) for meta in _iter_metas(run) if meta.fallback)
+    """Say which tasks the next analyst took over, and why the one before it did not do them."""
+    fallen = Counter(
+        (meta.role, meta.model or meta.analyst, meta.fallback) for meta in _iter_metas(run) if meta.fallback
+    )
     return [
-        f"{count} x {role} was played by the next analyst in the chain ({why})" for (role, why), count in fallen.items()
+        f"{describe_code(role)[0].upper()}{describe_code(role)[1:]} was done by "
+        f"{'the extractive analyst' if player == 'extractive' else player} instead"
+        f"{f' ({count} times)' if count > 1 else ''}: {describe_code(why)}"
+        for (role, player, why), count in fallen.items()
     ]
 
 

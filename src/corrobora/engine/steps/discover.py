@@ -5,6 +5,7 @@ Knows searches, quick scans and the scout's shortlist, all inside the leaf's bud
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from corrobora.policies.selection import cluster_copies, list_given_hits
 from corrobora.roles.scope import scope
 from corrobora.roles.scout import Candidate, Shortlist, scout
 
+_SOURCE_ID = re.compile(r"\bS[0-9]+\b")
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
 SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
@@ -50,7 +52,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
             gathered.readings.append(reading)
     candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
     shortlist = await run.call(scout, scout_input(thread, candidates, SHORTLIST_SIZE))
-    return _build_sweep_findings(node, thread, shortlist, gathered)
+    return _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
 
 
 def _build_course(node: Node, run: Session) -> Course:
@@ -100,13 +102,27 @@ def _build_candidates(hits: tuple[Hit, ...], readings: list[Reading]) -> tuple[C
     )
 
 
-def _build_sweep_findings(node: Node, thread: ThreadState, shortlist: Shortlist, gathered: RoundBuffer) -> Findings:
+def _name_excluded(shortlist: Shortlist, candidates: Sequence[Candidate]) -> list[str]:
+    """Say which candidates were left out and why, by their titles: ids of sources mean nothing to a reader."""
+    titles = {each.reference: each.title or each.reference for each in candidates}
+
+    def name_source(found: re.Match[str]) -> str:
+        return f'"{titles[found[0]]}"' if found[0] in titles else found[0]
+
+    return [
+        f"Not chosen for reading: {titles.get(name, name)}: {_SOURCE_ID.sub(name_source, why)}"
+        for name, why in shortlist.excluded
+    ]
+
+
+def _build_sweep_findings(
+    node: Node, thread: ThreadState, excluded: Sequence[str], shortlist: Shortlist, gathered: RoundBuffer
+) -> Findings:
     lines = [
         f"{rank}. {s.title} (authority {s.authority:.2f}, recency {s.recency:.2f}, coverage {s.coverage:.2f}, "
         f"diversity {s.diversity:.2f}; {', '.join(s.balance)}): {s.rationale}"
         for rank, s in enumerate(shortlist.sources, 1)
     ]
-    excluded = [f"The scout left out {name}: {why}" for name, why in shortlist.excluded]
     facts = {f.id: f for r in gathered.readings if r.outcome is ReadOutcome.READ for f in r.facts}
     return Findings(
         path=node.path,
@@ -116,6 +132,9 @@ def _build_sweep_findings(node: Node, thread: ThreadState, shortlist: Shortlist,
         sub_questions=thread.sub_questions,
         stop=StopReason.CRITERIA_MET,
         linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage) for s in shortlist.sources),
-        notes=(*([f"The scout's shortlist by theme: {shortlist.balance}"] if shortlist.balance else []), *excluded),
+        notes=(
+            *([f"Sources chosen for reading, by theme: {shortlist.balance}"] if shortlist.balance else []),
+            *excluded,
+        ),
         rounds=(),
     )

@@ -213,6 +213,7 @@ def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
         fields=parse_fields(flags["fields"]),
         sources=pages,
         artifact_dir=str(folder),
+        model_required=bool(flags["model"]),
         authorized="policy",
         thread_file=text,
     )

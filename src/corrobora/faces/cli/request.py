@@ -195,6 +195,7 @@ def read_request(flags: ResearchFlags, settings: Settings, question: Question) -
         fields=parse_fields(flags["fields"]),
         sources=flags["source"],
         plan_only=plan_only,
+        model_required=bool(flags["model"]),
         authorized="policy" if flags["yes"] and not plan_only else "",
         plan_file=read_plan(flags["plan"]) if flags["plan"] else "",
         output=parse_deliveries(flags["deliver"]),

@@ -7,6 +7,7 @@ models, words or how rankings are joined.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, LiteralString
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, LiteralString
 from psycopg import sql
 
 from corrobora.domain.errors import ProviderError
+from corrobora.policies.queries import compute_backoff
 
 if TYPE_CHECKING:
     from corrobora.ports import Embedder
@@ -57,6 +59,7 @@ class VectorIndex:
             self.problem += f" {_WORDS_ALONE}"
             return []
         async with self._database.connection("searching vectors") as connection, connection.transaction():
+            await connection.execute("lock table passage_vector in access share mode")  # nobody replaces it meanwhile
             if (stored := await _read_stamp(connection)) != self._stamp:
                 self._report_other_model(stored)
                 return []
@@ -65,7 +68,7 @@ class VectorIndex:
     async def _has_vectors(self, spaces: Sequence[int]) -> bool:
         """True if some passages have vectors of this model; else `problem` says why not, if there are passages."""
         async with self._database.connection("looking for vectors") as connection, connection.transaction():
-            stored = await _read_stamp(connection)  # before any table is locked, or replacing vectors may deadlock
+            stored = await _read_stamp(connection)
             cursor = await connection.execute("select 1 from passage where space = any(%s) limit 1", (list(spaces),))
             if await cursor.fetchone() is None:
                 return False
@@ -117,7 +120,7 @@ class VectorIndex:
         """Return passages that have no vector of this model: number and text."""
         where = "reading passages without vectors"
         async with self._database.connection(where) as connection, connection.transaction():
-            stored = await _read_stamp(connection)
+            stored = await _read_stamp(connection, "for share")  # until the end, nobody can replace the vectors
             ours = bool(stored) and _model_of(stored) == self._embedder.name
             if stored and not ours and not self._may_replace:
                 self._report_other_model(stored)
@@ -134,7 +137,7 @@ class VectorIndex:
     ) -> bool:
         """Store vectors in one transaction; False, with `problem` set, if those of another model must stay."""
         async with connection.transaction():
-            stored = await _read_stamp(connection, mode="update")  # a shared lock of two writers could not be upgraded
+            stored = await _read_stamp(connection, "for update")  # a shared lock of two writers could not be upgraded
             if stored != self._stamp:
                 renamed = _model_of(stored) != self._embedder.name
                 if stored and not (renamed and self._may_replace) and await _any_vector(connection):
@@ -159,8 +162,8 @@ class VectorIndex:
     async def _embed(self, texts: Sequence[str], seconds: float) -> Sequence[Sequence[float]] | None:
         """Ask the model; None, with `problem` set, if it does not give one good vector for each text in time."""
         try:
-            async with asyncio.timeout(seconds):
-                found = await self._embedder.embed(texts)
+            async with asyncio.timeout(seconds) as limit:
+                found = await self._embed_patiently(texts, limit.when() or math.inf)
             check_vectors(found, len(texts), self._embedder.dimensions, self._embedder.name)
         except TimeoutError:
             self.problem = f"The embedding model {self._embedder.name} did not answer within {seconds:g} seconds."
@@ -171,6 +174,19 @@ class VectorIndex:
         else:
             return found
         return None
+
+    async def _embed_patiently(self, texts: Sequence[str], until: float) -> Sequence[Sequence[float]]:
+        """Ask again, as the policy says, after an answer that allows it: a server that is busy, or failed for once."""
+        loop = asyncio.get_running_loop()
+        for tried in itertools.count(1):
+            try:
+                return await self._embedder.embed(texts)
+            except ProviderError as error:
+                pause = compute_backoff(tried, error.retry_after_seconds, until - loop.time(), jitter=0.5)
+                if not error.retryable or error.status is None or pause is None:
+                    raise
+                await asyncio.sleep(pause)
+        raise AssertionError
 
 
 def check_vectors(vectors: Sequence[Sequence[float]], count: int, dimensions: int, model: str) -> None:
@@ -191,12 +207,12 @@ def _model_of(stamp: str) -> str:
     return stamp.rpartition("/")[0]
 
 
-async def _read_stamp(connection: Connection, *, mode: LiteralString = "share") -> str:
+async def _read_stamp(connection: Connection, mode: LiteralString = "") -> str:
     """Return which model and how many dimensions the stored vectors have; "" if there are none.
 
-    Call it in a transaction: until that ends, nobody can replace the vectors.
+    Without `mode` it takes no lock of a row, which a database that may only be read would refuse.
     """
-    cursor = await connection.execute(f"select value from library_setting where name = 'embedder' for {mode}")  # noqa: S608
+    cursor = await connection.execute(f"select value from library_setting where name = 'embedder' {mode}")  # noqa: S608
     row = await cursor.fetchone()
     return str(row[0]) if row else ""
 

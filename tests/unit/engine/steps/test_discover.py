@@ -39,7 +39,7 @@ async def test_tree_the_shortlist_is_read_first_by_the_other_leaves() -> None:
     assert link.priority == 0.75
     others = share_shortlist(Node("root", "t", "o", (SCOUT, OTHER)), (found,))
     assert [each.sources for each in others] == [("given.md", link.reference)]
-    assert "The scout left out fish.md: speaks of fish" in found.notes
+    assert "Not chosen for reading: fish.md: speaks of fish" in found.notes
     assert found.summary.startswith("1. ")
 
 
@@ -66,3 +66,16 @@ async def test_tree_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
     assert await scans(0) == 0
     assert await scans(SCAN_TOKENS) == 1
     assert await scans(None) > 1
+
+
+async def test_what_was_not_chosen_is_named_by_its_title() -> None:
+    def exclude_fish(given: Any) -> Shortlist:
+        chosen = next(c for c in given.candidates if c.reference != fish)
+        kept = Shortlisted(chosen.reference, chosen.title, 0.5, 0.5, 0.75, 0.5, "fits")
+        return Shortlist((kept,), excluded=((fish, f"a copy of {fish}, not of S9999"),))
+
+    made = await desk("tree", analysts=(Mixed({"scout": exclude_fish}),))
+    made.session.brief = BRIEF
+    fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
+    found = await sweep_sources(replace(SCOUT, sources=(fish,)), made.session)
+    assert 'Not chosen for reading: Fish market: a copy of "Fish market", not of S9999' in found.notes

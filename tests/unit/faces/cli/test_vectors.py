@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import threading
 import time
@@ -11,9 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 import corrobora
+from corrobora.policies import queries
 from corrobora.storage.index import vectors
 
 WORDS = ("lake", "freeze", "winter", "perch", "cold", "tram")
@@ -128,7 +133,7 @@ def test_an_embedder_that_answers_badly_costs_the_vectors_only(
 ) -> None:
     embeddings.answer = fault
     with monkeypatch.context() as patch:
-        patch.setattr(vectors, "BATCH_SECONDS", 0.2)
+        patch.setattr(vectors, "BATCH_SECONDS", 0.2 if fault is slow else 60.0)
         added = library("library", "add", "papers", "papers")
     assert added.code == 0
     assert "2 read" in added.err
@@ -181,4 +186,28 @@ def test_a_model_folder_of_the_user(folder: Any, tmp_path: Path) -> None:
     assert "vectors  2 computed" in folder("library", "add", "papers", "papers").err
     found = folder("library", "search", "papers", "king", "--json")
     assert json.loads(found.out)[0]["title"] == "Rule"
+    assert "vectors" not in found.err
+
+
+def test_a_busy_embedder_is_asked_again(library: Any, embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "BASE_SECONDS", 0.01)
+    answers = iter([429, 429, 200, 429, 503, 200])
+    embeddings.answer = lambda rows: (next(answers), rows)
+    added = library("library", "add", "papers", "papers")
+    assert "vectors  2 computed" in added.err
+    found = search(library)
+    assert (json.loads(found.out)[0]["title"], "vectors" in found.err) == ("Lakes of the north", False)
+    assert next(answers, None) is None
+
+
+def test_a_search_with_vectors_only_reads_the_database(library: Any) -> None:
+    library("library", "add", "papers", "papers")
+    url = os.environ["CORROBORA_DATABASE_URL"]
+    name = conninfo_to_dict(url)["dbname"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("alter database {} set default_transaction_read_only = on").format(sql.Identifier(str(name)))
+        )
+    found = search(library)
+    assert (found.code, json.loads(found.out)[0]["title"]) == (0, "Lakes of the north")
     assert "vectors" not in found.err

@@ -1,0 +1,94 @@
+"""`--model` through the command: how a model is called, and what becomes of a run whose model does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from corrobora.testing.http_server import Request, Response
+from corrobora.testing.server import ModelServer
+
+QUESTION = "When was the bridge at Arnholm opened?"
+
+
+class RefusingServer(ModelServer):
+    """A model server that refuses the key after some good answers."""
+
+    good = 0
+
+    async def _respond(self, request: Request) -> Response:
+        if request.method == "POST" and len(self.calls) >= self.good:
+            return Response(401, b'{"error": {"message": "no such key"}}')
+        return await super()._respond(request)
+
+
+@contextmanager
+def serve(server: ModelServer) -> Iterator[str]:
+    """Serve in a thread of its own; its address as a model is written."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
+    try:
+        yield f"openai-compatible:scripted@{server.url}/v1"
+    finally:
+        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def ask(shell: Any, model: str, *flags: str) -> Any:
+    return shell(QUESTION, "-l", "docs", "-m", model, "-s", "max_rounds=1", "--json", *flags)
+
+
+def test_a_model_of_an_own_endpoint_is_called_by_its_name(filled: Any) -> None:
+    with serve(ModelServer()) as model:
+        file = filled.folder / "user" / "corrobora" / "config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text(f'[models.endpoints.lan]\nkind = "openai"\nbase_url = "{model.partition("@")[2]}"\n')
+        report = json.loads(ask(filled, "lan:scripted-large").out)
+    assert "lan:scripted-large (" in report["methodology"]["analyst"]
+    assert "lan:scripted-large (" in report["markdown"]
+    assert "openai-compatible" not in report["markdown"]
+
+
+def test_a_model_that_nobody_serves_stops_the_run_before_it_begins(filled: Any) -> None:
+    before = filled("runs", "list", "--json").out
+    result = ask(filled, "openai-compatible:scripted@http://127.0.0.1:9/v1")
+    assert result.code == 7
+    assert "no server at 127.0.0.1:9 for openai-compatible:scripted" in result.complaint
+    assert "Start it, or leave --model out" in result.complaint
+    assert filled("runs", "list", "--json").out == before
+
+
+@pytest.mark.parametrize("profile", ["timed", "angles", "tree"])
+def test_a_model_that_never_answers_ends_the_run(filled: Any, profile: str) -> None:
+    with serve(RefusingServer()) as model:
+        result = ask(filled, model, "-p", profile, "-y")
+    assert result.code == 7
+    assert "The model never answered: openai-compatible:scripted refused the key" in result.complaint
+    assert "leave --model out" in result.complaint
+
+
+def test_a_model_that_answered_before_is_replaced_and_the_report_says_why(filled: Any) -> None:
+    server = RefusingServer()
+    server.good = 1
+    with serve(server) as model:
+        result = ask(filled, model)
+    report = json.loads(result.out)
+    assert (result.code, "1931" in report["markdown"]) == (0, True)
+    assert "the provider refused the key" in report["markdown"]
+    assert "provider_refused" not in report["markdown"]
+
+
+def test_a_model_of_the_settings_is_replaced_from_the_beginning(filled: Any) -> None:
+    filled.setenv(OPENAI_MODEL_ID="openai-compatible:scripted@http://127.0.0.1:9/v1")
+    result = filled(QUESTION, "-l", "docs", "-s", "max_rounds=1", "--json")
+    assert (result.code, "1931" in json.loads(result.out)["markdown"]) == (0, True)
