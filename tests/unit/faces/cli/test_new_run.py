@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import corrobora
+from corrobora.domain.run import parse_last_stage
 
 BROAD = "Tell me everything about bridges"
 
@@ -120,7 +121,8 @@ def test_angles_a_delivery_that_cannot_work_is_exit_2_before_a_run(filled: Any, 
 def test_angles_until_stage_pauses_and_resume_goes_on(filled: Any, stage: str, last: str) -> None:
     result = filled("research", QUESTION, "-l", "docs", "--until-stage", stage, "--json", "-q")
     assert result.code == 0
-    assert f"pauses after the stage {last}" in result.err
+    assert f"pauses after the stage {stage}" in result.err
+    assert parse_last_stage(stage) == last
     made = json.loads(result.out)
     assert made["outcome"] is None
     assert "412 metres" in filled("resume", made["run_id"], "-q").out
