@@ -123,6 +123,8 @@ class SentenceCheck:
     support: Support
     overlap: float  # share of its content words in its quotes: a lower bound, not a verdict
     reasons: tuple[str, ...] = ()
+    follows: str = ""  # quote, restatement, arithmetic, count, comparison, trend, absence or judgement
+    steps: tuple[str, ...] = ()  # of a derivation that was executed again: "15 - 8 = 7"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,13 +36,20 @@ from corrobora.engine.session.journal import decode
 from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
+from corrobora.engine.steps.reading_set import load_reading_set
 from corrobora.policies.assessment import grade_facts, merge_facts
 from corrobora.policies.budget import select_shed_work
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
 from corrobora.policies.profile import dump_profile
 from corrobora.reporting.thread_json import get_synthesis_badge
-from corrobora.reporting.verify import add_code_sections, build_verification, check_draft, choose_revision
+from corrobora.reporting.verify import (
+    CheckedDraft,
+    add_code_sections,
+    build_verification,
+    check_draft,
+    choose_revision,
+)
 from corrobora.roles.clarify import Scoping, clarify
 from corrobora.roles.critique import critique
 from corrobora.roles.extract import Extraction
@@ -89,8 +96,9 @@ async def research(brief: Brief, run: Session) -> Report:
         draft = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
         draft = await fallback_if_uncited(draft, material, findings, run)
-        verdict = await judge_draft(draft, findings, run)
-        return await deliver_report(check_draft(draft, findings.facts), verdict, findings, run)
+        checked = check_draft(draft, findings.facts, await load_reading_set(draft, findings, run))
+        verdict = await judge_draft(checked, findings, run)
+        return await deliver_report(checked, verdict, findings, run)
 
 
 def begin_run(brief: Brief, run: Session) -> None:
@@ -168,12 +176,11 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
     return draft
 
 
-async def judge_draft(draft: Draft, findings: Findings, run: Session) -> Verdict | None:
+async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:
     """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30)."""
     review = run.profile.review
     if not review.judge or not _has_time(run):
         return None
-    final = check_draft(draft, findings.facts)
     verdict = await run.call(judge, judge_input(add_code_sections(final.draft, findings), findings, run))
     await run.write_json_artifact("verification.json", build_verification(final, verdict, review.min_score))
     run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})

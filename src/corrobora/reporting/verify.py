@@ -10,13 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
 from corrobora.reporting.markdown import MARKER, drop_marks, is_row, iter_row_statements, strip_source_label
 from corrobora.reporting.render import render_conflicts, render_gaps
+from corrobora.text.derivations import ReadingSet, check_derivation
 from corrobora.text.markdown import read_inline
+from corrobora.text.operands import CitedEvidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, check_support
 
@@ -34,7 +37,7 @@ _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before th
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
 MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
-_KEPT_STATUSES = (Support.SUPPORTED, Support.PARTLY, Support.UNCITED)
+_KEPT_STATUSES = (Support.SUPPORTED, Support.PARTLY, Support.UNCLEAR, Support.UNCITED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class CheckedDraft:
     removed_secrets: int = 0
 
 
-def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
+def check_draft(draft: Draft, facts: Sequence[Fact], reading: ReadingSet | None = None) -> CheckedDraft:
     """Keep only what the evidence carries (TRUTH-2, TRUTH-3).
 
     Markers that resolve to nothing go; links go, and URLs that no quote states; a cited sentence that its quotes do not
@@ -69,7 +72,7 @@ def check_draft(draft: Draft, facts: Sequence[Fact]) -> CheckedDraft:
         if _is_repeated(line.strip(), times):
             gone += 1
             continue
-        kept, found, lost, dropped = _check_line(line, by_marker)
+        kept, found, lost, dropped = _check_line(line, by_marker, reading)
         checks += found
         markers += lost
         gone += dropped
@@ -110,7 +113,9 @@ def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
     return plain, gone
 
 
-def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
+def _check_line(
+    line: str, facts: Mapping[str, list[Fact]], reading: ReadingSet | None
+) -> tuple[str, list[SentenceCheck], int, int]:
     """Check one line; return what is kept of it, its checks, and how many markers and sentences went."""
     stripped = line.strip()
     if not stripped or stripped.startswith(("#", "---", "```")) or set(stripped) <= set("|-: "):
@@ -125,17 +130,27 @@ def _check_line(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[S
     for text, cited in iter_cited_sentences(line[len(lead) :]):
         known = [marker for marker in cited if marker in facts][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
-        evidence = [make_evidence(fact) for marker in known for fact in facts[marker]]
-        ids = tuple(fact.id for marker in known for fact in facts[marker])
-        shown = read_inline(text)
-        result = check_support(shown, evidence)
-        status = Support.UNSUPPORTED if cited and not known else result.support
-        checks.append(SentenceCheck(shown, ids, status, round(result.overlap, 3), result.reasons))
+        check = _check_sentence(read_inline(text), [fact for marker in known for fact in facts[marker]], reading)
+        status = Support.UNSUPPORTED if cited and not known else check.support
+        checks.append(replace(check, support=status))
         if status in _KEPT_STATUSES:
             kept.append(f"{text} {''.join(known)}" if known else text)
         else:
             gone += 1
     return lead + " ".join(kept) if kept else "", checks, lost, gone
+
+
+def _check_sentence(text: str, held: Sequence[Fact], reading: ReadingSet | None) -> SentenceCheck:
+    """Check a sentence against its evidence; a derivation that was executed again decides."""
+    result = check_support(text, [make_evidence(fact) for fact in held])
+    cited = [CitedEvidence(make_evidence(fact), fact.source, urlsplit(fact.url).netloc) for fact in held]
+    derived = check_derivation(text, cited, reading)
+    ids, overlap = tuple(fact.id for fact in held), round(result.overlap, 3)
+    if derived.holds is None:
+        return SentenceCheck(text, ids, result.support, overlap, result.reasons, derived.kind)
+    refused = Support.CONTRADICTED if derived.withholds else Support.UNCLEAR
+    status, reasons = (Support.SUPPORTED, ()) if derived.holds else (refused, (derived.reason, *result.reasons))
+    return SentenceCheck(text, ids, status, overlap, reasons, derived.kind, derived.steps)
 
 
 def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:

@@ -1,0 +1,188 @@
+"""Claims: the operation that a sentence claims, with its operator, direction, result and operands.
+
+Knows words of sums, differences, percentages, ratios, averages, comparisons and trends. Does not execute anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrobora.text.operands import CitedEvidence, Number, QuotedNumber, scan_numbers, share_unit
+from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
+
+_ABOUT = r"(?:about |around |roughly |nearly |almost |approximately |some |exactly |a |an |only )?"
+_N, _W = r"#(\d+)#", r"(?:\s+[^\s#@.;]+)"
+_UP = "more|higher|greater|larger|longer|bigger|later|above|wider|heavier|taller|deeper"
+_DOWN = "fewer|less|lower|smaller|shorter|earlier|below|narrower|lighter"
+_ROSE = "rose|risen|rises?|grew|grown|grows?|increase[sd]?|climbed|climbs|went up|gained|growth|gain|raised"
+_FELL = "fell|fallen|falls?|drop(?:s|ped)?|declined?|declines|decrease[sd]?|shrank|went down|sank|loss|reduced|lowered"
+_MOVES = "increase|decrease|rise|fall|drop|growth|reduction"
+_STAYED = "stayed|stays|remained|remains|unchanged|constant|did not change"
+_VERB = r"(?:=|equals?|is|are|was|were|makes?|made|gives?|comes? to|came to|amounts? to|adds? up to|totals?|totalled)"
+_FACTORS = {"twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "thrice": 3.0, "triple": 3.0, "tripled": 3.0,
+            "quadrupled": 4.0, "half": 0.5, "halved": 0.5, "halves": 0.5}  # fmt: skip
+_SIGN = re.compile(rf"{_N}{_W}{{0,2}}\s*(\+|-|−|–|×|x|\*|/|÷|times|multiplied by|plus|minus|divided by)\s*{_N}")
+_OPERATORS: tuple[tuple[str, str], ...] = (  # the first whose word stands in the sentence
+    ("average", r"\b(?:average[sd]?|mean)\b"),
+    ("sum", r"\b(?:total(?:s|led|ling)?|sum|together|combined|altogether|in all|adds? up)\b"),
+    ("ratio", rf"{_N} times\b(?!\s*#)|\bfactor of\b|\bratio\b|\b(?:{'|'.join(_FACTORS)})\b"),
+    ("share", rf"{_N}{_W}{{0,3}}? (?:out )?of (?:the |all )?{_N}"),
+    (
+        "difference",
+        "|".join(
+            (
+                rf"{_N}{_W}{{0,2}} (?:{_UP}|{_DOWN})\b|\bby {_ABOUT}{_N}|\b(?:difference|gap|margin)\b",
+                rf"\b(?:{_ROSE}|{_FELL}|{_MOVES}){_W}{{0,1}}? of {_ABOUT}{_N}|{_N} (?:{_MOVES})\b",
+            )
+        ),
+    ),
+)
+_RESULTS = {
+    "average": (rf"{_VERB} {_ABOUT}{_N}", rf"(?:average|mean){_W}{{0,3}}? of {_ABOUT}{_N}(?!{_W}{{0,2}} and\b)",
+                rf"{_N}{_W}{{0,3}}? on average", rf"(?:on average|average){_W}{{0,2}}? {_N}"),
+    "sum": (rf"{_VERB} {_ABOUT}{_N}", rf"(?:total|sum){_W}{{0,3}}? of {_ABOUT}{_N}(?!{_W}{{0,2}} and\b)",
+            rf"{_N}{_W}{{0,3}}? (?:in total|in all|altogether|combined|together)",
+            rf"(?:in total|in all|together|altogether|combined),?{_W}{{0,2}}? {_N}"),
+    "ratio": (rf"{_N} times\b", rf"(?:factor|ratio){_W}{{0,12}}? (?:of|is|was|=) {_ABOUT}{_N}",
+              rf"{_VERB} {_ABOUT}{_N}"),
+    "share": (rf"{_VERB} {_ABOUT}{_N}", rf"\({_ABOUT}{_N}", rf"{_N} of\b"),
+    "difference": (rf"{_N}{_W}{{0,2}} (?:{_UP}|{_DOWN})\b", rf"\bby {_ABOUT}{_N}", rf"{_N} (?:{_MOVES})",
+                   rf"(?:of|is|was|=|{_VERB}) {_ABOUT}{_N}"),
+}  # fmt: skip
+_COMPARED = re.compile(
+    rf"\b(?:(?P<up>{_UP}|exceeds?|exceeded)|(?P<down>{_DOWN}))\b(?=.*\bthan\b|.*\b(?:exceeds?|exceeded)\b|\s+#)"
+    r"|\b(?P<same>the same|equal|identical|as (?:many|much|long|high) )\b"
+)
+_COUNTED = re.compile(r"\b(?:more|fewer|less|as many|as much) ([a-z]+)\b")
+_TREND = re.compile(rf"\b(?:(?P<up>{_ROSE})|(?P<down>{_FELL})|(?P<same>{_STAYED}))\b")
+_APPROXIMATE = re.compile(r"(?:about|around|roughly|nearly|almost|approximately|some)\s+(?:a |an )?$")
+_BREAK = re.compile(r"[,;(]|\b(?:to|and|against|versus|as|from)\b")
+_DOUBLED = re.compile(r"\b(?:doubled|tripled|quadrupled|halved)\b")
+_SIGNS = {"+": "sum", "plus": "sum", **dict.fromkeys(("-", "−", "–", "minus"), "minus"),
+          **dict.fromkeys(("/", "÷", "divided by"), "quotient")}  # fmt: skip
+_SET_NOUNS = frozenset(
+    map(stem_word, "sources documents values figures numbers editions versions quotes years".split())
+)
+OPERATOR_STEMS = frozenset(
+    stem_text(
+        re.sub(r"[^a-z]+", " ", f"{_UP} {_DOWN} {_ROSE} {_FELL} {_STAYED} {_MOVES} {_VERB} {' '.join(_FACTORS)}")
+        + "average mean total sum together combined altogether ratio factor share difference gap percent percentage "
+        "points times exceeds number minimum maximum state states ask asks say says require requires name names"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a sentence claims: the operator, its direction, the result, and the operands that it states."""
+
+    operator: str
+    direction: int  # 1 up, -1 down, 0 none
+    over_time: bool  # the second operand is the later one: "rose from 8 to 15"
+    result: Number | None
+    factor: float  # of "twice", else 0
+    operands: tuple[Number, ...]
+    about: bool
+    cue: str  # the words of the operator
+    counted: str  # the stem of what is counted: "more characters"
+
+
+def read_claim(sentence: str, quoted: Sequence[QuotedNumber], *, pieces: int) -> Claim | None:
+    """Read the operation that a sentence claims over some pieces of evidence; None if it has no operator word."""
+    numbers = scan_numbers(sentence)
+    masked = _mask_numbers(sentence, numbers)
+    operator, cue = _find_operator(masked)
+    moved = None if re.search(r"\bthan\b", masked) else _TREND.search(masked)
+    compared = moved or _COMPARED.search(masked)
+    if not operator and compared is None:
+        return None
+    factor = next((_FACTORS[word] for word in split_words(masked) if word in _FACTORS), 0.0)
+    factor = factor if operator == "ratio" else 0.0
+    result = None if not operator or factor else _find_result(operator, masked, numbers, quoted)
+    if operator and result is None and not factor:
+        operator = "unread"
+
+    def _counts_pieces(number: Number) -> bool:
+        return number.value == pieces and bool(number.unit & _SET_NOUNS) and not find_instances(number, quoted)
+
+    of_years = result is not None and "year" in result.unit
+    stated = (n for n in numbers if n is not result and n.is_year is of_years and not _counts_pieces(n))
+    return Claim(
+        operator or ("trend" if moved else "comparison"),
+        {"up": 1, "down": -1}.get(compared.lastgroup or "", 0) if compared else 0,
+        bool(moved) or _DOUBLED.search(masked) is not None,
+        result,
+        factor,
+        tuple(stated),
+        result is not None and _APPROXIMATE.search(sentence[max(0, result.start - 20) : result.start]) is not None,
+        re.sub(r"[#@]\d+[#@]", "", cue or (compared.group() if compared else "")),
+        stem_word(counted.group(1)) if (counted := _COUNTED.search(masked)) else "",
+    )
+
+
+def _find_operator(masked: str) -> tuple[str, str]:
+    """Return the operator and its words, two empty texts if there is none."""
+    signed = _SIGN.search(masked)
+    if signed is not None:
+        return _SIGNS.get(signed.group(2), "product"), signed.group(2)
+    for name, form in _OPERATORS:
+        if (found := re.search(form, masked)) is not None:
+            return name, found.group()
+    return "", ""
+
+
+def _mask_numbers(sentence: str, numbers: Sequence[Number]) -> str:
+    """Replace numbers by `#place#` and years by `@place@`."""
+    masked, last = "", 0
+    for at, number in enumerate(numbers):
+        mark = "@" if number.is_year else "#"
+        masked += sentence[last : number.start] + f"{mark}{at}{mark}"
+        last = number.end
+    return fold_text(masked + sentence[last:])
+
+
+def _find_result(
+    operator: str, masked: str, numbers: Sequence[Number], quoted: Sequence[QuotedNumber]
+) -> Number | None:
+    """Return the number that stands in the place of a result, one that no quote has before others."""
+    forms = _RESULTS.get(operator, (rf"{_VERB} {_ABOUT}{_N}",))
+    places = [int(match.group(1)) for form in forms for match in re.finditer(form, masked)]
+    new = [at for at in places if not find_instances(numbers[at], quoted)]
+    chosen = (new or places)[:1] if operator == "difference" else (new or places)[-1:]
+    if not places:
+        alone = [at for at, number in enumerate(numbers) if not number.is_year and not find_instances(number, quoted)]
+        chosen = alone if len(alone) == 1 else []
+    return numbers[chosen[0]] if chosen else None
+
+
+def find_instances(number: Number, quoted: Sequence[QuotedNumber]) -> list[QuotedNumber]:
+    """Return the numbers of the quotes that are this one."""
+    return [each for each in quoted if each.number.value == number.value and share_unit(each.number.unit, number.unit)]
+
+
+def split_sides(sentence: str, operands: Sequence[Number]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where the two sides of a comparison stand: around "than", or around what separates two operands."""
+    between = re.search(r"\bbetween (.+?) and (.+)", sentence)
+    if between is not None:
+        return between.span(1), between.span(2)
+    border = re.search(r"\bthan\b|\bexceed(?:s|ed)?\b|(?<=\w )as\b(?=\s(?!many|much|long|high))", sentence)
+    if border is not None:
+        return (0, border.start()), (border.end(), len(sentence))
+    if not operands and (border := re.search(r"\bfrom ([^,;]+?) to (?=[^,;]+)", sentence)) is not None:
+        return border.span(1), (border.end(), len(sentence))
+    if len(operands) != 2:  # noqa: PLR2004 - a pair
+        return (0, len(sentence)), (0, 0)
+    first, second = operands
+    breaks = [match.start() for match in _BREAK.finditer(sentence, first.end, second.start)]
+    at = breaks[-1] if breaks else second.start
+    return (0, at), (at, len(sentence))
+
+
+def hide_titles(sentence: str, cited: Sequence[CitedEvidence]) -> str:
+    """Replace titles and words in quotation marks, whose numbers and words claim nothing, by as many letters."""
+    hidden = re.sub(r"“[^”]{1,400}”", lambda match: "x" * len(match.group()), sentence)
+    for name in sorted({part for one in cited for part in (one.evidence.title, one.evidence.version) if part}):
+        hidden = hidden.replace(name, "x" * len(name))
+    return hidden

@@ -1,0 +1,248 @@
+"""Operations: arithmetic, comparisons and trends that a sentence claims, computed again from the numbers it quotes.
+
+Knows numbers with their units, operator words and which number belongs to which side. Does not know where evidence is
+stored, and never guesses an operand: what is not determined is not executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from corrobora.text.claims import OPERATOR_STEMS, Claim, find_instances, hide_titles, read_claim, split_sides
+from corrobora.text.operands import (
+    NUMBER_WORDS,
+    CitedEvidence,
+    QuotedNumber,
+    list_quoted_numbers,
+    list_texts,
+    name_words,
+    scan_numbers,
+    share_unit,
+)
+from corrobora.text.quantities import find_years
+from corrobora.text.support import Evidence
+from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
+
+
+class DerivationKind(StrEnum):
+    """How a sentence follows from what it cites or from what was read."""
+
+    QUOTE = "quote"
+    RESTATEMENT = "restatement"
+    ARITHMETIC = "arithmetic"
+    COUNT = "count"
+    COMPARISON = "comparison"
+    TREND = "trend"
+    ABSENCE = "absence"
+    JUDGEMENT = "judgement"
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a sentence follows; `holds` is None where nothing was executed, so that its support decides."""
+
+    kind: DerivationKind
+    holds: bool | None = None
+    steps: tuple[str, ...] = ()  # operands and result, for display
+    reason: str = ""  # why it does not hold, or why it was not executed
+    withholds: bool = False  # code knows it to be false, whatever else is found
+
+    @classmethod
+    def confirm(cls, kind: DerivationKind, *steps: str) -> Derivation:
+        """Build the result of a derivation that came out."""
+        return cls(kind, holds=True, steps=steps)
+
+    @classmethod
+    def refuse(cls, kind: DerivationKind, reason: str, *steps: str, withholds: bool = True) -> Derivation:
+        """Build the result of a derivation that did not come out."""
+        return cls(kind, holds=False, steps=steps, reason=reason, withholds=withholds)
+
+    @classmethod
+    def leave_open(cls, kind: DerivationKind, reason: str, *steps: str) -> Derivation:
+        """Build the result of a derivation that could not be executed."""
+        return cls(kind, steps=steps, reason=reason)
+
+
+_NEGATED = re.compile(r"\b(?:not|never|no|nor|neither|without|cannot)\b|n['’]t\b")
+_CLOSE = 0.05  # relative error that "about" allows
+_MOST_FOREIGN = 0.4  # share of words that the evidence need not have
+_NAME = re.compile(r"(?<=[\w,(] )[A-Z]\w+")
+
+
+def execute_operation(sentence: str, cited: Sequence[CitedEvidence]) -> Derivation | None:
+    """Execute what a sentence claims from quoted operands; None if it claims no operation."""
+    quoted = list_quoted_numbers(cited)
+    hidden = hide_titles(sentence, cited)
+    claim = read_claim(hidden, quoted, pieces=len(cited))
+    if claim is None:
+        return None
+    kind = _KINDS.get(claim.operator, DerivationKind.ARITHMETIC)
+    if any(_says_itself(claim, piece.evidence) for piece in cited):
+        return None
+    if claim.operator == "unread" or _NEGATED.search(fold_text(hidden)):
+        return Derivation.leave_open(kind, "its operation was not understood")
+    missing = [each.text for each in claim.operands if not find_instances(each, quoted)]
+    if missing:
+        return Derivation.refuse(kind, f"not in its quotes: {', '.join(missing)}", withholds=False)
+    if claim.operator in ("sum", "average"):
+        return _execute_over_all(claim, kind, cited)
+    borders = split_sides(hidden, claim.operands)
+    pair = _find_pair(tuple(sentence[start:end] for start, end in borders), claim, quoted)
+    if isinstance(pair, str):
+        return Derivation.refuse(kind, pair, withholds=False) if pair == _SWAPPED else Derivation.leave_open(kind, pair)
+    if any(claim.counted and claim.counted not in each.words for each in pair):
+        return Derivation.refuse(kind, "its operands count something else", withholds=False)
+    done = _execute_pair(claim, kind, *pair)
+    return Derivation.leave_open(kind, _BEYOND, *done.steps) if done.holds and _says_more(sentence, cited) else done
+
+
+_BEYOND = "it says more than its operands"
+
+
+def _says_more(sentence: str, cited: Sequence[CitedEvidence]) -> bool:
+    """True if a sentence has names that its evidence does not have, or too many other words."""
+    told = " ".join(part for piece in cited for part in (piece.publisher, *list_texts(piece.evidence)))
+    known = name_words(told) | {str(year) for year in find_years(told)} | OPERATOR_STEMS
+    words = [word for word in stem_text(sentence) if not word[0].isdigit() and word not in NUMBER_WORDS]
+    foreign = [word for word in words if word not in known]
+    names = {stem_word(fold_text(match.group())) for match in _NAME.finditer(sentence)}
+    return bool(names & set(foreign)) or len(foreign) > _MOST_FOREIGN * len(words)
+
+
+_KINDS = {"trend": DerivationKind.TREND, "comparison": DerivationKind.COMPARISON, "ratio": DerivationKind.COMPARISON}
+
+
+def _says_itself(claim: Claim, evidence: Evidence) -> bool:
+    """True if one quote has the operator's words and all numbers of the sentence: then nothing was derived."""
+    held = {number.value for number in scan_numbers(evidence.quote)}
+    numbers = (*claim.operands, *((claim.result,) if claim.result else ()))
+    said = frozenset(split_words(evidence.quote))
+    return frozenset(split_words(claim.cue)) <= said and all(number.value in held for number in numbers)
+
+
+def _execute_over_all(claim: Claim, kind: DerivationKind, cited: Sequence[CitedEvidence]) -> Derivation:
+    """Add or average the stated operands, or else the one number of the result's unit in each piece of evidence."""
+    result = claim.result
+    values = list(claim.operands)
+    if result is not None and not values:
+        for piece in cited:
+            own = {n.number.value: n.number for n in list_quoted_numbers([piece]) if n.number.unit & result.unit}
+            values += own.values() if len(own) == 1 else ()
+        if len(values) != len(cited):
+            values = []
+    if result is None or len(values) < 2:  # noqa: PLR2004 - an operation of one number is none
+        return Derivation.leave_open(kind, "its operands are not determined")
+    units = [share_unit(one.unit, result.unit) for one in values]
+    total = sum(each.value for each in values)
+    got = total / len(values) if claim.operator == "average" else total
+    joined = " + ".join(_format(each.value) for each in values)
+    step = f"({joined}) / {len(values)}" if claim.operator == "average" else joined
+    return _judge(claim, kind, got, step, units_agree=all(units))
+
+
+_SWAPPED = "its operands belong to the other sides"
+
+
+def _find_pair(
+    told: Sequence[str], claim: Claim, quoted: Sequence[QuotedNumber]
+) -> tuple[QuotedNumber, QuotedNumber] | str:
+    """Return the two operands as quoted, first side first, or why there are none."""
+    left, right = (name_words(side) for side in told)
+    sides = (left - right, right - left)
+    if len(claim.operands) == 2:  # noqa: PLR2004 - a pair
+        choices = [find_instances(each, quoted) for each in claim.operands]
+    elif not claim.operands and all(sides):
+        choices = [_find_by_side(side, claim, quoted) for side in sides]
+    else:
+        return "its operands are not determined"
+    pairs = [
+        (one, other)
+        for one in choices[0]
+        for other in choices[1]
+        if one is not other and share_unit(one.number.unit, other.number.unit)
+    ]
+    if not pairs or (not claim.operands and len({(a.number.value, b.number.value) for a, b in pairs}) > 1):
+        return "its operands are not determined"
+    years = [frozenset(int(number.value) for number in scan_numbers(side) if number.is_year) for side in told]
+    dated = [pair for pair in pairs if all(y <= one.years for y, one in zip(years, pair, strict=True) if one.years)]
+    if not dated:
+        return _SWAPPED
+    fits = [(_count_fitting(sides, pair), -at, pair) for at, pair in enumerate(dated)]
+    best, _, pair = max(fits, key=lambda row: row[:2])
+    return _SWAPPED if best < 0 else pair
+
+
+def _find_by_side(side: frozenset[str], claim: Claim, quoted: Sequence[QuotedNumber]) -> list[QuotedNumber]:
+    """Return the numbers whose words name a side best, of the result's unit if there is one."""
+    unit = claim.result.unit - {"%"} if claim.result is not None and not claim.factor else frozenset[str]()
+    fitting = [
+        each
+        for each in quoted
+        if (each.number.unit & unit if unit else each.number.unit) and not each.number.is_year and side & each.words
+    ]
+    most = max((len(side & each.words) for each in fitting), default=0)
+    return [each for each in fitting if len(side & each.words) == most]
+
+
+def _count_fitting(sides: tuple[frozenset[str], frozenset[str]], pair: tuple[QuotedNumber, QuotedNumber]) -> int:
+    """Return how many words of the sides stand with their own operand rather than with the other one."""
+    own = (pair[0].words - pair[1].words, pair[1].words - pair[0].words)
+    return sum(len(sides[i] & own[i]) - len(sides[i] & own[1 - i]) for i in (0, 1))
+
+
+def _execute_pair(claim: Claim, kind: DerivationKind, one: QuotedNumber, other: QuotedNumber) -> Derivation:
+    a, b = one.number.value, other.number.value
+    shown = (_format(a), _format(b))
+    if claim.operator in ("comparison", "trend"):
+        first, last = (a, b) if claim.operator == "comparison" else (b, a)
+        got = (first > last) - (first < last)
+        sign = {1: ">", 0: "=", -1: "<"}[(a > b) - (a < b)]
+        holds = got == claim.direction
+        step = f"{shown[0]} {sign} {shown[1]}"
+        return Derivation.confirm(kind, step) if holds else _refuse(claim, kind, step, "the numbers say otherwise")
+    a, b = (b, a) if claim.over_time else (a, b)
+    left, right = reversed(shown) if claim.over_time else shown
+    agree = True
+    if claim.operator == "ratio":
+        got, step = (a / b if b else 0.0), f"{left} / {right}"
+    elif claim.operator == "share":
+        got, step = (100 * a / b if b else 0.0), f"{left} / {right}"
+    elif claim.operator == "product":
+        got, step = a * b, f"{left} x {right}"
+    elif claim.operator == "quotient":
+        got, step = (a / b if b else 0.0), f"{left} / {right}"
+    elif claim.result is not None and "%" in claim.result.unit and "point" not in claim.result.text:
+        got, step = (100 * (a - b) / b if b else 0.0), f"({left} - {right}) / {right}"
+    else:
+        got, step = a - b, f"{left} - {right}"
+        agree = claim.result is None or share_unit(claim.result.unit, one.number.unit)
+    if claim.operator == "difference":
+        if claim.direction and (got > 0) != (claim.direction > 0):
+            return _refuse(claim, kind, f"{step} = {_format(got)}", "the numbers say otherwise")
+        got = abs(got)
+    return _judge(claim, kind, got, step, units_agree=agree)
+
+
+def _judge(claim: Claim, kind: DerivationKind, got: float, step: str, *, units_agree: bool) -> Derivation:
+    """Compare what was computed with the result that the sentence states, to its last digit."""
+    stated = claim.factor if claim.result is None else claim.result.value
+    place = 0.0 if claim.result is None else claim.result.place
+    room = max(_CLOSE * abs(got), place) if claim.about else place
+    steps = f"{step} = {_format(got)}"
+    if not units_agree:
+        return _refuse(claim, kind, steps, "its result has another unit than its operands")
+    if abs(got - stated) > room + 1e-9 * max(1.0, abs(got)):
+        return _refuse(claim, kind, steps, f"it comes out as {_format(got)}, not {_format(stated)}")
+    return Derivation.confirm(kind, steps)
+
+
+def _refuse(claim: Claim, kind: DerivationKind, step: str, reason: str) -> Derivation:
+    """Refuse; only operands that the sentence states itself prove it false."""
+    return Derivation.refuse(kind, reason, step, withholds=len(claim.operands) > 1)
+
+
+def _format(value: float) -> str:
+    return f"{value:.10g}" if abs(value - round(value)) < 1e-9 else f"{value:.4g}"  # noqa: PLR2004 - whole

@@ -1,0 +1,176 @@
+"""Derivations: honest ones are executed again, falsified ones never are (TRUTH-3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.claims import read_claim
+from corrobora.text.derivations import ReadDocument, ReadingSet, check_derivation, find_mention, is_about_reading
+from corrobora.text.operands import CitedEvidence, scan_numbers
+from corrobora.text.operations import DerivationKind
+from corrobora.text.support import Evidence
+
+TEXTS = {
+    "S1": "Passkeys resist phishing. Verifiers shall require at least 8 characters.",
+    "S2": "SMS is restricted. Verifiers shall require at least 8 characters.",
+    "S3": "Biometrics need care.",
+    "S4": "Nothing on keys. Verifiers shall require at least 15 characters.",
+}
+READING = ReadingSet(
+    tuple(ReadDocument(name) for name in TEXTS), lambda name, words: find_mention(TEXTS.get(name, ""), words), 1, 2
+)
+REST = "; 1 more could not be read and 2 were not opened."
+NUMBERS = st.integers(2, 700)
+
+
+def cite(quote: str, title: str, published: str, source: str) -> CitedEvidence:
+    return CitedEvidence(Evidence(quote, title, published=published), source)
+
+
+def cite_pair(older: int, newer: int) -> list[CitedEvidence]:
+    return [
+        cite(f"Passwords have at least {older} characters.", "The Old Guide", "2017-06", "S1"),
+        cite(f"Passwords have at least {newer} characters.", "The New Rules", "2022-12", "S2"),
+    ]
+
+
+def is_executed(sentence: str, cited: list[CitedEvidence], kind: DerivationKind) -> bool | None:
+    found = check_derivation(sentence, cited)
+    assert found.kind is kind, (sentence, found)
+    return found.holds
+
+
+@given(NUMBERS, NUMBERS, st.integers(1, 50))
+def test_operations_hold_only_as_they_come_out(one: int, other: int, off: int) -> None:
+    low, high = min(one, other), max(one, other) + (one == other)
+    cited, apart = cite_pair(low, high), high - low
+    told = {
+        "The Old Guide ({low}) and The New Rules ({high}) together have {result} characters.": low + high,
+        "The New Rules have {result} characters more than The Old Guide ({high} against {low}).": apart,
+        "The average of {low} characters in The Old Guide and {high} in The New Rules is {result}.": (low + high) / 2,
+        "{high} characters are {result} % more than {low} characters.": 100 * apart / low,
+    }  # fmt: skip
+    for form, result in told.items():
+        right = form.format(low=low, high=high, result=f"{result:.6g}")
+        assert is_executed(right, cited, DerivationKind.ARITHMETIC) is True, right
+        wrong = form.format(low=low, high=high, result=f"{result + off:.6g}")
+        assert is_executed(wrong, cited, DerivationKind.ARITHMETIC) is not True, wrong
+        operand = form.format(low=low + 1000, high=high, result=f"{result:.6g}")
+        assert is_executed(operand, cited, DerivationKind.ARITHMETIC) is not True, operand
+
+
+@given(NUMBERS, NUMBERS)
+def test_trends_and_comparisons_know_their_direction_sides_and_years(older: int, newer: int) -> None:
+    cited = cite_pair(older, newer)
+    verb, other = ("rose", "fell") if newer > older else ("fell", "rose")
+    verb = "remained unchanged" if newer == older else verb
+    said = f"The minimum {verb} from {older} characters in 2017 to {newer} characters in 2022."
+    assert is_executed(said, cited, DerivationKind.TREND) is True
+    assert is_executed(said.replace(verb, other), cited, DerivationKind.TREND) is not True
+    assert is_executed(said.replace("2017", "2015"), cited, DerivationKind.TREND) is not True
+    word, opposite = ("more", "fewer") if newer > older else ("fewer", "more")
+    said = f"The New Rules ask for {word} characters ({newer}) than The Old Guide ({older})."
+    if newer != older:
+        assert is_executed(said, cited, DerivationKind.COMPARISON) is True
+        assert is_executed(said.replace(word, opposite), cited, DerivationKind.COMPARISON) is False
+        swapped = f"The Old Guide asks for {word} characters ({newer}) than The New Rules ({older})."
+        assert is_executed(swapped, cited, DerivationKind.COMPARISON) is not True
+        assert is_executed(said.replace("characters", "minutes"), cited, DerivationKind.COMPARISON) is not True
+
+
+def test_operands_may_be_found_by_their_sides() -> None:
+    cited = cite_pair(8, 15)
+    found = check_derivation("The New Rules ask for 7 characters more than The Old Guide.", cited)
+    assert (found.holds, found.steps) == (True, ("15 - 8 = 7",))
+    assert check_derivation("The New Rules ask for 8 characters more than The Old Guide.", cited).holds is False
+    assert check_derivation("The New Rules ask for 7 characters more than The Third Book.", cited).holds is not True
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"None of the 4 documents read mentions fingerprints{REST}",
+        f"Fingerprints were not found in the four documents read{REST}",
+        f"No document of the 4 read mentions fingerprints or voices{REST}",
+        "Two of the 4 documents read mention SMS or passkeys.",
+        "One of the four documents read mentions “SMS”.",
+    ],
+)
+def test_what_is_said_of_the_reading_set_is_looked_up(sentence: str) -> None:
+    assert is_about_reading(f"- {sentence}")
+    assert check_derivation(sentence, (), READING).holds is True
+    more = replace(READING, documents=(*READING.documents, ReadDocument("S5")))
+    assert check_derivation(sentence, (), more).holds is False
+    assert check_derivation(sentence, ()).holds is None  # without the reading set nothing is known
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.sampled_from(sorted(TEXTS)))
+def test_an_absence_falls_by_a_counter_example_and_by_what_it_hides(failed: int, unread: int, place: str) -> None:
+    said = f"None of the 4 documents read mentions fingerprints{REST}"
+    changed = replace(READING, failed=failed, unread=unread)
+    assert check_derivation(said, (), changed).holds is ((failed, unread) == (1, 2))
+    texts = {**TEXTS, place: f"{TEXTS[place]} A fingerprint is enough."}
+    planted = replace(READING, find_mention=lambda name, words: find_mention(texts[name], words))
+    found = check_derivation(said, (), planted)
+    assert found.holds is False
+    assert found.withholds
+    assert found.steps == ("A fingerprint is enough.",)
+
+
+def test_an_absence_speaks_of_what_was_read_never_of_the_world() -> None:
+    for said in (
+        "There is no rule on fingerprints.",
+        "Rules on fingerprints do not exist.",
+        "No document read mentions it.",
+    ):
+        assert check_derivation(said, (), READING).holds is not True
+    assert (
+        check_derivation(f"None of the 4 documents read mentions fingerprints{REST}"[:56] + ".", (), READING).holds
+        is False
+    )
+
+
+def test_sources_are_counted_by_what_their_evidence_supports() -> None:
+    cited = [CitedEvidence(Evidence(TEXTS[name].split(". ")[1]), name) for name in ("S1", "S2", "S4")]
+    assert check_derivation("Two of the three cited sources require at least 8 characters.", cited).holds is True
+    assert (
+        check_derivation("Two of the 4 documents read require at least 8 characters.", cited[:2], READING).holds is True
+    )
+    for wrong in (
+        "All three cited sources require at least 8 characters.",
+        "Two of the four cited sources require 8 characters.",
+    ):
+        assert check_derivation(wrong, cited).holds is not True
+
+
+def test_judgements_are_labelled_and_bring_no_figures_of_their_own() -> None:
+    cited = cite_pair(8, 15)
+    assert check_derivation("In our judgement 15 characters are wise.", cited).kind is DerivationKind.JUDGEMENT
+    assert check_derivation("In our judgement 15 characters are wise.", cited).holds is None
+    assert check_derivation("Judgement: 20 characters are wise.", cited).holds is False
+
+
+def test_a_copy_is_a_quote_and_what_the_source_computes_itself_is_no_derivation() -> None:
+    cited = [cite("Together the parts have 20 pages, 8 more than before.", "Parts", "", "S1")]
+    assert check_derivation("Together the parts have 20 pages.", cited).kind is DerivationKind.QUOTE
+    assert check_derivation("The parts together have 20 pages.", cited).kind is DerivationKind.RESTATEMENT
+
+
+def test_a_claim_is_read_with_its_operator_direction_and_operands() -> None:
+    claim = read_claim("The limit fell by 7 characters, from 15 to 8.", (), pieces=1)
+    assert claim is not None
+    assert (claim.operator, claim.direction, claim.over_time) == ("difference", -1, True)
+    assert [one.value for one in claim.operands] == [15, 8]
+    assert read_claim("The limit is 8 characters.", (), pieces=1) is None
+
+
+def test_numbers_that_name_something_are_no_operands() -> None:
+    assert [one.value for one in scan_numbers("Revision 3 of SP 800-63-3 asks for 8 characters, twelve in 2022.")] == [
+        8,
+        12,
+        2022,
+    ]
