@@ -14,6 +14,16 @@ _MIN_CELLS = 3  # of a row separated by commas or semicolons; fewer are ordinary
 _MAX_ROW_CHARS = 1_000
 
 
+_ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
+
+
+def read_heads(line: str) -> tuple[str, ...]:
+    """Return the heads of a row that names them, as readers write it: "Plan: Basic; Price: 5."; () for other lines."""
+    if _ROW.fullmatch(line) is None:
+        return ()
+    return tuple(cell.partition(": ")[0] for cell in line.split("; ") if ": " in cell)
+
+
 def split_cells(line: str) -> tuple[str, ...]:
     """Return the cells of a line that looks like a table row, or nothing.
 

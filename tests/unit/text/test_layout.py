@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.layout import is_same_table, read_row, split_cells
+from corrobora.text.layout import is_same_table, read_heads, read_row, split_cells
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,12 @@ def test_a_row_reads_under_its_heads_or_as_its_cells() -> None:
     assert read_row(("Name", "Age"), ("Ann", "7")) == "Name: Ann; Age: 7"
     assert read_row(("Low", "High"), ("Price", "2", "3")) == "Price: Low 2; High 3"
     assert read_row(("Name",), ("Ann", "7", "x")) == "Ann; 7; x"
+
+
+def test_a_row_that_names_its_heads_is_told_from_a_sentence() -> None:
+    assert read_heads("Plan: Basic; Price: 5; Limit: 10.") == ("Plan", "Price", "Limit")
+    assert read_heads("Note: the kiln is hot.") == ()
+    assert read_heads("Ann: we go; then we eat.") == ()
 
 
 @given(st.text(max_size=300))

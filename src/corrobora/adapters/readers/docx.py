@@ -101,13 +101,20 @@ class _BodyWriter:
             if block.tag == f"{_W}p":
                 self._write_paragraph(block)
             elif block.tag == f"{_W}tbl":
-                for row in block.iter(f"{_W}tr"):
-                    cells = (" ".join(_element_text(cell).split()) for cell in row.iter(f"{_W}tc"))
-                    self._writer.add_block(" | ".join(cell for cell in cells if cell), tight=True)
+                self._write_table(block)
             elif block.tag == f"{_W}sdt":
                 for inner in block.iter(f"{_W}p"):
                     self._write_paragraph(inner)
         return self._title
+
+    def _write_table(self, table: ET.Element) -> None:
+        rows = [[_element_text(cell) for cell in row.iter(f"{_W}tc")] for row in table.iter(f"{_W}tr")]
+        look = table.find(f"{_W}tblPr/{_W}tblLook")
+        heads = len(rows) > 1 and (
+            table.find(f"{_W}tr/{_W}trPr/{_W}tblHeader") is not None
+            or (look is not None and look.get(f"{_W}firstRow") == "1")
+        )
+        self._writer.add_rows(rows[heads:], rows[0] if heads else ())
 
     def _write_paragraph(self, paragraph: ET.Element) -> None:
         text = _element_text(paragraph)

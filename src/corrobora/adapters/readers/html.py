@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from corrobora.adapters.readers.text import TextWriter, decode_text, fold_spaces
 from corrobora.domain.documents import ParsedDocument
@@ -33,10 +33,14 @@ class TagTextParser(HTMLParser):
         self._writer = writer
         self._text: list[str] = []
         self._cells: list[str] | None = None
+        self._rows: list[list[str]] = []
+        self._head: list[str] = []
+        self._heads = False  # every cell of the row so far is a head
         self._silent = 0
         self._heading = 0
         self._item = False
         self._in_title = False
+        self._in_cell = False
         self._pre = 0
         self.title = ""
 
@@ -53,9 +57,11 @@ class TagTextParser(HTMLParser):
             if self._cells is not None:  # the row before was never closed
                 self._end_row()
             self._flush_text()
-            self._cells = []
+            self._cells, self._heads = [], True
         elif tag in {"td", "th"}:
             self._end_cell()
+            self._heads = self._heads and tag == "th"
+            self._in_cell = True
         elif tag in _HEADINGS:
             self._flush_text()
             self._heading = _HEADINGS[tag]
@@ -74,8 +80,10 @@ class TagTextParser(HTMLParser):
             self._silent = max(0, self._silent - 1)
         elif tag in {"td", "th"}:
             self._end_cell()
-        elif tag == "tr" or (tag == "table" and self._cells is not None):
+        elif tag == "tr":
             self._end_row()
+        elif tag == "table":
+            self._end_table()
         elif tag in _HEADINGS or tag == "li" or tag in _BLOCKS or tag == "pre":
             self._flush_text()
             self._heading, self._item = 0, False
@@ -93,13 +101,23 @@ class TagTextParser(HTMLParser):
             return
         text = " ".join("".join(self._text).split())
         self._text.clear()
-        if text:
+        if self._in_cell or text:
             self._cells.append(text)
+        self._in_cell = False
 
     def _end_row(self) -> None:
         self._end_cell()
         cells, self._cells = self._cells or [], None
-        self._writer.add_block(" | ".join(cells), tight=True)
+        if self._heads and len(cells) > 1 and not self._head and not self._rows:
+            self._head = cells
+        elif cells:
+            self._rows.append(cells)
+
+    def _end_table(self) -> None:
+        if self._cells is not None:
+            self._end_row()
+        rows, head, self._rows, self._head = self._rows, self._head, [], []
+        self._writer.add_rows(rows, head)
 
     def _flush_text(self) -> None:
         if self._cells is not None:
@@ -109,6 +127,8 @@ class TagTextParser(HTMLParser):
         self._text.clear()
         if not raw.strip():
             return
+        if self._rows or self._head:
+            self._end_table()
         if self._heading:
             self._writer.add_heading(raw, self._heading)
         elif self._pre:
@@ -121,14 +141,30 @@ class TagTextParser(HTMLParser):
     def close(self) -> None:
         """End the input and write what is left."""
         super().close()
-        if self._cells is not None:
-            self._end_row()
+        self._end_table()
         self._flush_text()
 
 
 def _join_lines(raw: str) -> str:
     """Join the wrapped lines of a paragraph; a line break written as such cannot be told apart and is joined too."""
     return " ".join(raw.split())
+
+
+_KNOWN = frozenset(
+    "a abbr acronym address area article aside audio b base basefont bdi bdo big blockquote body br button canvas "
+    "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset "
+    "figcaption figure font footer form frame frameset g h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img "
+    "input ins kbd label legend li link main map mark menu meta meter nav noscript object ol optgroup option output p "
+    "param path picture pre progress q rp rt ruby s samp script search section select slot small source span strike "
+    "strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var "
+    "video wbr".split()
+)
+
+
+def is_element(markup: str) -> bool:
+    """True for a tag of HTML or a comment; `<name>` in running text is none, whatever a parser takes it for."""
+    name = _TAG.match(markup)
+    return name is None or name[2].lower() in _KNOWN or "-" in name[2]
 
 
 def read_tags(html: str, writer: TextWriter | None = None) -> tuple[TextWriter, str]:
@@ -139,9 +175,6 @@ def read_tags(html: str, writer: TextWriter | None = None) -> tuple[TextWriter, 
     reader.close()
     return writer, fold_spaces(reader.title)
 
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_TAGS = 200_000
 MAX_ATTRIBUTES = 1_000
@@ -312,9 +345,13 @@ class _ArticleWriter:
                 self._writer.add_block(element.tail)
 
     def _write_table(self, table: _Element) -> None:
-        for row in table:
-            cells: Sequence[str] = [words for cell in row if (words := _element_text(cell))]
-            self._writer.add_block(" | ".join(cells) or _element_text(row), tight=True)
+        rows = [list(row) for row in table]
+        heads = bool(rows) and len(rows[0]) > 1 and all(cell.get("role") == "head" for cell in rows[0])
+        cells = [
+            [_element_text(cell) for cell in row] or [_element_text(each)]
+            for row, each in zip(rows, table, strict=True)
+        ]
+        self._writer.add_rows(cells[heads:], cells[0] if heads else ())
 
 
 def _element_text(element: _Element) -> str:

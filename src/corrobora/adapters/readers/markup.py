@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from corrobora.adapters.readers.html import read_tags
+from corrobora.adapters.readers.html import is_element, read_tags
 from corrobora.adapters.readers.text import TextWriter, decode_text
 from corrobora.domain.documents import ParsedDocument
 
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
-_KRAMDOWN = re.compile(r" ?\{[:#.][^{}\n]{0,200}\}|\{%[^{}\n]{0,300}%\}|\[\[toc\]\]", re.IGNORECASE)
+_TEMPLATE = re.compile(
+    r"(?:(?<=\S)|^)\{:[^{}\n]{0,200}\}| *\{:[^{}\n]{0,200}\}$|\{%[^{}\n]{0,300}%\}|^\[\[toc\]\]$", re.IGNORECASE
+)
+_ANCHOR = re.compile(r"\s*\{[:#.][^{}\n]{0,200}\}$")  # of a heading
 _LABELLED = re.compile(r"[*_]{0,3}[A-Z][\w '’/()-]{1,40}(?::[*_]{0,3}|[*_]{1,3}:) \S")
 _FRONT = frozenset({"title", "date", "published", "version", "publisher", "site", "author"})
 
@@ -27,9 +31,7 @@ def read_markdown(data: bytes, charset: str = "") -> ParsedDocument:
     """Return the readable text of a Markdown file. Raises `ReadError` if the bytes are no text."""
     front, body = split_front_matter(decode_text(data, charset))
     writer = TextWriter()
-    _BlockWriter(writer).write_tokens(
-        MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(_strip_templates(body))
-    )
+    _BlockWriter(writer).write_tokens(MarkdownIt("commonmark", {"maxNesting": 40}).enable("table").parse(body))
     return writer.build_parsed(
         front.get("title", ""),
         published=front.get("date", front.get("published", ""))[:10],
@@ -54,10 +56,6 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     return found, text[after + 1 :] if after >= 0 else ""
 
 
-def _strip_templates(text: str) -> str:
-    return _KRAMDOWN.sub("", text) if "{" in text or "[[" in text else text
-
-
 class _BlockWriter:
     """Walks block tokens in order."""
 
@@ -65,6 +63,7 @@ class _BlockWriter:
         self._writer = writer
         self._heading = 0
         self._cells: list[str] | None = None
+        self._rows: list[list[str]] = []
         self._items: list[str] = []  # "-" or the number, for each open list
         self._open_item = False
 
@@ -79,7 +78,7 @@ class _BlockWriter:
                 case "code_block":
                     self._write_code(token.content)
                 case "html_block":
-                    read_tags(token.content, self._writer)
+                    read_tags(_escape_names(token.content), self._writer)
                 case _:
                     self._track_structure(token)
 
@@ -100,14 +99,18 @@ class _BlockWriter:
             case "tr_open":
                 self._cells = []
             case "tr_close":
-                self._writer.add_block(" | ".join(cell for cell in self._cells or () if cell), tight=True)
+                self._rows.append(self._cells or [])
                 self._cells = None
+            case "table_close":
+                head, *rows = self._rows
+                self._writer.add_rows(rows, head)
+                self._rows = []
             case _:
                 pass
 
     def _write_code(self, text: str) -> None:
         """An indented block that holds tags is HTML which a blank line has cut from its beginning."""
-        if _TAG.search(text):
+        if any(is_element(tag) for tag in _TAG.findall(text)):
             read_tags(text, self._writer)
         else:
             self._writer.add_verbatim(text)
@@ -116,7 +119,7 @@ class _BlockWriter:
         breaks = "\n" if all(_LABELLED.match(line) for line in token.content.split("\n")) else " "  # no running text
         text = inline_text(token.children or (), breaks)
         if self._heading:
-            self._writer.add_heading(text, self._heading)
+            self._writer.add_heading(_ANCHOR.sub("", text), self._heading)
         elif self._cells is not None:
             self._cells.append(" ".join(text.split()))
         elif self._open_item:
@@ -126,21 +129,28 @@ class _BlockWriter:
             self._writer.add_block(text, tight=bool(self._items))
 
 
+def _escape_names(markup: str) -> str:
+    """Escape what stands in angle brackets and is no element of HTML: `<name>` is text."""
+    return _TAG.sub(lambda tag: tag.group() if is_element(tag.group()) else escape(tag.group()), markup)
+
+
 def inline_text(children: Sequence[Token], breaks: str = " ") -> str:
     """Return the words of inline tokens: emphasis, links and tags become what they hold; lines end in `breaks`."""
     parts: list[str] = []
     for child in children:
         match child.type:
-            case "text" | "code_inline":
+            case "text":
+                parts.append(_TEMPLATE.sub("", child.content))
+            case "code_inline" | "image":
                 parts.append(child.content)
             case "softbreak":
                 parts.append(breaks)
             case "hardbreak":
                 parts.append("\n")
-            case "image":
-                parts.append(child.content)
             case "html_inline" if child.content[:3].lower() == "<br":
                 parts.append("\n")
+            case "html_inline" if not is_element(child.content):
+                parts.append(child.content)
             case _:
                 pass
     return "".join(parts)
@@ -151,7 +161,8 @@ _ROLE = re.compile(r":[A-Za-z][\w+.:-]{0,40}:`([^`\n]{1,400})`")
 _LINK = re.compile(r"`([^`<\n]{1,300}?) ?<[^`>\n]{1,600}>`__?")
 _REFERENCE = re.compile(r"`([^`\n]{1,300})`_{0,2}")
 _CODE = re.compile(r"``([^`\n]{1,600})``")
-_STRONG = re.compile(r"\*\*([^*\n]{1,400})\*\*|\*([^*\s][^*\n]{0,400})\*")
+_STRONG = re.compile(r"(?<![\w*\\])(\*\*|\*)(?=[^*\s])([^*\n]{0,400}[^*\s\\])\1(?![\w*])")
+_BACKSLASH = re.compile(r"\\([^\w\s])")
 _TARGETED = re.compile(r"^[~!]?(.*?)(?: ?<[^>\n]{1,400}>)?$")
 _DIRECTIVE = re.compile(r"^\.\. ([A-Za-z][\w:-]{0,60})::(?: (.*))?$")
 _OPTION = re.compile(r"^\s+:[A-Za-z][\w-]{0,40}:(?: .*)?$")
@@ -241,22 +252,58 @@ class _LineWriter:
         end = at
         while end < len(self._lines) and self._lines[end].strip():
             end += 1
-        rows: list[str] = []
-        for line in self._lines[at:end]:
-            if _BORDER.match(line):
-                continue
+        block = self._lines[at:end]
+        if _BORDER.match(block[0]) and len(block) > 2:  # noqa: PLR2004 - a border above and below
+            rows, heads = _split_grid(block) if block[0].lstrip()[0] == "+" else _split_columns(block)
+            rows = [[strip_inline(cell) for cell in row] for row in rows]
+            self._writer.add_rows(rows[heads:], rows[0] if heads == 1 else ())
+            return end
+        items: list[str] = []
+        for line in block:
             plain = line.strip()
-            if plain.startswith("|") and plain.endswith("|") and len(plain) > 1:
-                plain = " | ".join(cell for part in plain.strip("|").split("|") if (cell := part.strip()))
-                rows.append(plain)
-            elif rows and not _starts_item(plain):
-                rows[-1] = f"{rows[-1]} {plain}"
+            if items and not _starts_item(plain):
+                items[-1] = f"{items[-1]} {plain}"
             else:
-                rows.append(plain)
-        for row in rows:
-            text = strip_inline(row)
-            self._writer.add_block(text[:-1] if text.endswith("::") else text, tight=_starts_item(row) or " | " in row)
+                items.append(plain)
+        for item in items:
+            text = strip_inline(item)
+            self._writer.add_block(text[:-1] if text.endswith("::") else text, tight=_starts_item(item))
         return end
+
+
+def _split_grid(lines: Sequence[str]) -> tuple[list[list[str]], int]:
+    """Return the rows of a table drawn with bars, and how many of them are its head."""
+    rows: list[list[str]] = []
+    heads, fresh = 0, True
+    for line in lines:
+        if line.lstrip().startswith("+"):
+            heads, fresh = len(rows) if "=" in line else heads, True
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if fresh or len(cells) != len(rows[-1]):
+            rows.append(cells)
+        else:
+            rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(rows[-1], cells, strict=True)]
+        fresh = False
+    return rows, heads
+
+
+def _split_columns(lines: Sequence[str]) -> tuple[list[list[str]], int]:
+    """Return the rows of a table whose border marks its columns, and how many of them are its head."""
+    starts = [match.start() for match in re.finditer(r"[=-]+", lines[0])]
+    ends = [*starts[1:], None]
+    rows: list[list[str]] = []
+    heads = 0
+    for line in lines[1:]:
+        if _BORDER.match(line):
+            heads = heads or (len(rows) if line.lstrip()[0] == "=" and line is not lines[-1] else 0)
+            continue
+        cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        if rows and not cells[0]:
+            rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(rows[-1], cells, strict=True)]
+        else:
+            rows.append(cells)
+    return rows, heads
 
 
 def _is_adornment(line: str) -> bool:
@@ -274,10 +321,14 @@ def _outdent_lines(lines: Sequence[str]) -> list[str]:
 
 
 def strip_inline(text: str) -> str:
-    """Drop inline marks: roles, links, literals and emphasis become what they say."""
-    text = _CODE.sub(r"\1", text)
+    """Drop inline marks: roles, links, literals and emphasis become what they say; a literal stays as it is."""
+    parts = _CODE.split(text)
+    return "".join(part if at % 2 else _strip_marks(part) for at, part in enumerate(parts))
+
+
+def _strip_marks(text: str) -> str:
     if "`" in text:
         text = _ROLE.sub(lambda match: _TARGETED.sub(r"\1", match[1]), text)
         text = _LINK.sub(r"\1", text)
         text = _REFERENCE.sub(r"\1", text)
-    return _STRONG.sub(lambda match: match[1] or match[2], text) if "*" in text else text
+    return _BACKSLASH.sub(r"\1", _STRONG.sub(r"\2", text))

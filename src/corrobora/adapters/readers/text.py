@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 
 from corrobora.domain.documents import Heading, ParsedDocument
 from corrobora.domain.errors import ReadError
@@ -99,17 +100,37 @@ class TextWriter:
         self._parts: list[str] = []
         self._length = 0
         self._headings: list[Heading] = []
-        self._tight = False
+        self._kind = ""
 
     def add_block(self, text: str, *, tight: bool = False) -> None:
-        """Append a block. `tight` keeps it close to another tight block: list items and table rows."""
+        """Append a block. `tight` keeps an item of a list close to the item before it."""
+        self._add_near(text, "item" if tight else "")
+
+    def _add_near(self, text: str, kind: str) -> None:
+        """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
         text = fold_spaces(text)
         if not text:
             return
         if self._parts:
-            self._append_text("\n" if tight and self._tight else "\n\n")
+            self._append_text("\n" if kind and kind == self._kind else "\n\n")
         self._append_text(text)
-        self._tight = tight
+        self._kind = kind
+
+    def add_rows(self, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> None:
+        """Append the rows of a table, one on a line: "Head: cell; Head: cell." under a head, else "cell | cell".
+
+        Empty cells are left out. A row with another number of cells than the head is written without it.
+        """
+        for row in rows or ([head] if head else []):
+            cells = [" ".join(cell.split()) for cell in row]
+            names = [" ".join(name.split()) for name in head] if rows and len(head) == len(row) else []
+            named = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+            line = "; ".join(named)
+            if any(names) and named:
+                line += "" if line[-1] in ".!?" else "."
+            else:
+                line = " | ".join(cell for cell in cells if cell)
+            self._add_near(line, "row")
 
     def add_verbatim(self, text: str) -> None:
         """Append a block as it is: program text, where spaces mean something."""
@@ -119,7 +140,7 @@ class TextWriter:
         if self._parts:
             self._append_text("\n\n")
         self._append_text(text)
-        self._tight = False
+        self._kind = ""
 
     def add_heading(self, text: str, level: int) -> None:
         """Append a heading and note where it starts."""
@@ -130,7 +151,7 @@ class TextWriter:
             self._append_text("\n\n")
         self._headings.append(Heading(self._length, level, text[:_TITLE_CHARS]))
         self._append_text(text)
-        self._tight = False
+        self._kind = ""
 
     def _append_text(self, text: str) -> None:
         self._parts.append(text)

@@ -36,7 +36,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.answers import ExpectedAnswer, score_answer_fit
 from corrobora.text.answers import classify_question as kind_of
-from corrobora.text.layout import read_row, split_cells
+from corrobora.text.layout import read_heads, read_row, split_cells
 from corrobora.text.quantities import Releases, find_asked_releases, score_release_match
 from corrobora.text.questions import (
     asks_for_every_change,
@@ -161,7 +161,8 @@ def _choose(given: Excerpt, asked: Sequence[SubQuestion], lines: Sequence[Line])
             _mark_release(given, lines, speaks, releases)
         for at in _superlative_rows(lines, part.text, read.topic):
             worth[at], speaks[at] = _FOREMOST * max(worth), SentenceMatch(1.0, answers=True)
-            speaks[_table_header(lines, at)] = SentenceMatch(0.0)  # they would tell all rows
+            if lines[at].table >= 0:
+                speaks[_table_header(lines, at)] = SentenceMatch(0.0)  # they would tell all rows
         best = max((worth[at] for at, share in enumerate(speaks) if share.whole), default=0.0)
         near_best, most = (_BROAD_BEST, 2 * QUOTES_PER_QUESTION) if thing else (_NEAR_BEST, QUOTES_PER_QUESTION)
         fit_for = [at for at, share in enumerate(speaks) if share.whole and worth[at] >= near_best * best]
@@ -178,14 +179,19 @@ def _superlative_rows(lines: Sequence[Line], question: str, topic: frozenset[str
     wanted = find_extreme(question)
     if wanted is None:
         return []
-    tables: dict[tuple[int, int], list[int]] = {}
+    tables: dict[object, list[int]] = {}
     for at, line in enumerate(lines):
         if line.table >= 0:
             tables.setdefault((line.passage, line.table), []).append(at)
+        elif heads := read_heads(line.text):
+            tables.setdefault(heads, []).append(at)
     found: list[int] = []
-    for first, *rows in tables.values():
-        head = split_cells(lines[first].text)
-        best = find_foremost_rows([read_row(head, split_cells(lines[at].text)) for at in rows], wanted)
+    for group in tables.values():
+        rows, texts = group, [lines[at].text for at in group]
+        if lines[group[0]].table >= 0:
+            head, *cells = map(split_cells, texts)
+            rows, texts = group[1:], [read_row(head, row) for row in cells]
+        best = find_foremost_rows(texts, wanted)
         found += [rows[at] for at in sorted(best) if topic_share(topic, lines[rows[at]].unit).whole >= _OF_THE_TABLE]
     return found
 

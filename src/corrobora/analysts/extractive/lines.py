@@ -15,7 +15,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.relevance import SentenceTerms
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.layout import LIST_ITEM, is_same_table, split_cells
+from corrobora.text.layout import LIST_ITEM, is_same_table, read_heads, split_cells
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import fold_whitespace, function_word_share, lacks_word_spaces, split_words, stem_text
 
@@ -249,7 +249,7 @@ def _states_nothing(text: str) -> bool:
     """True for references, titles and bare addresses, which have hardly any function words."""
     if text.startswith("[") or _MAIL_HEAD.match(text):
         return True
-    if _LABELLED.match(text) or lacks_word_spaces(text):
+    if _LABELLED.match(text) or read_heads(text) or lacks_word_spaces(text):
         return False
     said = split_words(text)
     return function_word_share(said) < max(1 / max(1, len(said)), _FUNCTION_WORDS)
@@ -274,7 +274,11 @@ class SpeakerTurn(NamedTuple):
 
 def find_speaker_turns(text: str) -> tuple[SpeakerTurn, ...]:
     """Return the turns of a conversation: at least three, half of all lines, with a repeated speaker."""
-    found = [SpeakerTurn(match.start(), match.group(1)) for match in _TURN.finditer(text)]
+    found = [
+        SpeakerTurn(match.start(), match.group(1))
+        for match in _TURN.finditer(text)
+        if not read_heads(text[match.start() : (text.find("\n", match.start()) + 1 or len(text) + 1) - 1])
+    ]
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     while found and _is_label(text, found[0]) and sum(turn.speaker == found[0].speaker for turn in found) == 1:
         found = found[1:]

@@ -36,7 +36,7 @@ def outcome(data):
 
 def test_the_document_reads_as_a_person_would():
     parsed = read_docx(packed())
-    assert parsed.text == "Rules\n\nPasswords have eight characters.\n\n- item\na | b"
+    assert parsed.text == "Rules\n\nPasswords have eight characters.\n\n- item\n\na | b"
     assert (parsed.title, parsed.headings[0].level) == ("Rules", 1)
 
 

@@ -48,7 +48,9 @@ def test_the_page_reads_as_a_person_would():
         "Rules",
         "Verifiers SHALL NOT require memorized secrets to change often.[^1]",
         "Length",
-        "kind | value\nmin | 8\n- one\n- two with a wrap\n1. first\nA | B b\nC | D",
+        "kind: min; value: 8.",
+        "- one\n- two with a wrap\n1. first",
+        "A | B b\nC | D",
         'x = "<b>"',
     ]
 
@@ -77,3 +79,21 @@ def test_anything_is_read_and_headings_stay_exact(text):
 @pytest.mark.parametrize("unit", ["[", "*a ", "> ", "<", "`", "- ", "{:", "![](", "|a"])
 def test_hostile_markdown_ends(unit):
     assert read_markdown((unit * (20_000 // len(unit))).encode()) is not None
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        (b"Run `ssh <user>@<host> -p <port>` as <name>.", "Run ssh <user>@<host> -p <port> as <name>."),
+        (
+            b"Skip at load<limit and queue>40, `__init__` and \\*.log.",
+            "Skip at load<limit and queue>40, __init__ and *.log.",
+        ),
+        (b"## Force {#force}\n\nThe option `{#force}`.\n{: .note}", "Force\n\nThe option {#force}."),
+        (b"<user>\nis the name\n", "<user> is the name"),
+        (b"| Plan | Price |\n|---|---|\n| **Basic** | 5 |\n| Free | |", "Plan: Basic; Price: 5.\nPlan: Free."),
+        (b"*See* [the book](https://a.example/x) and <b>more</b>.", "See the book and more."),
+    ],
+)
+def test_only_what_the_format_marks_is_dropped(markdown: bytes, text: str) -> None:
+    assert read_markdown(markdown).text == text

@@ -68,3 +68,23 @@ def test_anything_is_read_and_headings_stay_exact(text):
 @pytest.mark.parametrize("unit", ["`", "*a ", ":x:`", "==\n", ".. ", "|", "`a <"])
 def test_hostile_text_ends(unit):
     assert read_rst((unit * (200_000 // len(unit))).encode()) is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (b"It deletes ``\\*.log`` and \\*.tmp, *never* ``__init__``.", "It deletes \\*.log and *.tmp, never __init__."),
+        (b"Use 2 * 3 and a*b, *.log and *.tmp files.", "Use 2 * 3 and a*b, *.log and *.tmp files."),
+        (
+            b"=====  =====\nPlan   Price\n=====  =====\nBasic  5\nFree   none\n       yet\n=====  =====\n",
+            "Plan: Basic; Price: 5.\nPlan: Free; Price: none yet.",
+        ),
+        (
+            b"+------+-------+\n| Plan | Price |\n+======+=======+\n| Top  | 5     |\n+------+-------+\n",
+            "Plan: Top; Price: 5.",
+        ),
+        (b"+-----+-----+\n| a   | b   |\n+-----+-----+\n| 1   | 2   |\n+-----+-----+\n", "a | b\n1 | 2"),
+    ],
+)
+def test_only_what_the_format_marks_is_dropped(source: bytes, text: str) -> None:
+    assert read_rst(source).text == text

@@ -100,3 +100,13 @@ def test_of_a_table_the_row_with_the_most_comes_first():
     best = rank_facts(question, facts_of(document(63, "Halls", text), question=question, parts=asked))[0]
     assert "Bellow" in fact_text(best.fact)
     assert "Dunmore" not in fact_text(best.fact)
+
+
+def test_of_rows_that_name_their_heads_the_one_with_the_most_comes_first():
+    rows = [("Arden", "12"), ("Bellow", "1,400"), ("Carrow", "7"), ("Dunmore", "31")]
+    listed = "\n".join(f"Hall: {name}; Doors: {doors}; Town: Skerry." for name, doors in rows)
+    question = "Which hall has the most doors?"
+    asked = (SubQuestion("sq-1", question),)
+    text = f"The halls of the harbour are listed here by the guild.\n\n{listed}"
+    best = rank_facts(question, facts_of(document(63, "Halls", text), question=question, parts=asked))[0]
+    assert fact_text(best.fact) == "Hall: Bellow; Doors: 1,400; Town: Skerry."
