@@ -14,6 +14,12 @@ _MIN_CELLS = 3  # of a row separated by commas or semicolons; fewer are ordinary
 _MAX_ROW_CHARS = 1_000
 
 
+def skip_item_mark(text: str, start: int) -> int:
+    """Return where the words of a list item begin; a letter in brackets belongs to the text of a clause."""
+    mark = LIST_ITEM.match(text, start)
+    return start if mark is None or mark.group()[0] == "(" else mark.end()
+
+
 _ROW = re.compile(r"(?:[^;:\n]{1,120}: [^;\n]{1,2000}(?:; |\.$|$)){2,}")
 
 

@@ -15,9 +15,11 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, compare_topics, parse_statement
+from corrobora.text.layout import skip_item_mark
 from corrobora.text.markdown import escape_text
 from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import fold_whitespace
 
 FURTHER = "Further evidence"
 _KEY_STATEMENTS = 5
@@ -66,9 +68,10 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
 
     Sentences already `printed` are left out, and those written are added to `printed`.
     """
-    read = fact_text(fact)
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
-    pieces = [piece for s in split_sentences(read) if any(map(str.isalnum, piece := read[s.start : s.end]))]
+    spans = split_sentences(fact.quote)
+    said = [fold_whitespace(fact.quote[skip_item_mark(fact.quote, s.start) : s.end]) for s in spans]
+    pieces = [piece for piece in said if any(map(str.isalnum, piece))]
     if len(pieces) > 1 and _ASKS_BACK.match(pieces[0]):
         pieces = pieces[1:]  # it asks of what stands before the quote; what follows says it
     if printed is not None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.relevance import SentenceTerms
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.layout import LIST_ITEM, is_same_table, read_heads, split_cells
+from corrobora.text.layout import LIST_ITEM, is_same_table, read_heads, skip_item_mark, split_cells
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import fold_whitespace, function_word_share, lacks_word_spaces, split_words, stem_text
 
@@ -88,9 +88,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     above = _HeadingContext()
     last, open_turn = 0, -1
     for at, span in enumerate(spans):
-        mark = LIST_ITEM.match(text, span.start)
-        start = mark.end() if mark is not None and mark.group()[0] != "(" else span.start
-        read = fold_whitespace(text[start : span.end])
+        read = fold_whitespace(text[(start := skip_item_mark(text, span.start)) : span.end])
         turn = _turn_number(spoken, span.start)
         row = at in tables
         heads = not row and turn < 0 and _is_heading(text, span, read)
