@@ -110,12 +110,12 @@ class Origin:
 class Settings:
     """All settings of one command or process. `None` leaves a value to the profile or the assembly."""
 
-    home: Annotated[FolderPath, Setting("home", "Folder of the data: database, runs, snapshots.")]
+    home: Annotated[FolderPath, Setting("home", "Folder of the data: database, runs and stored pages.")]
     profile: Annotated[
         Line,
         Setting(
             "profile",
-            "How to research: a preset or a profile of your own; see: corrobora profiles",
+            "How to research: the name of a profile, or a TOML file; see: corrobora profiles",
             "-p --profile",
             "NAME|FILE",
             folder=True,
@@ -133,13 +133,20 @@ class Settings:
         ),
     ] = None
     deep: Annotated[
-        bool, Setting("deep", "More rounds: the profile's deep_rounds.", "--deep", folder=True, profile_field="deep")
+        bool,
+        Setting(
+            "deep",
+            "Research more rounds: as many as deep_rounds of the profile says.",
+            "--deep",
+            folder=True,
+            profile_field="deep",
+        ),
     ] = False
     max_rounds: Annotated[
         Annotated[Whole, Ge(1), Le(100)] | None,
         Setting(
             "max_rounds",
-            "Rounds of each thread.",
+            "At most this many rounds in each thread.",
             "--max-rounds --max-iterations",
             "N",
             folder=True,
@@ -160,18 +167,24 @@ class Settings:
         bool,
         Setting(
             "strict",
-            "Exit 5 if gaps remain, a limit fired or support is missing.",
+            "Exit with 5 if gaps remain, a limit was reached or support is missing.",
             "--strict",
             folder=True,
             report=True,
         ),
     ] = False
     offline: Annotated[
-        bool, Setting("offline", "Libraries only: no web search, no pages.", "--offline", folder=True)
+        bool, Setting("offline", "Search libraries only: no web search, no pages.", "--offline", folder=True)
     ] = False
     display: Annotated[
         Annotated[Display, Lower],
-        Setting("display", "Progress on stderr; jsonl: events on stdout.", "--display", folder=True, report=True),
+        Setting(
+            "display",
+            "How progress is shown on stderr; jsonl writes the events to stdout.",
+            "--display",
+            folder=True,
+            report=True,
+        ),
     ] = "auto"
     libraries: Annotated[
         Names,
@@ -182,7 +195,7 @@ class Settings:
     ] = ()
     reader: Annotated[
         Annotated[Literal["direct", "firecrawl"], Lower],
-        Setting("sources.reader", "Who fetches pages: this machine directly, or Firecrawl."),
+        Setting("sources.reader", "What fetches pages: this machine directly, or Firecrawl."),
     ] = "direct"
     provider_urls: Annotated[
         Mapping[str, Url],
@@ -192,44 +205,48 @@ class Settings:
             names=partial(list_parts, "search"),
         ),
     ] = field(default_factory=dict[str, Url])
-    analysts: Annotated[
-        Names, Setting("analysts", "Installed analysts that are asked before all others, in this order.")
-    ] = ()
+    analysts: Annotated[Names, Setting("analysts", "Installed analysts to ask before all others, in this order.")] = ()
     allowed_endpoints: Annotated[
-        Names, Setting("sources.allowed_endpoints", "Private addresses with port that pages may be read from.")
+        Names,
+        Setting("sources.allowed_endpoints", "Private addresses, each with its port, from which pages may be read."),
     ] = ()
     max_usd: Annotated[
         Dollars | None,
-        Setting("limits.usd", "US dollars that the run may cost; 0 makes only the plan.", "--max-cost", "USD"),
+        Setting("limits.usd", "At most this many US dollars for the run; 0 makes only the plan.", "--max-cost", "USD"),
     ] = None
     accept_unknown_price: Annotated[
         bool,
         Setting(
             "limits.accept_unknown_price",
-            "With a limit of dollars: use models without a known price.",
+            "Allow models without a known price although dollars are limited.",
             "--accept-unknown-price",
         ),
     ] = False
     ask_above_usd: Annotated[
-        Dollars, Setting("limits.ask_above_usd", "Ask for a yes if the run may cost more US dollars than this.")
+        Dollars, Setting("limits.ask_above_usd", "Ask before a run that may cost more US dollars than this.")
     ] = 1.0
     max_tokens: Annotated[
         Annotated[Whole, Ge(1), Le(10**12)] | None,
-        Setting("limits.tokens", "Tokens that the run may use.", "--max-tokens", "N"),
+        Setting("limits.tokens", "At most this many tokens for the run.", "--max-tokens", "N"),
     ] = None
     max_searches: Annotated[
         Annotated[Whole, Ge(1), Le(10**6)] | None,
-        Setting("limits.searches", "Searches that the run may do.", "--max-searches", "N"),
+        Setting("limits.searches", "At most this many searches in the run.", "--max-searches", "N"),
     ] = None
     attempts: Annotated[
         Annotated[Whole, Ge(1), Le(10)] | None,
-        Setting("limits.attempts", "Attempts at one target.", folder=True, profile_field="attempts"),
+        Setting(
+            "limits.attempts",
+            "Attempts to answer one sub-question before it is given up.",
+            folder=True,
+            profile_field="attempts",
+        ),
     ] = None
     min_score: Annotated[
         Annotated[Number, Ge(0), Le(1)] | None,
         Setting(
             "verify.min_score",
-            "Exit 4 if the judged score is below this one.",
+            "Exit with 4 if the score of the report is below this.",
             "--min-score",
             "0..1",
             folder=True,
@@ -239,35 +256,37 @@ class Settings:
     ] = None
     database_wait_seconds: Annotated[
         Annotated[Number, Ge(1), Le(3_600)],
-        Setting("storage.wait_seconds", "Seconds that a statement waits for a connection of the database."),
+        Setting("storage.wait_seconds", "Seconds that a statement waits for a database connection."),
     ] = 120.0
     worker_concurrency: Annotated[
-        Annotated[Whole, Ge(1), Le(10_000)], Setting("worker.concurrency", "Runs at once in one worker.")
+        Annotated[Whole, Ge(1), Le(10_000)],
+        Setting("worker.concurrency", "Most runs that one worker works on at the same time."),
     ] = 16
     embedder_model: Annotated[
-        Line | None, Setting("embedder.model", "Folder of an embedding model, or a model's name at embedder.url.")
+        Line | None, Setting("embedder.model", "Folder of an embedding model, or the name of a model at embedder.url.")
     ] = None
     embedder_url: Annotated[
-        Url | None, Setting("embedder.url", "OpenAI-compatible address of an embedding model; its key: keys.embedder.")
+        Url | None,
+        Setting("embedder.url", "OpenAI-compatible address of an embedding model; its key is keys.embedder."),
     ] = None
     smtp_server: Annotated[
-        MailServer | None, Setting("delivery.smtp_server", "Mail server: smtps://HOST, HOST:PORT (STARTTLS).")
+        MailServer | None, Setting("delivery.smtp_server", "Mail server: smtps://HOST, or HOST:PORT with STARTTLS.")
     ] = None
-    smtp_user: Annotated[Line | None, Setting("delivery.smtp_user", "User of the mail server.")] = None
-    smtp_from: Annotated[Line | None, Setting("delivery.smtp_from", "Sender of reports by mail.")] = None
+    smtp_user: Annotated[Line | None, Setting("delivery.smtp_user", "User name at the mail server.")] = None
+    smtp_from: Annotated[Line | None, Setting("delivery.smtp_from", "Sender of mailed reports.")] = None
     webhook_url: Annotated[
-        Url | None, Setting("delivery.webhook_url", "Endpoint that gets finished reports, signed.")
+        Url | None, Setting("delivery.webhook_url", "Endpoint to which finished reports are sent, signed.")
     ] = None
     channel_urls: Annotated[
         Mapping[str, Url],
         Setting("delivery.*_url", "Address of this delivery channel.", names=partial(list_added, "delivery")),
     ] = field(default_factory=dict[str, Url])
     qdrant_url: Annotated[
-        Url | None, Setting("facts.qdrant_url", "Qdrant server that keeps facts, in place of the database.")
+        Url | None, Setting("facts.qdrant_url", "Qdrant server that stores facts, in place of the database.")
     ] = None
     models: Annotated[
         Mapping[str, Model],
-        Setting("models.*", "provider:model that plays the roles of this tier.", names=partial(tuple, TIERS)),
+        Setting("models.*", "Model of the roles of this tier, as provider:model.", names=partial(tuple, TIERS)),
     ] = field(default_factory=dict[str, Model])
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])

@@ -1,6 +1,6 @@
-"""The Python face: research from a program, in one call or as a stream of events.
+"""The Python API: research from a program, in one call or as a stream of events, and dialogues.
 
-Knows settings and the workspace. Does not print and does not ask: a plan that needs a person raises `NeedsHuman`.
+Knows settings and the workspace. Never prints or asks: a plan that needs a person raises `NeedsHuman`.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
-    """Research a question and return its report; blocks until it is done.
+    """Research a question and return its report; block until it is done.
 
     Args:
         question: at most 20,000 characters.
-        library: names of stored libraries, or folders and files that are read first; else those of the settings.
-        profile: a preset, a profile of the settings, or a TOML file; else the one of the settings.
-        model: "provider:model"; else those of the settings, and without any the extractive analyst plays every role.
-        authorized: the caller authorizes the plan; with False a profile that wants a person raises.
-        settings: what `load_settings` gave; by default it is called.
+        library: names of stored libraries, or folders and files to read first. Default: those of the settings.
+        profile: name of a profile, or a TOML file. Default: the one of the settings.
+        model: "provider:model". Default: the models of the settings; without any, the extractive analyst.
+        authorized: whether the caller authorizes the plan. If False, a profile that asks a person raises.
+        settings: the result of `load_settings`, which is called by default.
         **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`.
 
     Raises:
         UserError: the question or a setting cannot be used.
-        NeedsHuman: the plan waits for a person; always with a limit of 0 dollars, which makes only the plan.
+        NeedsHuman: the plan waits for a person. A limit of 0 dollars always raises it, because it makes only the plan.
         NoEvidence: the run ended without a report; the message says why.
 
     Example:
@@ -85,7 +85,7 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
-    """`research` for programs that have an event loop."""
+    """Research a question inside a running event loop; arguments and errors are those of `research`."""
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
     from corrobora.app.attempts import run_here  # noqa: PLC0415
 
@@ -108,7 +108,7 @@ async def stream(  # noqa: PLR0913 - as `research`
     """Research a question and yield its events as they happen; the last one is `run.finished`.
 
     Raises:
-        UserError, NeedsHuman: as `research`; a plan that waits for a person is told before.
+        UserError, NeedsHuman: as `research`, after the events until then.
     """
     from corrobora.app import Workspace  # noqa: PLC0415 - as above
     from corrobora.app.attempts import run_here  # noqa: PLC0415
@@ -128,9 +128,9 @@ async def stream(  # noqa: PLR0913 - as `research`
 
 
 class Conversation:
-    """A dialogue with the manager: nothing is planned before the human said the exact phrase (TREE-5).
+    """A dialogue with the manager: nothing is planned before the person typed the exact phrase (TREE-5).
 
-    Pass on what the human typed, and only that: `say` takes it for theirs.
+    Pass only text that the person typed to `say`, because it can authorize the research.
     """
 
     def __init__(self, workspace: Workspace, manager: DialogueManager) -> None:
@@ -139,37 +139,37 @@ class Conversation:
 
     @property
     def id(self) -> str:
-        """The name under which the dialogue is stored from the first thing said on: `chat(resume=...)` takes it."""
+        """The id of the stored dialogue, for `chat(resume=...)`. It is stored from the first turn on."""
         return self._manager.id
 
     @property
     def turns(self) -> Sequence[str]:
-        """What was said so far, "user: ..." and "manager: ..." in turn."""
+        """The turns so far, "user: ..." and "manager: ..." alternating."""
         return self._manager.dialogue.turns
 
     @property
     def pending(self) -> str:
-        """What was said last, if the process died before it was answered: `say` it again. Else ""."""
+        """The last text of the person, if the process died before it was answered: `say` it again. Else ""."""
         return self._manager.pending
 
     @property
     def agreed(self) -> bool:
-        """True while every query is feasible and waits for the phrase."""
+        """True while every query is feasible and the phrase is awaited."""
         return self._manager.agreed
 
     @property
     def authorized(self) -> bool:
-        """True once the human authorized what was agreed: `report` may be called."""
+        """True after the person authorized the research: `report` may be called."""
         return self._manager.run is not None
 
     async def say(self, text: str) -> str:
-        """Take what the human said; return the manager's reply. Raises as `assembly.Manager.say`."""
+        """Give the manager a text of the person and return the reply."""
         return await self._manager.say(text)
 
     async def report(self) -> Report:
-        """Research what was agreed and return the report; of a run that has ended, the report that it has.
+        """Research what was agreed and return the report; a run that has ended is not repeated.
 
-        A run that failed or was cancelled is opened again. Raises `NeedsHuman` before it was authorized.
+        A failed or cancelled run is continued. Raises `NeedsHuman` if the research is not authorized yet.
         """
         from corrobora.app.attempts import run_here  # noqa: PLC0415
 
@@ -197,19 +197,19 @@ async def chat(
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> AsyncGenerator[Conversation]:
-    """Talk to the manager, which narrows or splits a question until it may be researched.
+    """Open a dialogue with the manager, which narrows or splits a question until it can be researched.
 
     Args:
         library: as for `research`.
-        profile: as for `research`; else `tree`.
+        profile: as for `research`. Default: `tree`.
         model: as for `research`.
-        resume: go on with this stored dialogue, or with "" the newest open one, as it was begun; where and how to
-            research cannot be said again.
+        resume: id of a stored dialogue to continue, or "" for the newest open one. Its library, profile, model and
+            fields cannot be changed.
         settings: as for `research`.
         **fields: as for `research`.
 
     Raises:
-        UserError: `dialogue_unknown`, or `resume_with_flags`: something was given beside `resume`.
+        UserError: `dialogue_unknown`, or `resume_with_flags` if another argument is combined with `resume`.
 
     Example:
         async with corrobora.chat(library="demo") as manager:
@@ -227,10 +227,10 @@ async def chat(
             yield Conversation(workspace, open_dialogue(workspace, request))
             return
         given = {"library": library, "profile": profile, "model": model, **fields}
-        if said := [name for name, value in given.items() if name in fields or value]:
+        if others := [name for name, value in given.items() if name in fields or value]:
             raise UserError(
                 "resume_with_flags",
-                f"resume goes on with a dialogue as it was begun; {said[0]} cannot be given with it.",
+                f"resume continues a dialogue as it was begun; {others[0]} cannot be combined with it.",
                 next_step="Leave it out, or begin a new dialogue without resume.",
             )
         stored = await workspace.dialogues.get(resume)
@@ -240,7 +240,7 @@ async def chat(
 def hybrid_search(
     text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
 ) -> Sequence[Hit]:
-    """Search stored libraries: BM25, title links, boosts, and vectors where there are any (ANGLES-13).
+    """Search stored libraries by BM25, title links and boosts, and by vectors if there are any (ANGLES-13).
 
     Raises:
         UserError: `library_unknown`: a library does not exist.
@@ -266,7 +266,7 @@ def hybrid_search(
 
 
 async def load_final_report(workspace: Workspace, run: str) -> Report:
-    """Return the report of a run that ended, or raise what its end means."""
+    """Return the report of a run that has ended. Raises `NoEvidence` or another error that says why there is none."""
     row = await _refuse_waiting(workspace, run)
     report = await load_report(workspace, run)
     if report is None:
@@ -307,7 +307,7 @@ async def _resolve_request(  # noqa: PLR0913 - as `_submit_request`
     model: str,
     fields: Mapping[str, bool | float | str],
 ) -> Request:
-    """Build the request from the arguments of the call, which win over the settings; its libraries are read."""
+    """Build the request from the arguments, which take precedence over the settings, and read its libraries."""
     own = workspace.settings
     given = (library,) if isinstance(library, str | Path) else tuple(library)
     settings = replace(

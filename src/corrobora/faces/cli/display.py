@@ -1,7 +1,7 @@
 """The displays of a run: rich, plain, JSONL and none, chosen once by flag and terminal.
 
-Knows how one event becomes one line, and which events a person wants to see. Does not know runs: it is given events and
-notes. `rich` and `plain` write to stderr, so that stdout holds only the report; `jsonl` writes one event a line to
+Knows how an event becomes a line, and which events a person wants to see. Does not know runs, only events and notes.
+ `rich` and `plain` write to stderr, so that stdout holds only the report; `jsonl` writes one event a line to
 stdout instead of the report, or to stderr if `--json` needs stdout.
 """
 

@@ -1,7 +1,7 @@
-"""Exit codes and error messages: what a failure or the end of a run means to the shell and to the person.
+"""Exit codes and error messages: what the end of a run, or a failure, means to the shell and to a person.
 
-Knows the error tree, click's own errors, the outcomes of a stored report, `--strict`, and where the traceback of a bug
-is saved. Does not know commands or how a report is made.
+Knows the error classes, click's own errors, the outcomes of a stored report, `--strict`, and where the traceback of a
+bug is saved. Does not know commands or how a report is written.
 
     0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
     6 no usable evidence   7 provider   8 budget   130 interrupted
@@ -34,10 +34,10 @@ from corrobora.faces.cli.terminal import one_line
 from corrobora.reporting.words import describe_code
 
 _MAX_LINE = 1_000
-_FULL_DISK_BYTES = 1_000_000  # less than this is what a full disk has left
-_DISK_ERRORS = {  # what a full, read-only or broken disk says, and what to do
-    errno.ENOSPC: ("The disk is full", "make room"),
-    errno.EDQUOT: ("The disk quota is used up", "make room"),
+_FULL_DISK_BYTES = 1_000_000  # a disk with less free space counts as full
+_DISK_ERRORS = {  # error number: what happened, and what to do
+    errno.ENOSPC: ("The disk is full", "free some space"),
+    errno.EDQUOT: ("The disk quota is used up", "free some space"),
     errno.EROFS: ("The disk is read-only", "choose another folder with CORROBORA_HOME"),
     errno.EIO: ("The disk failed", "choose another folder with CORROBORA_HOME"),
     errno.EACCES: ("Permission denied", "change the rights or choose another folder"),
@@ -62,7 +62,7 @@ class Exit(IntEnum):
 
 
 def print_notice(message: str) -> None:
-    """Print one line for a person on stderr; never fails, also if stderr is closed."""
+    """Print one line for a person to stderr; never fails, even if stderr is closed."""
     try:
         click.echo(f"corrobora: {one_line(message, _MAX_LINE)}", err=True)
     except (OSError, ValueError):
@@ -70,7 +70,7 @@ def print_notice(message: str) -> None:
 
 
 def error_exit_code(error: BaseException) -> int:
-    """Return the exit code of an error that was raised on purpose."""
+    """Return the exit code of an expected error; any other exception is a bug."""
     if isinstance(error, CorroboraError):
         return error.exit_code
     if isinstance(error, click.exceptions.Exit):
@@ -81,7 +81,7 @@ def error_exit_code(error: BaseException) -> int:
 
 
 def explain_usage(error: click.ClickException) -> str:
-    """Return click's message as one line with the next step (bad-input Q14: how to ask what starts with a dash)."""
+    """Return click's message as one line with the next step (bad-input Q14)."""
     message = error.format_message().rstrip(".") + "."
     if isinstance(error, click.NoSuchOption):
         return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
@@ -90,7 +90,7 @@ def explain_usage(error: click.ClickException) -> str:
 
 
 def explain_disk(error: OSError) -> str:
-    """Return the error of a disk as one line with the place and the next step, or "" for any other error.
+    """Return a disk error as one line with the place and the next step, or "" for any other error.
 
     Requirement: bad-input R16.
     """
@@ -101,7 +101,7 @@ def explain_disk(error: OSError) -> str:
 
 
 def _disk_place(error: OSError) -> str:
-    """Name the file, or where a full disk is found when the system named none: a data folder, else the output."""
+    """Return the file of the error, else the folder whose disk is full, else the target of the output."""
     if error.filename:
         return f": {error.filename}"
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -110,11 +110,11 @@ def _disk_place(error: OSError) -> str:
         there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
         if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
             return f": {folder}"
-    return ", the one that the output goes to"
+    return ", on the disk of the output"
 
 
 def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Save the traceback of a bug to a file and print one line with its name; installed as `sys.excepthook`."""
+    """Save the traceback of a bug to a file and print one line that names the file; used as `sys.excepthook`."""
     text = "".join(traceback.format_exception(kind, error, trace))
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
@@ -139,7 +139,7 @@ def _bug_folder() -> Path:
 
 
 def _data_folder() -> Path:
-    """Return the data folder without reading the settings, because they may be what failed."""
+    """Return the data folder without reading the settings, because reading them may have failed."""
     home = os.environ.get("CORROBORA_HOME", "")
     if home:
         return Path(home).expanduser()
@@ -149,7 +149,7 @@ def _data_folder() -> Path:
 
 
 _EMPTY: Mapping[str, object] = {}
-_FAILURE_CODES = (  # a failed run stores the code of its error, whose first part tells the kind of failure
+_FAILURE_CODES = (  # start of the error code that a failed run has stored: the exit code
     ("question_", Exit.USAGE),
     ("profile_", Exit.USAGE),
     ("unknown_profile", Exit.USAGE),
@@ -170,7 +170,7 @@ _FAILURE_CODES = (  # a failed run stores the code of its error, whose first par
 
 @dataclass(frozen=True, slots=True)
 class RunExit:
-    """The exit code and the reason in words; `why` is "" if the run is complete."""
+    """An exit code with its reason in words, which is "" for a complete run."""
 
     code: Exit
     why: str = ""
@@ -179,8 +179,8 @@ class RunExit:
 def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | None, strict: bool) -> RunExit:
     """Return the exit code of a run (docs/reference/errors.md).
 
-    A time limit that was reached still gives 0; the Methodology names it. `min_score` is compared with the judge's
-    overall score or, without a judge, with the share of cited sentences that are supported.
+    A run that reached its time limit still exits with 0; the Methodology names the limit. `min_score` is compared with
+    the judge's overall score or, without a judge, with the share of cited sentences that are supported.
     """
     waiting = _unfinished_exit(row)
     if waiting is not None:
@@ -200,7 +200,7 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
 
 
 def _unfinished_exit(row: RunRow) -> RunExit | None:
-    """Return the exit of a run that waits, pauses or was stopped; None if it ended by itself."""
+    """Return the exit of a run that waits, is paused or was stopped; None if it ended by itself."""
     if row.status is RunStatus.AWAITING:
         return RunExit(Exit.NEEDS_HUMAN, row.reason or f"The plan waits. Continue: corrobora authorize {row.id}")
     if row.status is RunStatus.PAUSED and row.outcome == "stage_reached":
@@ -231,7 +231,7 @@ def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
     outcome = str(report.get("outcome") or row.outcome)
     why = _insert_run_id(str(report.get("reason") or row.reason or describe_code(outcome) or "the run failed"), row)
     message = f"No report: {why.rstrip('.')}. Details: corrobora runs show {row.id}"
-    if report.get("stop") == StopReason.ERROR:  # every thread failed, so it is no limit
+    if report.get("stop") == StopReason.ERROR:  # every thread failed, so no limit was the cause
         return RunExit(Exit.NO_EVIDENCE, message)
     match outcome:
         case Outcome.NO_EVIDENCE | Outcome.INACCESSIBLE:

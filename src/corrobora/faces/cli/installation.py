@@ -1,10 +1,7 @@
-"""`corrobora doctor`: what this installation has, and what is missing, line by line.
+"""`corrobora doctor`, which checks the installation, and `corrobora db`, which starts and stops the embedded database.
 
-Knows what to look at: database, versions, models, keys, disk. Repairs nothing and shows no secret.
-
-`corrobora db`: the embedded database, started, stopped and shown.
-
-Knows the embedded server of the data folder. Does not touch a database server that was given by address.
+Knows what to check (versions, disk, keys, models, database) and the server of the data folder. Repairs nothing, prints
+no secret, and never starts or stops a database server that the settings name by its address.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ _LOW_DISK_BYTES = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One line: `ok` is False where something needs a person, None where it is only said."""
+    """One line of the result: `ok` is False if somebody has to act, and None if the line only informs."""
 
     what: str
     state: str
@@ -51,7 +48,7 @@ class CheckResult:
 @json_option
 @config_option
 def doctor(*, as_json: bool, config_file: Path | None) -> int:
-    """Check database, models, keys, disk and versions. Exit 1 if something needs repair."""
+    """Check database, models, keys, disk and versions. The exit code is 1 if something has to be repaired."""
     settings = open_settings(config_file, untrusted="ignore")
     found = [
         *_check_versions(),
@@ -100,18 +97,20 @@ def _check_folders(settings: Settings) -> list[CheckResult]:
         if writable
         else CheckResult(
             "data folder",
-            f"{state} may not be written",
+            f"{state} is not writable",
             ok=False,
             next_step="Set CORROBORA_HOME to a folder of your own.",
         )
     )
     enough = free >= _LOW_DISK_BYTES
-    disk = CheckResult("disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Make room: 1 GB is sensible.")
+    disk = CheckResult(
+        "disk", f"{free / 1e9:.1f} GB free", enough, "" if enough else "Free some space: 1 GB is recommended."
+    )
     return [folder, disk]
 
 
 def _check_keys(settings: Settings) -> list[CheckResult]:
-    """Say for each vendor whether a key is set, and where from; never the key."""
+    """Return for each vendor whether a key is set and by what, without the key."""
     found = [
         CheckResult(
             f"key {name}", f"set ({settings.origins[f'keys.{name}']})" if key.set else "not set", key.set or None
@@ -123,7 +122,7 @@ def _check_keys(settings: Settings) -> list[CheckResult]:
 
 def _check_models(settings: Settings) -> list[CheckResult]:
     if not settings.models:
-        return [CheckResult("models", "none named: the extractive analyst answers, without any language model", None)]
+        return [CheckResult("models", "none configured: the extractive analyst works without a language model", None)]
     return [
         CheckResult(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
         for tier, model in settings.models.items()
@@ -131,12 +130,12 @@ def _check_models(settings: Settings) -> list[CheckResult]:
 
 
 async def _check_servers() -> list[CheckResult]:
-    """Ask the ports of this machine where model servers usually listen."""
+    """Look for model servers on their usual ports of this machine."""
     from corrobora.adapters.models.registry import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
     found = await find_local_servers(os.environ)
     if not found:
-        return [CheckResult("local models", "no server answers (Ollama, LM Studio, vLLM, llama.cpp)", None)]
+        return [CheckResult("local models", "no server found (Ollama, LM Studio, vLLM, llama.cpp)", None)]
     return [
         CheckResult(
             "local models",
@@ -151,7 +150,7 @@ async def _check_database(settings: Settings) -> CheckResult:
     where = "embedded, in " + str(settings.home / "database") if settings.database_url is None else "a server"
 
     async def query_opened() -> str:
-        from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
+        from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only if it is needed
 
         async with Workspace.open(settings) as workspace:
             return await _query_database(workspace)
@@ -169,11 +168,11 @@ async def _try_check(what: str, where: str, ask: Callable[[], Awaitable[str]]) -
         return CheckResult(what, f"{where}: {await ask()}")
     except CorroboraError as error:
         return CheckResult(what, f"{where}: {error.message}", ok=False, next_step=error.next_step)
-    except OSError as error:  # a disk that refuses: the other lines are wanted all the more
-        told = explain_disk(error)
-        if not told:
+    except OSError as error:  # a full or read-only disk: the other lines are still useful
+        problem = explain_disk(error)
+        if not problem:
             raise
-        return CheckResult(what, f"{where}: {told}", ok=False)
+        return CheckResult(what, f"{where}: {problem}", ok=False)
 
 
 @click.group()
@@ -186,7 +185,7 @@ def db() -> None:
 def start_database(config_file: Path | None) -> None:
     """Start the embedded database and leave it running until `db stop`."""
     folder = _embedded_folder(open_settings(config_file))
-    from corrobora.storage.postgres.embedded import EmbeddedServer  # noqa: PLC0415 - loaded only where it is needed
+    from corrobora.storage.postgres.embedded import EmbeddedServer  # noqa: PLC0415 - loaded only if it is needed
 
     server = EmbeddedServer.start(folder, keep=True)
     click.echo(f"running: {server.url}")
@@ -195,9 +194,9 @@ def start_database(config_file: Path | None) -> None:
 @db.command(name="stop")
 @config_option
 def stop_database(config_file: Path | None) -> None:
-    """Stop the embedded database, whoever uses it; runs that it held can be resumed."""
+    """Stop the embedded database even if other processes use it. Interrupted runs can be resumed."""
     folder = _embedded_folder(open_settings(config_file))
-    from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
+    from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only if it is needed
 
     click.echo("stopped" if embedded.stop_server(folder) else "was not running")
 
@@ -206,12 +205,12 @@ def stop_database(config_file: Path | None) -> None:
 @json_option
 @config_option
 def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
-    """Show whether the embedded database runs, and for whom; or what answers at the address of the settings."""
+    """Show whether the embedded database runs and which processes use it, or what answers at the configured address."""
     settings = open_settings(config_file)
     if settings.database_url is not None:
         found = asyncio.run(_describe_server(settings))
     else:
-        from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only where it is needed
+        from corrobora.storage.postgres import embedded  # noqa: PLC0415 - loaded only if it is needed
 
         found = dataclasses.asdict(embedded.server_status(settings.home / "database"))
     if as_json:
@@ -223,7 +222,7 @@ def show_database_status(*, as_json: bool, config_file: Path | None) -> None:
 
 async def _describe_server(settings: Settings) -> dict[str, object]:
     """Return what is known of a server of the user's own, without its password. Raises `JournalError` if it is down."""
-    from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only where it is needed
+    from corrobora.app import Workspace  # noqa: PLC0415 - the database is loaded only if it is needed
 
     async with Workspace.open(settings) as workspace:
         server = await _query_database(workspace)
@@ -247,7 +246,8 @@ def _embedded_folder(settings: Settings) -> Path:
     if settings.database_url is not None:
         raise UserError(
             "database_not_embedded",
-            f"The settings name a database server ({_database_setting(settings)}); it is not ours to run.",
+            f"The settings name a database server ({_database_setting(settings)}); "
+            "this command is for the embedded one.",
             next_step="Use that server's own tools.",
         )
     return settings.home / "database"

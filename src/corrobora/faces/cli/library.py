@@ -1,14 +1,7 @@
-"""Reading documents into a library, shown: a bar on a terminal, one line elsewhere, every unread file with its reason.
+"""`corrobora library`, and the libraries that other commands name with `--library`.
 
-Knows counts and reasons. Does not read: the assembly does.
-
-Libraries as the command line names them: a stored name, `demo`, or a path that is read on the fly.
-
-Knows how a name is told from a path and how the reading of documents is shown. Does not read documents itself.
-
-`corrobora library`: folders and files that runs search.
-
-Knows how libraries are listed, shown, searched and removed. `sources` knows how documents are read into one.
+Knows how a stored name differs from a path, how the reading of documents is shown, and how libraries are listed,
+searched and removed. Does not read documents: `corrobora.app.libraries` does.
 """
 
 from __future__ import annotations
@@ -38,13 +31,13 @@ if TYPE_CHECKING:
     from corrobora.app import Workspace
 
 Progress = Callable[[int, int, str], None]
-_MAX_LISTED = 50  # unread files that are named one by one; `--json` names all
+_MAX_LISTED = 50  # skipped files listed by name; `--json` lists all
 
 
 async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *, show: bool) -> dict[str, object]:
-    """Read paths into a library and say what happened; return it as JSON values.
+    """Read paths into a library, print what was read and skipped, and return it as JSON values.
 
-    Raises `UserError` `library_empty` if nothing in it can be searched afterwards (bad-input K01).
+    Raises `UserError` `library_empty` if no document could be read (bad-input K01).
     """
     from corrobora.app.libraries import ingest_files  # noqa: PLC0415
 
@@ -52,7 +45,8 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         result = await ingest_files(workspace.database, name, tuple(paths), progress, embedder=workspace.embedder)
     if show or result.skipped:
         counts = (
-            f"{result.added} read, {result.unchanged} unchanged, {result.removed} gone, {len(result.skipped)} skipped"
+            f"{result.added} read, {result.unchanged} unchanged, {result.removed} removed, "
+            f"{len(result.skipped)} skipped"
         )
         write_stderr(f"library  {name}: {counts}")
     if result.vector_problem:
@@ -62,7 +56,7 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
     for each in result.skipped[:_MAX_LISTED]:
         write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
     if len(result.skipped) > _MAX_LISTED:
-        write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; all of them: --json")
+        write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; --json lists all")
     if not result.added and not result.unchanged:
         raise UserError(
             "library_empty",
@@ -74,11 +68,11 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
 
 @contextmanager
 def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
-    """Lend a function that shows how far the reading is."""
+    """Yield a function that shows the progress of reading."""
     if not show or not can_draw(sys.stderr, os.environ, shutil.get_terminal_size().columns):
         yield lambda _done, _total, _path: None
         return
-    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+    from rich.console import Console  # noqa: PLC0415 - loaded only if something is drawn
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn  # noqa: PLC0415 - likewise
     from rich.progress import Progress as Bar  # noqa: PLC0415 - likewise
 
@@ -111,13 +105,13 @@ def check_library_name(name: str) -> str:
         return name
     raise UserError(
         "library_name",
-        f"{name[:80]!r} is not a name for a library: up to 64 letters, digits, _ . and -, first a letter or digit.",
+        f"{name[:80]!r} is not a valid library name: up to 64 letters, digits, _, . and -, first a letter or digit.",
         next_step="corrobora library add NAME PATH",
     )
 
 
 def check_paths(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Return absolute paths that exist and may be read. Raises `UserError` `path_*` for the first that does not."""
+    """Return the paths as absolute ones. Raises `UserError` `path_*` for the first that cannot be read."""
     return tuple(_check_path(path) for path in paths)
 
 
@@ -129,24 +123,24 @@ def _check_path(path: Path) -> Path:
         number = error.errno if isinstance(error, OSError) else None
         why = {
             errno.ENOENT: "does not exist",
-            errno.ENOTDIR: "does not exist: a part of it is not a folder",
-            errno.EACCES: "may not be read by this user",
+            errno.ENOTDIR: "does not exist, because a part of it is not a folder",
+            errno.EACCES: "cannot be read by this user",
             errno.ELOOP: "is a loop of symbolic links",
             errno.ENAMETOOLONG: "is too long",
         }.get(number or 0, "is not a usable path")
         raise UserError("path_missing", f"The path {str(path)!r} {why}.", next_step="Check the path.") from None
     if not os.access(found, os.R_OK):
-        raise UserError("path_unreadable", f"The path {str(path)!r} may not be read by this user.")
+        raise UserError("path_unreadable", f"The path {str(path)!r} cannot be read by this user.")
     return found
 
 
 def looks_like_path(given: str) -> bool:
-    """True for what can only be a path: it has a separator, or starts with a dot or a tilde."""
+    """Return True for text that can only be a path: it has a separator, or starts with a dot or a tilde."""
     return "/" in given or os.sep in given or given.startswith((".", "~"))
 
 
 def path_library_name(path: Path) -> str:
-    """Return the name of the library that a path given on the command line is read into: the same for the same path."""
+    """Return the name of the library into which a path of the command line is read; it depends on the path alone."""
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-")[:32] or "files"
     return f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:10]}"
 
@@ -159,7 +153,7 @@ def _is_on_disk(given: str) -> bool:
 
 
 async def list_libraries(workspace: Workspace) -> list[SpaceInfo]:
-    """Return the libraries that people made; what single runs read from the web is left out."""
+    """Return the libraries that people added, without the pages that single runs read from the web."""
     from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed
 
     return [space for space in await Catalog(workspace.database).list_spaces() if not space.name.startswith("run:")]
@@ -174,10 +168,10 @@ def unknown_library_error(name: str, known: Sequence[SpaceInfo]) -> UserError:
 
 
 async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show: bool) -> tuple[str, ...]:
-    """Return the names of libraries to search: stored ones as they are, `demo` and paths read first.
+    """Return the names of the libraries to search, after reading the documents of `demo` and of paths.
 
-    A stored library beats a path of the same name; write ./NAME for the path. Raises `UserError` `library_unknown`,
-    `path_missing`, or `library_empty` for a path without any readable document (bad-input K01).
+    A stored library takes precedence over a path of the same name; write ./NAME for the path. Raises `UserError`
+    `library_unknown`, `path_missing`, or `library_empty` for a path without any readable document (bad-input K01).
     """
     known = await list_libraries(workspace)
     names = {space.name for space in known}
@@ -195,7 +189,7 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
 
 
 async def _read_demo(workspace: Workspace, *, show: bool) -> str:
-    """Unpack the documents that ship with the package and read them, once."""
+    """Unpack the documents that ship with the package and read those that are not stored yet."""
     from corrobora.data import demo_documents  # noqa: PLC0415 - an archive reader, only where it is needed
 
     folder = demo_documents(workspace.settings.home)
@@ -223,11 +217,14 @@ def library() -> None:
 @library.command(name="add")
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @config_option
 def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: bool, config_file: Path | None) -> None:
-    """Read folders and files into the library NAME. Unchanged files are skipped, unreadable ones listed."""
+    """Read folders and files into the library NAME.
+
+    Unchanged files are not read again. Files that cannot be read are listed with the reason.
+    """
     check_library_name(name)
     found = check_paths(paths)
 
@@ -256,7 +253,7 @@ def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
         counts = f"{row['sources']:,} documents  {row['passages']:,} passages  {row['characters']:,} characters"
         click.echo(one_line(f"{row['name']}  {counts}  {row['root']}", 300))
     if not rows:
-        write_stderr("No libraries yet. Make one: corrobora library add NAME PATH")
+        write_stderr("There are no libraries yet. Add one: corrobora library add NAME PATH")
 
 
 @library.command(name="show")
@@ -286,7 +283,7 @@ def show_library(*, name: str, as_json: bool, config_file: Path | None) -> None:
 @library.command(name="search")
 @click.argument("name")
 @click.argument("text")
-@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="How many passages.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="At most this many passages.")
 @json_option
 @config_option
 def search_library(*, name: str, text: str, limit: int, as_json: bool, config_file: Path | None) -> None:
@@ -320,7 +317,7 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @config_option
 def remove_libraries(names: tuple[str, ...], config_file: Path | None) -> None:
-    """Remove libraries. The files on disk stay; reports of earlier runs keep their quotes."""
+    """Remove libraries. Files on disk are not deleted, and reports of earlier runs keep their quotes."""
 
     async def remove_each(workspace: Workspace) -> list[str]:
         from corrobora.storage.index.catalog import Catalog  # noqa: PLC0415 - numpy is loaded only where it is needed

@@ -1,6 +1,6 @@
-"""The command `corrobora`: one entry, a question or a command, every error one line and one exit code.
+"""The command `corrobora`: its subcommands, a bare question as `research`, and errors as one line and an exit code.
 
-Knows which commands exist and what the exit codes mean. Does not import what a command needs before it runs.
+Knows which commands exist. Does not import what a command needs before the command runs.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _COMMANDS = {  # name: module, name in it and the line that the list of commands
     "library": ("library:library", "Fill, list and search libraries of documents."),
     "runs": ("runs:runs", "List, show and remove runs."),
     "investigate": ("new_run:investigate", "Investigate one given thread."),
-    "resume": ("runs:resume", "Go on with a run."),
-    "authorize": ("runs:authorize", "Authorize the waiting plan of a run, and go on with it."),
-    "cancel": ("runs:cancel", "Cancel a run, wherever it is worked on."),
-    "steer": ("runs:steer", "Give a paused run a hint for its next round; `resume` goes on."),
+    "resume": ("runs:resume", "Continue a run."),
+    "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
+    "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
+    "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
     "verify": ("report:verify", "Check every citation of a report against the stored sources."),
     "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
     "profiles": ("config:profiles", "List the profiles: how a question is researched."),
@@ -84,7 +84,7 @@ class QuestionOrCommand(click.Group):
         return super().parse_args(ctx, args)
 
     def _refuse_typo(self, ctx: click.Context, args: list[str]) -> None:
-        """A mistyped command is not researched: a single word without a space, near to a command."""
+        """Refuse a single word that is close to the name of a command, instead of researching it."""
         near = get_close_matches(args[0], list(_COMMANDS), n=1, cutoff=0.75)
         if near and not any(letter in args[0] for letter in " ?"):
             text = (
@@ -96,14 +96,18 @@ class QuestionOrCommand(click.Group):
 @click.group(
     cls=QuestionOrCommand,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
+    epilog="Guides and reference: docs/ in the source tree; begin with docs/guides/start.md.\n\n"
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
     "6 no usable evidence, 7 provider, 8 budget, 130 interrupted.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="corrobora", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Deep research you can check: ask a question, get a report whose every statement points to what was read.
+    r"""Deep research you can check: ask a question and get a report whose citations lead to stored passages.
 
-    corrobora "QUESTION" --library FOLDER    is the same as    corrobora research "QUESTION" --library FOLDER
+    \b
+    corrobora demo                                try it without a key, a model or a network
+    corrobora "QUESTION" --library FOLDER         search your documents (short for: corrobora research)
+    corrobora verify report.md                    check the citations of a report again
     """
 
 
@@ -134,16 +138,16 @@ def run(argv: Sequence[str] | None = None) -> int:
     except BaseExceptionGroup as group:
         return _report_first_error(group)
     except OSError as error:
-        told = explain_disk(error)
-        if not told:
+        problem = explain_disk(error)
+        if not problem:
             raise
-        print_notice(told)
+        print_notice(problem)
         return Exit.BUG
     return result if isinstance(result, int) else Exit.DONE
 
 
 def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
-    """Say the first error on purpose inside a group of parallel failures; a group of bugs stays a bug."""
+    """Print the first expected error of a group of parallel failures; a group of bugs alone is raised again."""
     known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
     if known is None:
         raise group

@@ -21,6 +21,7 @@ from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.faces.cli.library import DEMO, resolve_libraries
 from corrobora.faces.cli.options import (
+    GroupedCommand,
     fields_option,
     model_option,
     open_settings,
@@ -55,28 +56,28 @@ class ChatFlags(OutputFlags):
     plan: Path | None
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example='corrobora chat "What changed in the rules?" -l ./papers')
 @click.argument("question", required=False)
 @setting_options("libraries", "providers", profile="tree")
 @model_option
 @fields_option
-@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest this plan (JSON).")
+@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Suggest a plan: a JSON file.")
 @click.option(
     "--resume",
     is_flag=False,
     flag_value="",
     metavar="[DIALOGUE]",
-    help="Go on with a dialogue, or the newest open one.",
+    help="Continue this dialogue; without a name, the newest open one.",
 )
-@click.option("--list", "listed", is_flag=True, help="List the dialogues and leave.")
-@click.option("--forget", metavar="DIALOGUE", help="Remove a dialogue and leave.")
+@click.option("--list", "listed", is_flag=True, help="List the dialogues and exit.")
+@click.option("--forget", metavar="DIALOGUE", help="Remove a dialogue and exit.")
 @add_output_options
 def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Unpack[ChatFlags]) -> int:
     """Narrow a question with the manager, then research it.
 
     The manager refuses, with reasons, until each query is feasible. Then the exact words `Authorized to execute`,
-    typed here, start the research. The report is printed as by `corrobora research`. What was said is kept turn by
-    turn: --resume goes on where a dialogue ended, however it ended.
+    typed here, start the research. The report is printed as by `corrobora research`. Every turn is stored, so --resume
+    continues a dialogue even after a crash.
     """
     if listed or forget is not None:
         return _manage_dialogues(open_settings(flags["config_file"]), forget)
@@ -182,7 +183,7 @@ class InvestigateFlags(OutputFlags):
     fields: tuple[str, ...]
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora investigate thread.toml -l ./papers")
 @click.argument("thread", type=_THREAD_PATH, metavar="THREAD.toml")
 @setting_options("libraries", "providers", profile="triplet")
 @model_option
@@ -191,8 +192,8 @@ class InvestigateFlags(OutputFlags):
 def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     """Investigate one given thread: its sub-questions, subjects, brief, round budget and artifact folder.
 
-    One micro-report per round and the thread completion report go to `artifact_dir` of the file as they come. Nobody is
-    asked anything.
+    A report of each round and the completion report of the thread are written to `artifact_dir` of the file as soon as
+    they are ready. The command never asks a person.
     """
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted: OutputOptions = replace(output_options(flags, settings), may_ask=False)
@@ -225,7 +226,7 @@ DEMO_QUESTION = (
 )
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora demo -o report.md")
 @add_output_options
 def demo(**flags: Unpack[OutputFlags]) -> int:
     """Research a question over the documents that ship with the package."""

@@ -1,7 +1,7 @@
-"""What several commands share: the question, options and their completion, settings, the workspace.
+"""What commands share: the question, options with their help and completion, settings, the workspace.
 
-Knows how arguments are written, how a declared setting becomes a flag, and how a synchronous command runs asynchronous
-work. Does not know profiles' defaults, or what a command does with the request.
+Knows how arguments are parsed, how a declared setting becomes a flag, in which groups help lists the options, and how a
+synchronous command runs asynchronous work. Does not know the defaults of profiles, or what a command does.
 """
 
 from __future__ import annotations
@@ -42,12 +42,19 @@ config_option = click.option(
     "config_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Read this configuration file in place of the project's.",
+    help="Read this configuration file in place of corrobora.toml.",
 )
 model_option = click.option(
-    "-m", "--model", multiple=True, metavar="[TIER=]PROVIDER:MODEL", help="Tiers: lead, worker, fast, judge."
+    "-m",
+    "--model",
+    multiple=True,
+    metavar="[TIER=]PROVIDER:MODEL",
+    help="Use this model for all roles, or for those of a tier: lead, worker, fast or judge. "
+    "Default: as in the settings. Repeatable.",
 )
-fields_option = click.option("-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile.")
+fields_option = click.option(
+    "-s", "fields", multiple=True, metavar="FIELD=VALUE", help="Set one field of the profile. Repeatable."
+)
 
 
 class DeliverOption(click.Option):
@@ -57,12 +64,52 @@ class DeliverOption(click.Option):
         """Return the option and its help, with the channels of this installation."""
         forms = {"folder": "folder:DIR", "email": "email:ADDRESS"}
         channels = ", ".join(forms.get(name, name) for name in sorted(list_parts("delivery")))
-        self.help = f"Hand the report on through a channel: {channels}."
+        self.help = f"Deliver the report through a channel: {channels}. Repeatable."
         return super().get_help_record(ctx)
 
 
 deliver_option = click.option("--deliver", cls=DeliverOption, multiple=True, metavar="CHANNEL[:TARGET]")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+
+_LAST_GROUP = "Display and settings"  # also of options that are named in no group
+_GROUPS = {  # of the options in help
+    "Question and sources": "question_file source libraries providers library provider offline",
+    "Method": "profile time deep max_rounds angles fields plan plan_only yes words",
+    "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
+    "Stored runs and stages": "run_id resume listed forget from_stage until_stage",
+    "Report": "output force follow_symlinks artifacts as_json deliver strict min_score",
+    _LAST_GROUP: "display quiet no_input config_file help",
+}
+_READ_ON = "Guides and reference: docs/ in the source tree; begin with docs/guides/start.md."
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups, then an example and where to read on."""
+
+    def __init__(self, *args: Any, example: str = "", **more: Any) -> None:
+        epilog = "\n\n".join(filter(None, (f"Example: {example}" if example else "", _READ_ON)))
+        super().__init__(*args, epilog=epilog, **more)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group that this command has options of."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            title = next((title for title, names in _GROUPS.items() if parameter.name in names.split()), _LAST_GROUP)
+            if record is not None and isinstance(parameter, click.Option):
+                groups.setdefault(title, []).append(record)
+        for title in _GROUPS:
+            if title in groups:
+                with formatter.section(title):
+                    formatter.write_dl(groups[title])
+
+
+def stage_option(flag: str, about: str) -> Callable[[F], F]:
+    """Return a decorator that adds an option whose value is the name of a stage."""
+    names = f"{', '.join(STAGES[:-1])} or {STAGES[-1]}"
+    return click.option(flag, type=click.Choice(STAGES), metavar="STAGE", help=f"{about} Stages: {names}.")
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
 def read_question(argument: str | None, file: Path | None) -> Question:
@@ -72,7 +119,7 @@ def read_question(argument: str | None, file: Path | None) -> Question:
     """
     if argument is not None and file is not None:
         raise UserError(
-            "question_twice", "A question and --question-file were both given.", next_step="Give one of them."
+            "question_twice", "A question and --question-file cannot be combined.", next_step="Give one of them."
         )
     if file is not None:
         return parse_question(_read_question_file(file))
@@ -94,7 +141,7 @@ def _read_question_file(path: Path) -> str:
 
 
 def _read_stdin() -> str:
-    """Read at most what a question may have, so that 5 MB of pasted text never enter memory (bad-input Q06)."""
+    """Read at most the bytes that a question may have, so that 5 MB of text are refused early (bad-input Q06)."""
     stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
     data = stream.read(_MAX_INPUT_BYTES + 1) if stream is not None else b""
     if len(data) > _MAX_INPUT_BYTES:
@@ -149,7 +196,7 @@ def parse_models(given: Sequence[str]) -> dict[str, tuple[object, str]]:
             found[tier] = model
         else:
             raise UserError(
-                "model_tier", f"--model {text!r}: {tier!r} is no tier.", next_step=f"Tiers: {', '.join(TIERS)}."
+                "model_tier", f"--model {text!r}: {tier!r} is not a tier.", next_step=f"Tiers: {', '.join(TIERS)}."
             )
     return {f"models.{tier}": (model, "--model") for tier, model in found.items()}
 
@@ -203,7 +250,7 @@ def complete_profiles(_context: click.Context, _parameter: click.Parameter, inco
 
 
 def complete_libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete `--library`: `demo`, else a path. Stored names would need the database, and a shell cannot wait."""
+    """Complete `--library` with `demo` or a path. Names of stored libraries would need the database: too slow."""
     return [*_matching_items(("demo",), incomplete), CompletionItem(incomplete, type="file")]
 
 
@@ -235,21 +282,24 @@ def setting_options(*attributes: str, **defaults: str) -> Callable[[F], F]:
 
 def _make_option(declared: Declared, default: str | None) -> Callable[[F], F]:
     kind, _ = split_annotation(declared.annotation)
-    shape: dict[str, Any] = {"metavar": declared.metavar, "multiple": isinstance(declared.default, tuple)}
+    multiple = isinstance(declared.default, tuple)
+    shape: dict[str, Any] = {"metavar": declared.metavar, "multiple": multiple}
     if kind is bool:
         shape = {"is_flag": True}
-    if default is not None:
+    elif default is not None:
         shape |= {"default": default, "show_default": True}
+    elif isinstance(declared.default, str):  # shown only: a file or the environment may have another value
+        shape["show_default"] = declared.default
     return click.option(
         *declared.mark.flags.split(),
-        help=declared.mark.about,
+        help=declared.mark.about + (" Repeatable." if multiple else ""),
         shell_complete=_COMPLETIONS.get(declared.attribute),
         **shape,
     )
 
 
 def read_setting_flags(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
-    """Return the flags that are settings and were written, by key: the value, and the flag as it is called."""
+    """Return the flags that are settings and were given, by key: the value, and the name of the flag."""
     found: dict[str, tuple[object, str]] = {}
     for declared in list_flags().values():
         value = flags.get(declared.parameter)
@@ -264,7 +314,7 @@ def open_settings(
     *,
     untrusted: Literal["refuse", "ignore"] = "refuse",
 ) -> Settings:
-    """Load settings and say each of their notes once on stderr. Raises `UserError`."""
+    """Load the settings and print each of their notes to stderr. Raises `UserError`."""
     settings = load_settings(flags, config=config_file, untrusted=untrusted)
     for note in settings.notes:
         print_notice(f"Note: {note}" + ("" if note.endswith("?") else "."))
@@ -272,17 +322,17 @@ def open_settings(
 
 
 def print_json(value: object) -> None:
-    """Print one JSON document on stdout."""
+    """Print one JSON document to stdout."""
     click.echo(json.dumps(value, indent=2, default=str))
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout without anything that a terminal would obey."""
+    """Print text to stdout without terminal control sequences."""
     sys.stdout.write(sanitize_text(text).rstrip("\n") + "\n")
 
 
 def with_workspace(settings: Settings, work: Callable[[Workspace], Awaitable[T]]) -> T:
-    """Open the workspace, await `work` on it, close it, and return what it gave."""
+    """Open the workspace, await `work` on it, close it, and return the result."""
 
     async def open_and_run() -> T:
         from corrobora.app import Workspace  # noqa: PLC0415 - `corrobora --help` must not load the database

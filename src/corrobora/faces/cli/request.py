@@ -16,7 +16,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli.options import (
-    STAGES,
+    GroupedCommand,
     config_option,
     deliver_option,
     fields_option,
@@ -30,6 +30,7 @@ from corrobora.faces.cli.options import (
     read_question,
     read_setting_flags,
     setting_options,
+    stage_option,
 )
 from corrobora.faces.cli.report import check_target
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
@@ -79,15 +80,19 @@ def add_output_options(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-o", "--output", type=_FILE, metavar="FILE|DIR", help="Write the report there, not to stdout."
+                "-o",
+                "--output",
+                type=_FILE,
+                metavar="FILE|DIR",
+                help="Write the report to this file or folder instead of stdout.",
             ),
-            click.option("--force", is_flag=True, help="Let -o replace files."),
+            click.option("--force", is_flag=True, help="Let -o replace existing files."),
             click.option("--follow-symlinks", is_flag=True, help="Let -o write through a symbolic link."),
-            click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run there."),
+            click.option("--artifacts", type=_FILE, metavar="DIR", help="Copy all files of the run into this folder."),
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             setting_options(*list_flags(report=True)),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
-            click.option("--no-input", is_flag=True, help="Never ask; a plan that needs a person ends with exit 3."),
+            click.option("--no-input", is_flag=True, help="Never ask: exit with 3 if the plan needs a person."),
             config_option,
         )
     ):
@@ -95,20 +100,24 @@ def add_output_options(command: F) -> F:
     return command
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example='corrobora research "What changed in the rules?" -l ./papers -o report.md')
 @click.argument("question", required=False)
-@click.option("--question-file", type=_FILE, metavar="FILE", help="Read the question from a file (also: @FILE, or -).")
-@click.option("--source", multiple=True, metavar="URL", help="Read this page first; URL/* takes the whole site.")
+@click.option(
+    "--question-file", type=_FILE, metavar="FILE", help="Read the question from a file. Also: @FILE, or - for stdin."
+)
+@click.option(
+    "--source", multiple=True, metavar="URL", help="Read this page first; URL/* reads the whole site. Repeatable."
+)
 @setting_options(*list_flags(report=False))
 @model_option
 @fields_option
-@click.option("--plan", type=_FILE, metavar="FILE", help="Suggest this plan (JSON).")
-@click.option("--plan-only", is_flag=True, help="Print the plan and stop.")
+@click.option("--plan", type=_FILE, metavar="FILE", help="Suggest a plan: a JSON file.")
+@click.option("--plan-only", is_flag=True, help="Print the plan and stop before any research.")
 @click.option("-y", "--yes", is_flag=True, help="Authorize the plan without asking.")
-@click.option("--from-stage", type=click.Choice(STAGES), help="With --run-id: redo the run from this stage on.")
-@click.option("--until-stage", type=click.Choice(STAGES), help="Pause after this stage; resume goes on.")
+@stage_option("--from-stage", "With --run-id: run again from this stage on.")
+@stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
 @deliver_option
-@click.option("--run-id", metavar="RUN", help="Go on with this run.")
+@click.option("--run-id", metavar="RUN", help="Continue this run.")
 @add_output_options
 def research(**flags: Unpack[ResearchFlags]) -> int:
     """Research a question and print the cited report.

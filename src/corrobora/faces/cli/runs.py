@@ -21,7 +21,7 @@ from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate
 from corrobora.faces.cli.exit_codes import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
-    STAGES,
+    GroupedCommand,
     config_option,
     deliver_option,
     fields_option,
@@ -31,6 +31,7 @@ from corrobora.faces.cli.options import (
     print_json,
     read_question,
     setting_options,
+    stage_option,
     with_workspace,
 )
 from corrobora.faces.cli.request import (
@@ -55,7 +56,7 @@ def runs() -> None:
 
 
 @runs.command(name="list")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many, newest first.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="At most this many.")
 @json_option
 @config_option
 def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
@@ -150,7 +151,7 @@ def remove_runs(names: tuple[str, ...], config_file: Path | None) -> None:
 @click.argument("run")
 @config_option
 def cancel(run: str, config_file: Path | None) -> None:
-    """Cancel a run, wherever it is worked on."""
+    """Cancel a run, also one that a worker on another machine works on."""
     validate_id(run)
 
     async def cancel_unfinished(workspace: Workspace) -> RunRow:
@@ -173,7 +174,7 @@ def cancel(run: str, config_file: Path | None) -> None:
 @click.argument("hint")
 @config_option
 def steer(run: str, hint: str, config_file: Path | None) -> None:
-    """Give a paused run a hint for its next round; `resume` goes on."""
+    """Give a paused run a hint for its next round; `corrobora resume` continues it."""
     validate_id(run)
 
     async def steer_paused(workspace: Workspace) -> RunId:
@@ -181,7 +182,7 @@ def steer(run: str, hint: str, config_file: Path | None) -> None:
         await steer_run(workspace, name, hint)
         return name
 
-    click.echo(f"Go on with: corrobora resume {with_workspace(open_settings(config_file), steer_paused)}")
+    click.echo(f"Continue: corrobora resume {with_workspace(open_settings(config_file), steer_paused)}")
 
 
 def _row_json(row: RunRow) -> dict[str, object]:
@@ -203,25 +204,25 @@ class AuthorizeFlags(OutputFlags):
     words: str | None
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example="corrobora resume RUN -o report.md")
 @click.argument("run")
-@click.option("--from-stage", type=click.Choice(STAGES), help="Redo the run from this stage on.")
-@click.option("--until-stage", type=click.Choice(STAGES), help="Pause after this stage; resume goes on.")
+@stage_option("--from-stage", "Run again from this stage on.")
+@stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
-    """Go on with a run. What was answered before is not asked again."""
+    """Continue a run. Calls that were answered before are not repeated."""
     name = validate_id(flags["run"])  # what can be no id is refused before the database is opened
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
     return resume_run(settings, name, stage, output_options(flags, settings, until=flags["until_stage"]))
 
 
-@click.command()
+@click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')
 @click.argument("run")
-@click.option("--words", metavar="TEXT", help="The exact phrase, where it cannot be typed.")
+@click.option("--words", metavar="TEXT", help="The exact phrase, if it cannot be typed.")
 @add_output_options
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
-    """Authorize the waiting plan of a run, and go on with it."""
+    """Authorize the waiting plan of a run and continue the run."""
     validate_id(flags["run"])
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
@@ -276,7 +277,9 @@ def schedule() -> None:
 @schedule.command(name="add")
 @click.argument("name")
 @click.argument("question")
-@click.option("--cron", required=True, metavar="LINE|weekly", help="Five fields in UTC, or hourly, daily, weekly ...")
+@click.option(
+    "--cron", required=True, metavar="LINE|weekly", help="Five cron fields in UTC, or hourly, daily, weekly or monthly."
+)
 @setting_options("libraries", "providers", "profile")
 @model_option
 @fields_option
@@ -335,7 +338,7 @@ def remove_schedule(name: str, config_file: Path | None) -> None:
 
 
 @click.command()
-@click.option("--concurrency", metavar="N", help="Runs at once.")
+@click.option("--concurrency", metavar="N", help="Most runs at the same time.  [default: 16]")
 @config_option
 def worker(concurrency: str | None, config_file: Path | None) -> None:
     """Work on queued runs until SIGTERM or Ctrl-C; unfinished ones are taken over by another worker."""

@@ -21,7 +21,7 @@ def test_db_start_status_stop(shell: Any) -> None:
 
 def test_db_is_not_for_a_server_that_was_named(shell: Any) -> None:
     shell.setenv(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
-    assert "not ours to run" in shell("db", "stop").complaint
+    assert "is for the embedded one" in shell("db", "stop").complaint
 
 
 def test_db_status_of_a_named_server_asks_it(served: Any) -> None:

@@ -26,7 +26,7 @@ def test_bad_input(folder: Any) -> None:
     (folder.folder / "empty").mkdir()
     os.mkfifo(folder.folder / "pipe")
     for args, part in (
-        (("library", "add", "../x", "papers"), "not a name for a library"),
+        (("library", "add", "../x", "papers"), "not a valid library name"),
         (("library", "add", "x", "nowhere"), "does not exist"),
         (("library", "add", "x", "empty"), "eadable"),
         (("library", "add", "x", "pipe"), "pipe"),

@@ -158,7 +158,7 @@ async def test_tree_a_program_goes_on_with_a_stored_dialogue(filled: Any) -> Non
 @pytest.mark.parametrize("more", [{"library": "docs"}, {"profile": "tree"}, {"model": "x:y"}, {"max_rounds": 0}])
 async def test_tree_what_a_stored_dialogue_said_cannot_be_said_again_by_a_program(filled: Any, more: Any) -> None:
     del filled
-    with pytest.raises(corrobora.UserError, match="as it was begun") as caught:
+    with pytest.raises(corrobora.UserError, match="cannot be combined") as caught:
         async with corrobora.chat(resume="", **more):
             pass
     assert caught.value.code == "resume_with_flags"
