@@ -57,7 +57,7 @@ def test_limits_of_what_a_model_may_cost(filled: Shell, serve: Any) -> None:
     unpriced = (CLEAR, "-l", "docs", "-m", "lan:m", "--max-cost", "0.01", "--until-stage", "clarify")
     assert "lan:m" in filled(*unpriced, "-q").complaint
     accepted = filled(*unpriced, "-q", "--accept-unknown-price", "-t", "0.03")  # nobody answers there
-    assert "lan:m" not in accepted.err
+    assert "127.0.0.2:9" in accepted.err
     prices = '[models.prices."lan:m"]\ninput = 900\noutput = 900\n'
     user.write_text(f'[models.endpoints.lan]\nbase_url = "{server.url}/v1"\n{prices}')
     dear = filled(*run[:4], "lan:m", *run[5:], "--max-cost", "0.01", "--yes")
