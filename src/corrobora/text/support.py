@@ -1,7 +1,8 @@
-"""Support: whether the cited evidence supports a sentence.
+"""Support: whether the cited evidence supports a sentence, with the words that fail and the reasons.
 
-Knows negation, numbers, names and word overlap. A changed number, an inverted negation or an unknown name lowers
-support whatever the overlap (TRUTH-3). Does not know where evidence is stored or which source to believe.
+Knows three ways to compare: characters (a slice of a quote), words in order (a near copy) and types (numbers, dates,
+obligations, negations and the like, clause by clause); a fitted score decides the rest (TRUTH-3). Does not know where
+evidence is stored or which source to believe.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.mentions import MentionKind, find_mentions
+from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
+from corrobora.text.clauses import split_statement
+from corrobora.text.layout import LIST_ITEM
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, split_words, stem_text
+from corrobora.text.tokens import stem_text
+from corrobora.text.typed import Problem, Reading, compare_sentence, read_evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,12 @@ class Evidence:
     before: str = ""
     after: str = ""
 
-
-FULL_OVERLAP = 0.6
-PART_OVERLAP = 0.35
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATING_WORDS = frozenset(
-    "not no never neither nor none nobody nothing without cannot lack lacks lacked fail fails failed".split()
-)
+    @property
+    def context(self) -> str:
+        """What the source says about itself and around the quote."""
+        return "\n".join(
+            filter(None, (self.title, self.version, self.published, self.heading, self.before, self.after))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,52 +54,78 @@ class SupportCheck:
     withholds: bool = False  # code knows it to be false: a typed failure, which no model overrules
 
 
+FULL_OVERLAP = 0.6
+PART_OVERLAP = 0.35
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
 def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     """Check a sentence (without its markers) against the evidence it cites.
 
-    A sentence that a quote contains, literally or as the same sequence of words, is supported. Otherwise the quotes
-    must contain all its numbers and names and enough of its content words, and negation must agree with the closest
-    sentence.
+    A slice of a quote is supported unless it cuts off a condition or negation. Any other sentence is compared by type;
+    a difference that proves it false withholds it, any other leaves it unclear. What is left is scored.
     """
-    quotes = [each.quote for each in evidence]
-    if not quotes:
+    if not evidence:
         return SupportCheck(Support.UNCITED, 0.0)
-    folded = " ".join(fold_text(sentence).split()).rstrip(".!?")
-    if any(folded in " ".join(fold_text(quote).split()) for quote in quotes) or _is_word_sequence(sentence, quotes):
-        return SupportCheck(Support.SUPPORTED, 1.0)
-    everything = "\n".join(quotes)
-    overlap = token_overlap(sentence, everything)
-    reasons: list[str] = []
-    foreign = find_numbers(sentence) - find_numbers(everything)
-    if foreign:
-        reasons.append(f"numbers not in the quotes: {', '.join(sorted(foreign))}")
-    names = _foreign_names(sentence, everything)
-    if names:
-        reasons.append(f"names not in the quotes: {', '.join(names)}")
-    said = [quote[span.start : span.end] for quote in quotes for span in split_sentences(quote)] or list(quotes)
-    best = max(said, key=lambda each: token_overlap(sentence, each))  # the relevant sentence of a long quote
-    inverted = is_negated(sentence) != is_negated(best) and overlap >= FULL_OVERLAP and not _has_mixed_polarity(best)
-    if inverted:
-        reasons.append("negation differs from the quote")
+    problems: list[Problem] = []
+    for each in evidence:
+        if (around := find_slice(sentence, each.quote)) is not None:
+            cut = find_cut(*around)
+            if cut is None:
+                return SupportCheck(Support.SUPPORTED, 1.0)
+            problems = [cut]
+    units = tuple(dict.fromkeys(unit for each in evidence for unit in _split_units(each)))
+    reading = read_evidence(units, "\n".join(each.context for each in evidence))
+    copy = align_copy(sentence, units)
+    problems += [*compare_sentence(sentence, reading), *copy.problems]
+    problems.sort(key=lambda each: not each.false)
+    overlap = _share_found(sentence, reading)
+    status = _decide_status(sentence, reading, problems, copied=copy.nearness >= NEAR_COPY, overlap=overlap)
+    failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
+    if status is Support.UNSUPPORTED and not problems:
+        missing = _find_missing_words(sentence, reading)
+        problems, failing = [Problem("its sources do not say this", ", ".join(missing))], missing
     return SupportCheck(
-        _classify_support(overlap, foreign=bool(foreign), names=bool(names), inverted=inverted), overlap, tuple(reasons)
+        status,
+        overlap,
+        tuple(dict.fromkeys(each.reason for each in problems)),
+        tuple(dict.fromkeys(failing)),
+        withholds=any(each.false for each in problems),
     )
 
 
-def _is_word_sequence(sentence: str, quotes: Sequence[str]) -> bool:
-    """True if a quote contains the words of a sentence in sequence, such as a list written on one line."""
-    said = f" {' '.join(split_words(sentence))} "
-    return bool(said.strip()) and any(said in f" {' '.join(split_words(quote))} " for quote in quotes)
+def _split_units(evidence: Evidence) -> list[str]:
+    """Return the sentences of a quote and its neighbours, without list marks."""
+    texts = (evidence.quote, evidence.before, evidence.after)
+    found = [" ".join(text[span.start : span.end].split()) for text in texts for span in split_sentences(text)]
+    return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 
-def _classify_support(overlap: float, *, foreign: bool, names: bool, inverted: bool) -> Support:
-    if inverted:
+def _decide_status(
+    sentence: str, reading: Reading, problems: Sequence[Problem], *, copied: bool, overlap: float
+) -> Support:
+    if any(each.contradicts for each in problems):
         return Support.CONTRADICTED
-    if foreign or overlap < PART_OVERLAP:
+    if any(each.false for each in problems):
         return Support.UNSUPPORTED
-    if names or overlap < FULL_OVERLAP:
+    if copied:
+        return Support.UNCLEAR if problems else Support.SUPPORTED
+    if overlap < PART_OVERLAP:
+        return Support.UNSUPPORTED
+    shares = [_share_found(part, reading) for part in split_statement(sentence)]
+    if max(shares) >= FULL_OVERLAP and min(shares) < PART_OVERLAP:
         return Support.PARTLY
-    return Support.SUPPORTED
+    return Support.UNCLEAR if problems or overlap < FULL_OVERLAP else Support.SUPPORTED
+
+
+def _share_found(text: str, reading: Reading) -> float:
+    wanted = frozenset(stem_text(text))
+    return len(wanted & reading.stems) / len(wanted) if wanted else 0.0
+
+
+def _find_missing_words(sentence: str, reading: Reading) -> list[str]:
+    words = re.findall(r"[^\W_]+", sentence)
+    return [word for word in words if (stems := stem_text(word)) and not reading.stems.intersection(stems)]
 
 
 def find_numbers(text: str) -> frozenset[str]:
@@ -109,36 +138,6 @@ def find_numbers(text: str) -> frozenset[str]:
         )
         found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
     return frozenset(found)
-
-
-def is_negated(text: str) -> bool:
-    """True if a text contains an odd number of negating words."""
-    return sum(word in _NEGATING_WORDS or word.endswith("n't") for word in _split_plain_words(text)) % 2 == 1
-
-
-def _has_mixed_polarity(quote: str) -> bool:
-    """True for a long quote with a negation: its clauses may differ in polarity, so it proves nothing."""
-    return len(split_words(quote)) > 40 and is_negated(quote)  # noqa: PLR2004 - words of two clauses
-
-
-def _split_plain_words(text: str) -> list[str]:
-    return fold_text(text).replace("’", "'").replace(",", " ").replace(".", " ").split()
-
-
-def _foreign_names(sentence: str, evidence: str) -> tuple[str, ...]:
-    """Return the names the evidence does not contain: "Lake Bellow" is not "Lake Arden".
-
-    A name counts as missing if its last part, or more than half of its parts, is missing.
-    """
-    known = frozenset(stem_text(evidence))
-    found: list[str] = []
-    for mention in find_mentions(sentence):
-        parts = stem_text(mention.text)
-        missing = [part for part in parts if part not in known]
-        foreign = parts and (parts[-1] in missing or 2 * len(missing) > len(parts))
-        if mention.kind is not MentionKind.QUOTED and foreign:
-            found.append(mention.text)
-    return tuple(dict.fromkeys(found))
 
 
 def token_overlap(sentence: str, evidence: str) -> float:

@@ -105,5 +105,5 @@ async def test_the_version_label_of_a_row_does_not_make_it_unsupported_when_it_i
 
 async def test_a_forged_number_in_a_row_is_found_when_it_is_checked_again() -> None:
     found = await checked_again(GOOD.replace("every 14 days", "every 41 days"))
-    assert [s.support for s in found.statements] == [Support.SUPPORTED, Support.UNSUPPORTED]
+    assert [s.support for s in found.statements] == [Support.SUPPORTED, Support.CONTRADICTED]
     assert "41" in found.statements[1].reasons[0]

@@ -1,4 +1,4 @@
-"""Support: a sentence against its quotes; changed numbers, foreign names and inverted negation never pass."""
+"""Support: a sentence against its evidence; what is changed in it never passes, and little of it is withheld."""
 
 from __future__ import annotations
 
@@ -7,46 +7,108 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.report import Support
-from corrobora.text.support import Evidence, check_support, find_numbers, is_negated, token_overlap
+from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers, token_overlap
 
-QUOTE = "The reservoir at Lake Arden held 4,200 million litres in March 2021, after 18 months of drought."
+LAKE = "The reservoir at Lake Arden held 4,200 million litres in March 2021, after 18 months of drought."
+RULE = (
+    "Verifiers SHALL NOT require users to change passwords periodically. However, verifiers SHALL force a change if "
+    "there is evidence of compromise of the authenticator. Passwords SHALL be at least 8 characters long."
+)
+DOSE = "Take 5 mg of the powder twice a day unless your doctor says otherwise."
+DEAL = "Jones Holdings acquired Smith Ltd in 2019 for $5 million. Smoking was associated with lower survival in mice."
 
 
-def test_a_literal_sentence_is_supported() -> None:
-    assert check_support(QUOTE, [Evidence(QUOTE)]).support is Support.SUPPORTED
-    assert (
-        check_support("the reservoir at lake arden held 4,200 million litres", [Evidence(QUOTE)]).support
-        is Support.SUPPORTED
-    )
+def check(sentence: str, *quotes: str) -> SupportCheck:
+    return check_support(sentence, [Evidence(quote) for quote in quotes])
+
+
+def test_a_slice_of_a_quote_is_supported() -> None:
+    assert check(LAKE, LAKE).support is Support.SUPPORTED
+    assert check("The reservoir at Lake Arden\n held 4,200 million litres.", LAKE).support is Support.SUPPORTED
 
 
 def test_without_a_quote_it_is_uncited() -> None:
-    assert check_support("Anything at all.", []).support is Support.UNCITED
+    assert check("Anything at all.").support is Support.UNCITED
 
 
 @pytest.mark.parametrize(
-    ("sentence", "expected"),
+    ("sentence", "quote"),
     [
-        ("In March 2021 Lake Arden held 4,200 million litres after drought.", Support.SUPPORTED),
-        ("In March 2021 Lake Arden held 4,300 million litres after drought.", Support.UNSUPPORTED),
-        ("In March 2022 Lake Arden held 4,200 million litres after drought.", Support.UNSUPPORTED),
-        ("The mayor of Torrin resigned over a scandal.", Support.UNSUPPORTED),
+        ("In March 2021 Lake Arden held 4.2 billion litres after drought.", LAKE),
+        ("Take .005 g of the powder twice a day unless your doctor says otherwise.", DOSE),
+        ("Passwords must be at least eight characters long.", RULE),
+        ("Passwords must have 8 characters or more.", RULE),
+        ("Verifiers must not require users to change passwords periodically.", RULE),
+        ("Smith Ltd was acquired by Jones Holdings in 2019 for five million dollars.", DEAL),
+        ("Of the 400 patients, 0.12 had a fever.", "Of the 400 patients, 12 % had a fever."),
+        ("The box holds 12 eggs.", "The box holds a dozen eggs."),
     ],
 )
-def test_truth_3_numbers_must_stand_in_a_quote(sentence: str, expected: Support) -> None:
-    assert check_support(sentence, [Evidence(QUOTE)]).support is expected
+def test_truth_3_other_words_and_units_for_the_same_are_supported(sentence: str, quote: str) -> None:
+    assert check(sentence, quote).support is Support.SUPPORTED
 
 
-def test_truth_3_a_foreign_name_lowers_the_status() -> None:
-    result = check_support("The reservoir at Lake Bellow held 4,200 million litres in March 2021.", [Evidence(QUOTE)])
-    assert result.support is not Support.SUPPORTED
-    assert any("names" in reason for reason in result.reasons)
+@pytest.mark.parametrize(
+    ("sentence", "quote", "failing"),
+    [
+        ("In March 2021 Lake Arden held 4,300 million litres after drought.", LAKE, "4,300 million litres"),
+        ("In March 2022 Lake Arden held 4,200 million litres after drought.", LAKE, "March 2022"),
+        ("Lake Arden was low after 18 weeks of drought.", LAKE, "18 weeks"),
+        ("Take 5 g of the powder twice a day unless your doctor says otherwise.", DOSE, "5 g"),
+        ("Passwords must be at least 64 characters long.", RULE, "64"),
+        ("Verifiers SHALL require users to change passwords periodically.", RULE, "SHALL"),
+        ("Verifiers SHOULD NOT require users to change passwords periodically.", RULE, "SHOULD NOT"),
+        ("Passwords MAY be at least 8 characters long.", RULE, "MAY"),
+        ("The committee did approve the new bridge.", "The committee did not approve the new bridge.", "approve"),
+        ("The committee did not approve the bridge.", "The committee did approve the new bridge.", "approve"),
+    ],
+)
+def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
+    sentence: str, quote: str, failing: str
+) -> None:
+    found = check(sentence, quote)
+    assert found.withholds
+    assert found.support in (Support.UNSUPPORTED, Support.CONTRADICTED)
+    assert failing in found.failing
+    assert found.reasons
 
 
-def test_truth_3_inverted_negation_contradicts() -> None:
-    quote = "The committee did not approve the new bridge."
-    assert check_support("The committee did approve the new bridge.", [Evidence(quote)]).support is Support.CONTRADICTED
-    assert check_support("The committee did not approve the bridge.", [Evidence(quote)]).support is Support.SUPPORTED
+@pytest.mark.parametrize(
+    ("sentence", "quote"),
+    [
+        ("The reservoir at Lake Bellow held 4,200 million litres in March 2021.", LAKE),  # name
+        ("Smith Ltd acquired Jones Holdings in 2019 for $5 million.", DEAL),  # who does what to whom
+        ("Smoking caused lower survival in mice.", DEAL),  # strength
+        ("Smoking was associated with higher survival in mice.", DEAL),  # direction
+        ("Smoking was associated with lower survival in men.", DEAL),  # population
+        ("Passwords must be at most 8 characters long.", RULE),  # comparative
+        ("Passwords must be 8 characters long.", RULE),
+        ("verifiers SHALL force a change", RULE),  # tail with its condition cut
+        ("require users to change passwords periodically", RULE),  # head with its negation cut
+        ("Verifiers SHALL NOT require evidence of compromise of the authenticator.", RULE),  # two sentences spliced
+        ("Take 5 mg of the powder twice a day.", DOSE),
+        ("Tаke 5 mg of the powder twice a day unless your doctor says otherwise.", DOSE),  # a Cyrillic letter
+        ("Some patients improved.", "All patients improved."),
+        ("All patients improved.", "Some patients improved."),
+    ],
+)
+def test_truth_3_a_softer_difference_is_never_supported_and_never_withheld(sentence: str, quote: str) -> None:
+    found = check(sentence, quote)
+    assert found.support is not Support.SUPPORTED
+    assert not found.withholds
+
+
+def test_what_the_source_says_about_itself_carries_a_sentence() -> None:
+    quote = "The standard no longer asks for periodic changes of passwords."
+    sentence = "In 2017 the standard no longer asked for periodic changes of passwords."
+    assert check(sentence, quote).withholds
+    dated = Evidence(quote, title="Digital Identity Guidelines", published="June 2017")
+    assert not check_support(sentence, [dated]).reasons
+
+
+def test_the_reason_is_told_in_plain_words() -> None:
+    reasons = check("The dam holds 64 million litres.", "The dam holds 46 million litres.").reasons
+    assert reasons[0] == "its amount 64 million litres stands in none of its sources; they give 46 million litres"
 
 
 @pytest.mark.parametrize(
@@ -63,16 +125,18 @@ def test_numbers_have_one_spelling(text: str, found: set[str]) -> None:
     assert find_numbers(text) == found
 
 
-def test_negation_is_counted() -> None:
-    assert is_negated("It isn't so.")
-    assert not is_negated("It is not without reason.")
-
-
 @given(st.text(max_size=300), st.lists(st.text(max_size=300), max_size=3))
 def test_any_text_has_a_status_and_a_share(sentence: str, quotes: list[str]) -> None:
-    result = check_support(sentence, [Evidence(quote) for quote in quotes])
+    result = check(sentence, *quotes)
     assert 0.0 <= result.overlap <= 1.0
     assert (result.support is Support.UNCITED) == (not quotes)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), min_size=1, max_size=6))
+def test_a_whole_quote_is_supported_by_itself(words: list[str]) -> None:
+    quote = " ".join(words)
+    if "".join(quote.split()).strip(".!?"):
+        assert check(quote, quote).support is Support.SUPPORTED
 
 
 @given(st.text(max_size=200))

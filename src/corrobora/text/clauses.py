@@ -1,0 +1,226 @@
+"""Clauses: the parts of a sentence that claim something, with what decides whether a restatement says the same.
+
+Knows words of obligation, negation, quantity, strength of relation, condition, attribution, population and direction,
+each with the word it governs. Does not know any evidence and does not compare.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corrobora.text.tokens import split_words, stem_word
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """A word that shades a claim: its family ("quantifier"), its class ("all"), the stem it governs, its text."""
+
+    family: str
+    kind: str
+    governs: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause or sentence, parsed for comparison; made by `parse_clause`."""
+
+    text: str
+    stems: frozenset[str]
+    terms: frozenset[str]  # the stems and the words without a stem, such as "before"
+    duties: tuple[Shade, ...]
+    negated: frozenset[str]  # stems that a negating word governs
+    negations: int
+    shades: tuple[Shade, ...]
+
+    def kinds(self, family: str) -> frozenset[str]:
+        """The classes of one family that occur."""
+        return frozenset(shade.kind for shade in self.shades if shade.family == family)
+
+
+def _list_words(words: str) -> str:
+    """Return the alternatives of a table: patterns apart by spaces, "_" for white space."""
+    return "|".join(word.replace("_", r"\s+") for word in words.split())
+
+
+_BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
+_FORCES = {  # the first that matches at a place decides
+    "forbidden": r"""no_(?:[\w-]+_){1,4}?(?:may|shall|should|must|can)\b (?:must|shall|may|can)\s?(?:not|n['’]t)\b
+        (?:mustn|can)['’]t BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
+        BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
+    "discouraged": r"""should(?:_not|n['’]t) ought_not BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
+        BE(?:discouraged|advised_against)""",
+    "needless": r"""need(?:_not|n['’]t) (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
+        BE(?:not|no_longer)_(?:be_)?(?:required|mandatory|needed|obliged|compulsory|necessary)""",
+    "required": r"""must shall (?:has|have|had)_to needs?_to requires? BE(?:required|obliged|bound) mandatory compulsory
+        obligatory""",
+    "recommended": r"should ought_to recommends? advises? encourages? BE(?:recommended|advised|encouraged)",
+    "permitted": r"may BE(?:permitted|allowed|free_to) permits? allows?",
+}
+_DUTY = re.compile(
+    r"(?i)\b(?:"
+    + "|".join(f"(?P<{name}>{_list_words(words).replace('BE', _BE)})" for name, words in _FORCES.items())
+    + r")(?!\w)"
+)
+_NEGATION = re.compile(
+    r"(?i)\b(?:"
+    + _list_words(
+        r"""not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
+        no(?!_(?:more|less|fewer|later|longer_than|doubt)\b)
+        never none neither nor nobody nothing without hardly fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to absence_of
+        free_of"""
+    )
+    + r")(?!\w)"
+)
+_FAMILIES = {
+    "quantifier": {
+        "all": r"all every each always entire(?:ly)? everyone any(?=_\w+_(?:is|can|will|must|shall))",
+        "most": r"most(?=_(?:of|\w+s)\b) (?:the|a)_majority mostly usually generally typically mainly largely",
+        "some": r"some(?!_\d) several certain sometimes occasionally partly partially a_few a_number_of",
+        "many": r"many often frequently numerous",
+        "few": r"(?<!a\s)few rarely seldom a_minority",
+        "none": r"none never nobody no_one",
+        "only": r"(?<!not\s)only solely exclusively",
+    },
+    "relation": {
+        "cause": r"""caus(?:e|es|ed|ing) le(?:ads?|d|ading)_to result(?:s|ed|ing)?_in trigger(?:s|ed)?
+            prevent(?:s|ed|ing)?
+            cur(?:e|es|ed) prov(?:e|es|ed|en) because_of due_to brought_about produc(?:e|es|ed) driven_by drives? makes?
+            made""",
+        "link": r"""associat(?:ed|ion) link(?:s|ed)? correlat(?:e|es|ed|ion) related_to tied_to went_with goes?_with
+            coincid(?:e|es|ed)""",
+    },
+    "hedge": {
+        "may": r"""may(?!_\d) might could possibly potentially perhaps likely appear(?:s|ed)?_to seem(?:s|ed)? suspected
+            suggest(?:s|ed|ing)? probabl[ey] presumably preliminary tentative(?:ly)? expect(?:s|ed)? plan(?:s|ned)?_to
+            estimated can""",
+    },
+    "attribution": {
+        "said": r"""according_to claim(?:s|ed)?(?=_(?:that|to)\b) sa(?:ys|id) argu(?:es|ed) believ(?:es?|ed) told wrote
+            alleg(?:es|ed|edly) reportedly critics assert(?:s|ed) in_the_(?:view|opinion)_of announced state[sd]""",
+    },
+    "condition": {
+        "if": r"if provided(?:_that)? as_long_as on_condition whenever in_case when once where(?!as) subject_to",
+        "unless": r"unless except(?:_for)? excluding until other_than apart_from",
+    },
+    "population": {
+        "animals": r"mice mouse rats? murine animals? dogs? monkeys rabbits? pigs? in_vitro cell_lines?",
+        "men": r"men man males? boys?",
+        "women": r"women woman females? girls?",
+        "young": r"child(?:ren)? infants? adolescents? teenagers? newborns? pupils",
+        "adults": r"adults? elderly seniors? older_people pensioners?",
+    },
+}
+_SHADES = re.compile(
+    r"(?i)(?<![\w-])(?:"
+    + "|".join(f"(?P<{f}_{k}>{_list_words(words)})" for f, kinds in _FAMILIES.items() for k, words in kinds.items())
+    + r")(?![\w-])"
+)
+_OPPOSITES = """
+    increas decreas | rise fall | rose fell | grow shrink | grew shrank | gain loss | more less | more fewer |
+    higher lower | high low | greater smaller | larger smaller | largest smallest | highest lowest | longer
+    shorter | longest shortest | faster slower | fastest slowest | older younger | oldest newest | oldest
+    youngest | better wors | best worst | improv worsen | strong weak | stronger weaker | befor after | earlier
+    later | first last | earliest latest | abov below | over under | maximum minimum | north south | northern
+    southern | east west | eastern western | left right | accept reject | approv reject | includ exclud | open
+    close | enabl disabl | begin end | start end | buy sell | bought sold | posit negat | public privat | intern
+    extern | support oppos | win lose | won lost | hot cold | warmer cooler | cheaper dearer | safe danger |
+    success failur | succeed fail | export import | allow forbid | doubl halv | wider narrow | deeper shallow |
+    heavier lighter | inner outer | upper lower | exceed undercut | up down | minor major | raise lower | reduc
+    increas | reduc rais | expand contract | lengthen shorten | tighten loosen | add remov | ascend descend |
+    nearest farthest | permit prohibit | surplu deficit | profit loss | appoint dismiss | hire fire | manual
+    automat | synchron asynchron
+"""
+OPPOSITES: dict[str, frozenset[str]] = {}
+for _pair in _OPPOSITES.split("|"):
+    for _one, _other in (_pair.split(), _pair.split()[::-1]):
+        OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
+_BORDER = re.compile(
+    r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because|yet)\s)"
+    r"|,\s+(?=(?:and|so|which|who|or)\s)|\s+(?=and\s)"
+)
+_FINITE = frozenset(
+    "is are was were has have had will would can may must shall should does did do cannot could might isn't aren't "
+    "wasn't".split()
+)
+_MIN_WORDS = 3
+_ADVERBS = frozenset("yet ever also still already even be been being have has had to do does did only always".split())
+
+
+def split_statement(sentence: str) -> tuple[str, ...]:
+    """Split a sentence into its clauses, in order; "and" parts two clauses only if a verb follows it."""
+    found: list[str] = []
+    begin = 0
+    for match in _BORDER.finditer(sentence):
+        left, right = sentence[begin : match.start()].split(), sentence[match.end() :].split()
+        if len(left) < _MIN_WORDS or len(right) <= _MIN_WORDS:
+            continue
+        opening = [word.lower() for word in right[1:7]]
+        joined = right[0].lower() in ("and", "or")
+        if not joined or any(word in _FINITE or word.endswith("ed") for word in opening):
+            found.append(sentence[begin : match.start()].strip())
+            begin = match.end()
+    found.append(sentence[begin:].strip())
+    return tuple(found)
+
+
+@lru_cache(maxsize=8_000)  # every sentence is compared with the same quotes
+def parse_clause(text: str) -> Clause:
+    """Parse a clause or a whole sentence."""
+    duties: list[Shade] = []
+    for match in _DUTY.finditer(text):
+        verb = bool(duties) and text[: match.start()].rstrip().endswith(duties[-1].text)  # "shall not require"
+        if not verb and (match.group() != "May" or match.start() == 0):  # the month
+            duties.append(Shade("duty", match.lastgroup or "", _find_governed(text, match), match.group()))
+    negated: set[str] = set()
+    negations = 0
+    for match in _NEGATION.finditer(text):
+        negations += 1
+        negated.add(_find_governed(text, match))
+    shades = tuple(
+        Shade(*(match.lastgroup or "_").split("_"), governs=_find_governed(text, match), text=match.group())
+        for match in _SHADES.finditer(text)
+        if match.group() != "May"
+    )
+    words = split_words(text)
+    stems = frozenset(stem for word in words if (stem := stem_word(word)))
+    return Clause(
+        text,
+        stems,
+        frozenset(stem_word(word) or word for word in words),
+        tuple(duties),
+        frozenset(negated - {""}),
+        negations,
+        shades,
+    )
+
+
+def _find_governed(text: str, match: re.Match[str]) -> str:
+    """Return the stem of the first content word after a match, or before it at the end of a clause."""
+    for word in split_words(text[match.end() : match.end() + 60].split(",", 1)[0]):
+        stem = stem_word(word)
+        if stem and word not in _ADVERBS and not word.endswith("ly") and not word.isdigit():
+            return stem
+    for word in reversed(split_words(text[max(0, match.start() - 60) : match.start()])):
+        if stem := stem_word(word):
+            return stem
+    return ""
+
+
+def find_opposites(terms: frozenset[str], others: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of opposite terms, one on each side only, such as ("higher", "lower")."""
+    return tuple(
+        (one, other)
+        for one in sorted(terms - others)
+        for other in sorted(OPPOSITES.get(one, frozenset()) & (others - terms))
+    )
+
+
+def fold_words(text: str) -> tuple[str, ...]:
+    """Return words and signs in order for alignment, in lower case; the full stop at the end is left out."""
+    return tuple(_PIECE.findall(text.lower().replace("’", "'").rstrip(" .!?…\"'”")))
+
+
+_PIECE = re.compile(r"[^\W_]+(?:['.,-][^\W_]+)*|[^\w\s,;:.!?()'\"“”‘’«»—–-]|_")

@@ -1,0 +1,316 @@
+"""Measures: the numbers of a text with unit, counted noun and bound, comparable across spellings.
+
+Knows digits, number words, percent and fractions, a table of units (dimension and factor) and words such as "at least".
+Does not know what is measured. A unit library was weighed: pint costs 3.7 MB and 2.3 s before the first conversion, and
+reads the words "at", "as" and "in" as units.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from corrobora.text.tokens import fold_text, stem_word
+
+
+class Unit(NamedTuple):
+    """What a unit measures and how many base units it is; months and days do not convert into each other."""
+
+    dimension: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number: its value in base units, its dimension ("" for a count), and how it is said."""
+
+    value: float
+    number: float  # as written, before its unit
+    dimension: str
+    text: str
+    start: int
+    end: int
+    nouns: frozenset[str] = frozenset()  # stems of the words after it: what is counted
+    bound: str = ""  # ">=", ">", "<=", "<"
+    approximate: bool = False
+    spelled: bool = False  # in words
+
+    def equals(self, other: Measure) -> bool:
+        """True if both say the same amount; a bare number may be the fraction that a percentage is."""
+        same = self.dimension == other.dimension or {self.dimension, other.dimension} <= {"", "ratio"}
+        return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
+
+
+_PREFIXES = {"n": 1e-9, "µ": 1e-6, "μ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "h": 1e2, "k": 1e3, "K": 1e3,
+             "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}  # fmt: skip
+_LONG = {"nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "centi": 1e-2, "deci": 0.1, "kilo": 1e3, "mega": 1e6, "giga": 1e9,
+         "tera": 1e12, "peta": 1e15}  # fmt: skip
+_METRIC = (  # dimension, factor, symbols and names of one unit, prefixes of the symbols
+    ("mass", 1e-3, "g gram gramme", "nµμumk"), ("time", 1, "s sec second", "nµμum"),
+    ("length", 1, "m metre meter", "nµμumck"),
+    ("volume", 1, "l L litre liter", "nµμumcdkM"), ("data", 8, "B byte", "kKMGTP"), ("data", 1, "b bit", "kKMGT"),
+    ("frequency", 1, "Hz hertz", "kMGT"), ("power", 1, "W watt", "mkMGT"), ("energy", 3600, "Wh watt-hour", "kMGT"),
+    ("energy", 1, "J joule", "kMGT"), ("energy", 4.184, "cal calorie", "k"), ("pressure", 1, "Pa pascal", "hkMG"),
+    ("voltage", 1, "V volt", "mkM"), ("current", 1, "A amp ampere", "µμm"), ("amount", 1, "mol mole M", "nµμm"),
+    ("dose", 1, "Sv sievert", "µμm"), ("absorbed", 1, "Gy gray", "m"), ("force", 1, "N newton", "kM"),
+)  # fmt: skip
+_OTHER = {
+    "mass": "t tonne=1000 ton=1000 lb lbs pound=0.45359237 oz ounce=0.028349523125 mcg=1e-9",
+    "time": "min minute mins=60 h hr hrs hour=3600 day=86400 week wk=604800 fortnight=1209600",
+    "month": "month=1 quarter-year=3 year yr yrs=12 decade=120 century centuries=1200",
+    "length": "mile mi miles=1609.344 ft foot feet=0.3048 inch inches=0.0254 yd yard=0.9144",
+    "length2": "ha hectare=10000 acre=4046.8564224",
+    "volume": "gallon=3.785411784 barrel=158.987294928 pint=0.473176473",
+    "length/time": "mph=0.44704 kn knot=0.514444444 kph kmh=0.277777777778",
+    "pressure": "bar=100000 mbar=100 mmHg=133.322387415 psi=6894.757293168 atm=101325",
+    "temperature": "°c celsius=1",
+    "fahrenheit": "°f fahrenheit=1",
+    "ratio": "% percent pct=0.01 ‰=0.001 ppm=1e-6 ppb=1e-9",
+    "points": "percentage-point pp=1",
+    "$": "$ usd dollar=1",
+    "€": "€ eur euro=1",
+    "£": "£ gbp=1",
+    "¥": "¥ jpy yen=1",
+}
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "mn": 1e6,
+           "dozen": 12.0, "dozens": 12.0}  # fmt: skip
+_ONES: dict[str, int] = {word: number for number, word in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen".split())}  # fmt: skip
+_TENS: dict[str, int] = dict(
+    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
+)
+_PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5,
+          "tenth": 10, "tenths": 10}  # fmt: skip
+_SMALL = "|".join(sorted((*_ONES, *_TENS, "hundred", "thousand", "million", "billion", "dozen"), key=len, reverse=True))
+_SPELLED = re.compile(
+    rf"(?i)(?<![\w-])(?:(half)(?: (?:of|an?|the)\b)?|(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})"
+    rf"|(?:an? (?=(?:hundred|thousand|million|billion|dozen)\b))?"
+    rf"((?:{_SMALL})(?:(?:[\s-]|\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
+)
+_DIGITS = re.compile(
+    r"(?<![\w.])([-−+])?([$€£¥])?[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:\.\d+)?|\.\d+)"
+    r"(?:[\s-]?(bn|mn)\b|[\s-](hundred|thousand|million|billion|trillion|dozen)\b|(?<=[$€£¥]\d)([mk])\b)?(?![\d])"
+)
+_IDENTIFIER = re.compile(
+    r"(?<![\w.-])(?:[^\W\d_]{1,20}[-.]?\d[\w.-]*\w|[^\W\d_]{1,20}\d|\d+(?:\.\d+){2,}|\d+-\d+[A-Z]\w*)(?![\w])"
+)
+_UNIT_WORD = re.compile(r"([%‰$€£¥]|°\s?[CFcf]\b|(?:[^\W\d_]|µ)+(?:[²³]|[23](?!\w))?)")
+_SHAPE = re.compile(r"(?i)(square|sq\.?|cubic|degrees?|per ?cent\b|percentage(?=[\s-]points?\b))[\s-]?")
+_PER = re.compile(r"\s?/\s?|\s(?:per|an?|each|every)\s")
+_NOUN = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_MORE = "more greater higher longer larger older bigger later over above"
+_LESS = "less fewer lower shorter smaller younger earlier under below"
+
+
+def _compile_bound(pattern: str) -> re.Pattern[str]:
+    """Compile a bound: MORE and LESS stand for the comparatives, "_" for white space."""
+    more, less = ("(?:" + words.replace(" ", "|") + ")" for words in (_MORE, _LESS))
+    return re.compile("(?i)" + pattern.replace("MORE", more).replace("LESS", less).replace("_", r"\s+"))
+
+
+_FILL = r")\s*(?:an?|the|of|to|about|than)?\s*$"
+_BEFORE = (
+    (
+        ">=",
+        _compile_bound(
+            rf"(?:\b(?:at_least|(?:no|not)_LESS(?:_than)?|minimum(?:_\w+)?_of|starting_(?:at|from))|≥|>={_FILL}"
+        ),
+    ),
+    (
+        "<=",
+        _compile_bound(rf"(?:\b(?:at_most|(?:no|not)_MORE(?:_than)?|not_exceed(?:ing)?|up_to|limited_to)|≤|<={_FILL}"),
+    ),
+    ("<=", _compile_bound(rf"(?:\b(?:max\.|maximum)(?:_\w+)?_of{_FILL}")),
+    (">", _compile_bound(rf"(?:\b(?:MORE_than|over|above|exceed(?:s|ed|ing)?|upwards?_of)|>{_FILL}")),
+    ("<", _compile_bound(rf"(?:\b(?:LESS_than|under|below)|<{_FILL}")),
+)
+_AFTER = (
+    (">=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_MORE\b|\s*\w* minimum\b")),
+    ("<=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_LESS\b|\s*\w* maximum\b")),
+)
+_ABOUT = re.compile(
+    r"(?i)(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|ca\.|some|close to|just (?:over|under)"
+    r"|estimated|well over)|[~≈±])\s*(?:an?)?\s*$"
+)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
+_SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
+_WINDOW = 28  # characters before a number in which its bound stands
+
+
+@lru_cache(maxsize=1)
+def _units() -> dict[str, Unit]:
+    found: dict[str, Unit] = {}
+    for dimension, factor, names, prefixes in _METRIC:
+        for name in names.split():
+            long = len(name) > 2 and name.islower() and name not in ("sec", "mol", "cal", "bit", "amp")  # noqa: PLR2004 - a symbol
+            found[name] = Unit(dimension, factor)
+            for prefix in _LONG if long or name == "bit" else prefixes:
+                found[prefix + name] = Unit(dimension, factor * (_LONG if prefix in _LONG else _PREFIXES)[prefix])
+    for dimension, rows in _OTHER.items():
+        waiting: list[str] = []  # names before the factor that they share
+        for word in rows.split():
+            name, _, factor = word.partition("=")
+            waiting.append(name)
+            if factor:
+                found.update((each, Unit(dimension, float(factor))) for each in waiting)
+                waiting = []
+    return found
+
+
+def find_unit(word: str) -> Unit | None:
+    """Return the unit of a symbol or name, in the singular or plural; None if the word is no unit."""
+    units = _units()
+    plain = word.replace("° ", "°")
+    low = plain.lower()
+    shape = {"²": "2", "2": "2", "³": "3", "3": "3"}.get(plain[-1:], "")
+    if shape and (base := units.get(plain[:-1])) is not None and base.dimension == "length":
+        return Unit(base.dimension + shape, base.factor ** int(shape))
+    for each in (plain, low, low.removesuffix("s")):
+        if each in units and not (each != plain and len(each) < 3 and each not in ("h", "kb", "mb", "gb", "°c", "°f")):  # noqa: PLR2004 - "M" is no "m"
+            return units[each]
+    return {"kb": units["kB"], "mb": units["MB"], "gb": units["GB"], "tb": units["TB"]}.get(low)
+
+
+def find_identifiers(text: str) -> tuple[str, ...]:
+    """Return what joins letters and digits: "COVID-19", "800-63B", "v1.2.3"; their digits are no numbers."""
+    found = [match.group() for match in _IDENTIFIER.finditer(text)]
+    return tuple(each for each in found if find_unit(each) is None)
+
+
+@lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
+def find_measures(text: str) -> tuple[Measure, ...]:
+    """Return the numbers of a text in order; those inside identifiers are none."""
+    if not re.search(r"\d", text) and not _SPELLED.search(text):
+        return ()
+    taken = [match.span() for match in _IDENTIFIER.finditer(text)]
+    found = [
+        _read_digits(text, match)
+        for match in _DIGITS.finditer(text)
+        if not any(start <= match.start(3) < end for start, end in taken)
+    ]
+    for match in _SPELLED.finditer(text):
+        if any(each.start <= match.start() < each.end for each in found):
+            continue  # the "million" of "4.2 million"
+        if (read := _read_words(text, match)) is not None:
+            found.append(read)
+    found.sort(key=lambda each: each.start)
+    return tuple(_share_units(found, text))
+
+
+def _read_digits(text: str, match: re.Match[str]) -> Measure:
+    sign, currency, digits, short, scale, letter = match.groups()
+    plain = digits.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", digits) else re.sub(r"[,    ’']", "", digits)
+    value = float(plain) * _SCALES.get((short or scale or "").lower(), 1.0)
+    value *= {"m": 1e6, "k": 1e3}.get(letter or "", 1.0)
+    negative = sign in ("-", "−") and not text[: match.start()][-1:].isalnum()
+    return _finish(text, -value if negative else value, match.start(2 if currency else 3), match.end(), currency or "")
+
+
+def _read_words(text: str, match: re.Match[str]) -> Measure | None:
+    half, count, part, words = match.groups()
+    if half:
+        unit_follows = match.group().lower().endswith((" a", " an"))
+        return _finish(text, 0.5, match.start(), match.end(), "" if unit_follows else "ratio", spelled=True)
+    if part:
+        number = _ONES.get(count.lower(), 1)
+        return _finish(text, number / _PARTS[part.lower()], match.start(), match.end(), "ratio", spelled=True)
+    share = _SHARE.match(text, match.end())
+    if (words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))) or words.lower().endswith("ss"):
+        return None  # more often a pronoun than a number
+    total = current = 0.0
+    for word in re.split(r"[\s-]+", words.lower().removesuffix("s")):
+        if word in _SCALES:
+            current = (current or 1.0) * _SCALES[word]
+            if _SCALES[word] > 100:  # noqa: PLR2004 - "two hundred thousand"
+                total, current = total + current, 0.0
+        elif word != "and":
+            current += _ONES.get(word, _TENS.get(word, 0))
+    return _finish(text, total + current, match.start(), match.end(), "", spelled=True)
+
+
+def _finish(text: str, value: float, start: int, end: int, dimension: str, *, spelled: bool = False) -> Measure:  # noqa: PLR0913 - what was read so far
+    """Read unit, nouns, bound and approximation around a number."""
+    number_end, number = end, value
+    if ordinal := _ORDINAL.match(text, end):
+        dimension, end = ("decade" if ordinal.group() == "s" else "rank"), ordinal.end()
+    if not dimension:
+        unit, end = _read_unit(text, end)
+        if unit is not None:
+            dimension, value = unit.dimension, value * unit.factor
+    if dimension == "fahrenheit":
+        dimension, value = "temperature", (value - 32) / 1.8
+    before = text[max(0, start - _WINDOW) : start]
+    about = _ABOUT.search(before) is not None
+    if about:
+        before = _ABOUT.sub("", before)
+    bound = next((sign for sign, pattern in _BEFORE if pattern.search(before)), "")
+    bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
+    shown = text[start:end].strip()
+    return Measure(value, number, dimension, shown, start, end, _read_nouns(text, end), bound, about, spelled)
+
+
+def _read_unit(text: str, at: int) -> tuple[Unit | None, int]:
+    """Return the unit that begins at `at` and where it ends; (None, at) without one."""
+    begin = at
+    if text[at : at + 1] in (" ", "-", " ", " "):
+        begin += 1
+    shape = _SHAPE.match(text, begin)
+    word = shape.group(1).lower() if shape else ""
+    if word in ("per cent", "percent"):
+        return Unit("ratio", 0.01), begin + len(shape.group(1) if shape else "")
+    if word == "percentage":
+        return Unit("points", 1.0), text.find("point", begin) + 5
+    match = _UNIT_WORD.match(text, shape.end() if shape else begin)
+    if match is None or (unit := find_unit(match.group())) is None or match.group() in ("A", "a", "in"):
+        return None, at
+    end = match.end()
+    if word.startswith(("sq", "cubic")) and unit.dimension == "length":
+        power = 3 if word == "cubic" else 2
+        unit = Unit(f"length{power}", unit.factor**power)
+    per = _PER.match(text, end)
+    below = _UNIT_WORD.match(text, per.end()) if per else None
+    under = find_unit(below.group()) if below else None
+    if below is not None and under is not None and unit.dimension not in ("ratio", "month"):
+        return Unit(f"{unit.dimension}/{under.dimension}", unit.factor / under.factor), below.end()
+    return unit, end
+
+
+def _read_nouns(text: str, at: int) -> frozenset[str]:
+    """Return the stems of the noun phrase after a number, at most four words; "of the" is skipped."""
+    found: list[str] = []
+    of: tuple[str, ...] = ("of",)
+    for match in _NOUN.finditer(text, at, at + 60):
+        gap, word = text[at : match.start()], match.group().lower()
+        stem = stem_word(fold_text(match.group()))
+        if gap.strip() not in ("", "-") or len(found) > 3 or (not stem and (found or word not in of)):  # noqa: PLR2004 - a phrase
+            break
+        at, of = match.end(), ("the", "these", "those", "all", "its", "their")
+        if stem:
+            found.append(stem)
+    return frozenset(found)
+
+
+def _share_units(found: list[Measure], text: str) -> list[Measure]:
+    """Give the first number of a range the unit of the second ("8 to 12 mg"), and "1 in 5" its share."""
+    shares: list[Measure] = []
+    for at in range(len(found) - 2, -1, -1):
+        one, other = found[at], found[at + 1]
+        gap = text[one.end : other.start]
+        if _SHARE.fullmatch(gap) and 0 < one.number < other.number and not one.dimension + other.dimension:
+            value = one.number / other.number
+            shown = text[one.start : other.end]
+            shares.append(
+                Measure(value, value, "ratio", shown, one.start, other.end, other.nouns, one.bound, one.approximate)
+            )
+        if (
+            gap.strip().lower() not in ("-", "–", "—", "to", "and", "or")
+            or one.dimension
+            or not (other.dimension or other.nouns)
+        ):
+            continue
+        factor = other.value / other.number if other.number and other.dimension != "temperature" else 1.0
+        found[at] = replace(one, value=one.value * factor, dimension=other.dimension, nouns=one.nouns or other.nouns)
+    return found + shares

@@ -1,0 +1,352 @@
+"""Typed comparison: what a sentence says otherwise than its evidence, clause by clause.
+
+Knows which differences prove a sentence false (a number, unit or date that stands nowhere, another obligation or
+polarity of the same verb) and which only leave it open. Does not know paraphrases: other words for the same thing are
+not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
+from corrobora.text.measures import Measure, find_identifiers, find_measures
+from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
+from corrobora.text.quantities import MONTHS
+from corrobora.text.tokens import split_words, stem_text
+
+
+class Problem(NamedTuple):
+    """One difference: what it is in plain English, the words that fail, and whether code knows the sentence false."""
+
+    reason: str
+    words: str
+    false: bool = False
+    contradicts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The evidence of a sentence, parsed: its sentences, and the text of everything that may carry a fact."""
+
+    units: tuple[Clause, ...]  # the sentences of the quotes and their neighbours
+    everything: str  # with titles, versions, dates and headings
+    stems: frozenset[str]
+    measures: tuple[Measure, ...]
+    dates: tuple[Date, ...]
+    years: frozenset[int]
+
+
+class Date(NamedTuple):
+    """A date with 0 for what is not said."""
+
+    year: int
+    month: int
+    day: int
+    text: str
+
+
+_MONTH = r"(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_DATES = re.compile(
+    rf"(?<!\d)(?P<y1>\d{{4}})-(?P<m1>\d\d)(?:-(?P<d1>\d\d))?(?!\d)"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>\d{{4}}))?\b"
+    rf"|\b(?P<m3>{_MONTH}) (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y3>\d{{4}}))?\b"
+    rf"|\b(?P<m4>{_MONTH}),? (?:of )?(?P<y4>\d{{4}})\b"
+    rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;]|$)"
+)
+_YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
+_CLOSE = 0.85  # share of the best sentence's overlap from which another one may be meant as well
+_SAME_SUBJECT = 0.6  # share of a clause's stems in a sentence from which one verb is about one thing
+_NEAR_AMOUNT = 0.1  # how far "about" reaches
+_EXACT_UPTO = 10  # counts in words up to this may count what is listed
+
+
+def find_dates(text: str) -> tuple[list[Date], str]:
+    """Return the dates of a text and the text without them, so that their digits are no numbers."""
+    found: list[Date] = []
+
+    def note(match: re.Match[str]) -> str:
+        parts = {name[0]: value for name, value in match.groupdict().items() if value}
+        month = parts.get("m", "0")
+        number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 0)
+        found.append(Date(int(parts.get("y", 0)), number, int(parts.get("d", 0)), match.group()))
+        return "~" * len(match.group())
+
+    rest = _DATES.sub(note, text)
+    return found, rest
+
+
+@lru_cache(maxsize=512)
+def read_evidence(units: tuple[str, ...], context: str) -> Reading:
+    """Parse the sentences of the evidence, and the context that may carry numbers, dates and names."""
+    everything = "\n".join((*units, context))
+    dates, rest = find_dates(everything)
+    years = {date.year for date in dates} | {int(each) for each in _YEAR.findall(rest)}
+    stems = frozenset(stem_text(everything))
+    return Reading(
+        tuple(map(parse_clause, units)), everything, stems, find_measures(rest), tuple(dates), frozenset(years)
+    )
+
+
+def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
+    """Return what a sentence says otherwise than its evidence, clause by clause; the false first."""
+    found = [*_compare_names(sentence, reading)]
+    for part in split_statement(sentence):
+        clause = parse_clause(part)
+        units = find_nearest(clause, reading.units)
+        found += _compare_numbers(part, reading, units)
+        if units:
+            found += min(
+                (list(_compare_words(clause, unit, reading)) for unit in units),
+                key=lambda each: (sum(p.false for p in each), len(each)),
+            )
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: not each.false))
+
+
+def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:
+    """Return the sentences of the evidence that share most with a clause, the best first."""
+    scored = sorted(
+        ((len(clause.stems & unit.stems), -len(unit.stems), at) for at, unit in enumerate(units)), reverse=True
+    )
+    if not scored or not scored[0][0]:
+        return []
+    return [units[at] for shared, _, at in scored[:4] if shared >= _CLOSE * scored[0][0]]
+
+
+def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> Iterator[Problem]:
+    dates, rest = find_dates(text)
+    for date in dates:
+        if not _is_date_known(date, reading):
+            yield Problem(f"its date {date.text} stands in none of its sources", date.text, false=True)
+    measures = find_measures(rest)
+    years = [m for m in measures if _YEAR.fullmatch(m.text) and (not m.nouns or m.number in reading.years)]
+    for year in years:
+        if year.number not in reading.years and not any(other.number == year.number for other in reading.measures):
+            yield Problem(f"its year {year.text} stands in none of its sources", year.text, false=True)
+    measures = tuple(m for m in measures if m not in years)
+    near = [measure for unit in units for measure in find_measures(unit.text)]
+    for at, measure in enumerate(measures):
+        if (problem := _compare_number(measure, reading, near, measures[max(0, at - 1) : at + 2])) is not None:
+            yield problem
+
+
+def _is_date_known(date: Date, reading: Reading) -> bool:
+    year_known = not date.year or date.year in reading.years
+    return (
+        any(
+            (
+                other.month == date.month
+                and (not date.day or other.day == date.day)
+                and (other.year == date.year or not (date.year and other.year))
+            )
+            for other in reading.dates
+        )
+        and year_known
+    )
+
+
+def _compare_number(
+    measure: Measure, reading: Reading, near: Sequence[Measure], beside: Sequence[Measure]
+) -> Problem | None:
+    said = measure.text
+    equal = [other for other in reading.measures if measure.equals(other)]
+    rivals = [
+        other
+        for other in near
+        if other.dimension == measure.dimension and (measure.dimension or measure.nouns & other.nouns)
+    ]
+    if equal:
+        return _compare_bounds(measure, equal, rivals)
+    if any(
+        other.number == measure.number and not (other.dimension and measure.dimension) for other in reading.measures
+    ):
+        return Problem(f"its sources give {said.split()[0]} with another unit or none", said)
+    alike = [other for other in reading.measures if other.dimension == measure.dimension]
+    close = [other for other in alike if abs(other.value - measure.value) <= _NEAR_AMOUNT * abs(other.value)]
+    if close and (measure.approximate or _is_rounded(measure, close)):
+        return None
+    if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
+        return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
+    if measure.spelled and measure.number <= _EXACT_UPTO and not rivals:
+        return Problem(f"its number {said} stands in none of its sources", said)
+    kind = "amount" if measure.dimension else "number"
+    told = f"; they give {rivals[0].text}" if rivals else ""
+    return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
+
+
+def _is_rounded(measure: Measure, close: Sequence[Measure]) -> bool:
+    """True if a scaled number ("4.2 million") is another one rounded."""
+    digits = re.sub(r"\D", "", measure.text).lstrip("0")
+    scaled = any(word in measure.text for word in ("million", "billion", "thousand", "bn", "trillion"))
+    return scaled and any(float(f"{other.value:.{max(len(digits), 1)}g}") == measure.value for other in close)
+
+
+def _includes(measure: Measure, other: Measure) -> bool:
+    """True if "more than 4,000" includes 4,200."""
+    return (measure.bound[:1] == ">" and other.value > measure.value) or (
+        measure.bound[:1] == "<" and other.value < measure.value
+    )
+
+
+def _spans(measure: Measure, others: Sequence[Measure], beside: Sequence[Measure]) -> bool:
+    """True if a number is one end of a range in which a number of the evidence lies."""
+    return any(
+        each.dimension == measure.dimension
+        and min(each.value, measure.value) <= other.value <= max(each.value, measure.value)
+        for each in beside
+        for other in others
+    )
+
+
+def _compare_bounds(measure: Measure, equal: Sequence[Measure], rivals: Sequence[Measure]) -> Problem | None:
+    if not any(other.bound == measure.bound or (not measure.bound and other.approximate) for other in equal):
+        theirs = next((other.bound for other in equal if other.bound), "")
+        names = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than", "": "exactly"}
+        return Problem(f"it says {names[measure.bound]} {measure.text}, its sources {names[theirs]}", measure.text)
+    counted = measure.nouns and not measure.dimension
+    if counted and rivals and not any(other.nouns & measure.nouns or not other.nouns for other in equal):
+        return Problem(f"its sources give {measure.text} for something else", measure.text)
+    return None
+
+
+def _compare_words(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+    """Compare obligation, polarity, direction and shades of a clause with one sentence of the evidence."""
+    same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
+    yield from _compare_duties(clause, unit, reading, same=same)
+    yield from _compare_polarity(clause, unit, reading, same=same)
+    for one, other in find_opposites(clause.terms, unit.terms):
+        if one not in {term for each in reading.units for term in each.terms}:
+            yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
+    yield from _compare_shades(clause, unit, reading)
+
+
+def _compare_duties(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+    known = {(duty.kind, duty.governs) for each in reading.units for duty in each.duties}
+    theirs = {duty.kind: duty for duty in unit.duties}
+    for duty in clause.duties:
+        if (duty.kind, duty.governs) in known or (
+            duty.kind in theirs and not any(d.governs == duty.governs for d in unit.duties)
+        ):
+            continue
+        rival = next((d for d in unit.duties if d.governs == duty.governs), None)
+        if rival is not None and same:
+            yield Problem(f"it says “{duty.text}”, its sources “{rival.text}”", duty.text, false=True, contradicts=True)
+        else:
+            told = f"“{unit.duties[0].text}”" if unit.duties else "nothing of the kind"
+            yield Problem(f"it says “{duty.text}”, its sources {told}", duty.text)
+    if unit.duties and not clause.duties and any(duty.governs in clause.stems for duty in unit.duties):
+        yield Problem(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)
+
+
+def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
+    if clause.duties and unit.duties:
+        return  # compared with their obligations
+    parts = [parse_clause(part) for part in split_statement(unit.text)]
+    for stem in sorted((unit.negated & clause.stems) - clause.negated):
+        own = next((part for part in parts if stem in part.negated), unit)
+        free = any(stem in each.stems - each.negated for each in reading.units)
+        if same and not free and (clause.negations - own.negations) % 2:
+            yield Problem(
+                f"its sources deny “{_show(clause, stem)}”", _show(clause, stem), false=True, contradicts=True
+            )
+            return
+    for stem in sorted((clause.negated & unit.stems) - unit.negated):
+        own = next((part for part in parts if stem in part.stems), unit)
+        if same and (clause.negations - own.negations) % 2:
+            yield Problem(
+                f"it denies “{_show(clause, stem)}”, its sources do not",
+                _show(clause, stem),
+                false=True,
+                contradicts=True,
+            )
+            return
+    if (clause.negations - unit.negations) % 2 and all((clause.negations - part.negations) % 2 for part in parts):
+        yield Problem("it and its sources differ in a negation", "not" if clause.negations else "")
+
+
+def _compare_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+    """Compare quantifiers, strength of relation, hedges, conditions, attribution and population."""
+    yield from _find_added_shades(clause, unit, reading)
+    for shade in unit.shades:
+        if shade.kind in clause.kinds(shade.family) or shade.family == "relation":
+            continue
+        if shade.family == "population":
+            missing = True
+        elif shade.family == "quantifier":
+            missing = shade.governs in clause.stems
+        elif shade.family == "condition":
+            missing = not _carries_rest(clause, unit, shade.text)
+        else:
+            missing = not clause.duties
+        if missing:
+            yield Problem(f"it leaves out “{shade.text}”", shade.text)
+
+
+def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+    for shade in clause.shades:
+        known = shade.kind in unit.kinds(shade.family) or any(
+            shade.kind == other.kind and (shade.governs == other.governs or shade.family != "quantifier")
+            for each in reading.units
+            for other in each.shades
+        )
+        if shade.family == "relation":
+            hedged = "link" in unit.kinds("relation") or unit.kinds("hedge")
+            known = known or shade.kind != "cause" or not hedged
+        if not known and shade.family not in ("hedge", "attribution"):
+            yield Problem(f"its sources do not say “{shade.text}”", shade.text)
+
+
+def _carries_rest(clause: Clause, unit: Clause, marker: str) -> bool:
+    """True if a clause says at least half of what follows a condition in its source, or nothing of what it governs."""
+    at = unit.text.find(marker)
+    condition = set(stem_text(re.split(r"[,;]", unit.text[at + len(marker) :], maxsplit=1)[0]))
+    governed = unit.stems - condition
+    if not condition or len(clause.stems & governed) < len(clause.stems & condition):
+        return True
+    return 2 * len(clause.stems & condition) >= len(condition)
+
+
+def _show(clause: Clause, stem: str) -> str:
+    """Return the word of a clause that has a stem."""
+    return next(
+        (word for word in re.findall(r"[^\W_]+", clause.text) if stem in (word.lower(), *stem_text(word))), stem
+    )
+
+
+def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
+    """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
+    squashed = strip_to_alphanumeric(reading.everything)
+    for each in find_identifiers(sentence):
+        if strip_to_alphanumeric(each) not in squashed:
+            yield Problem(f"{each} stands in none of its sources", each)
+    for mention in find_mentions(sentence):
+        parts = stem_text(mention.text)
+        missing = [part for part in parts if part not in reading.stems]
+        opener = (
+            mention.start == 0 and len(parts) == 1 and mention.kind is MentionKind.NAME and _is_common(mention.text)
+        )
+        absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
+        if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
+            yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
+    for word in re.findall(r"[^\W_]*[^\W_\x00-\x7f][^\W_]*", sentence):
+        if word.lower() not in reading.everything.lower():
+            yield Problem(f"the letters of {word} stand in none of its sources", word)
+
+
+def _is_common(word: str) -> bool:
+    """True for a capitalised opener that is more likely a common word than a name."""
+    return word.lower().endswith(("s", "ing", "ed", "ly", "ion", "ment", "ity", "ness", "ance", "ence"))
+
+
+def _is_abbreviated(name: str, text: str) -> bool:
+    """True if the evidence spells out an acronym, or a name's initials stand in it."""
+    if name.isupper() and len(name) > 1:
+        words = split_words(text)
+        letters = "".join(word[0] for word in words)
+        return name.lower() in letters
+    initials = "".join(word[0] for word in name.split() if word[0].isupper())
+    return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text) is not None

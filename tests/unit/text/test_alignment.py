@@ -1,0 +1,55 @@
+"""Alignment: slices, cuts and changed words of near copies."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
+
+RULE = "Tenants may keep a dog if the landlord agrees in writing. No tenant may keep a horse on the second floor."
+WORDS = st.lists(st.sampled_from("lake dam water river stone mill bridge boat".split()), min_size=4, max_size=12)
+
+
+def test_a_slice_ends_at_words_and_numbers() -> None:
+    assert find_slice("Tenants may keep a dog", RULE) == ("", "if the landlord agrees in writing.")
+    assert find_slice("Tenants may keep a do", RULE) is None
+    assert find_slice("5 mg", "15 mg") is None
+    assert find_slice("90%", "<limit and its disk is >90%") is None
+    assert find_slice(".log", "*.log") is None
+
+
+def test_a_cut_condition_or_negation_is_told() -> None:
+    cut = find_cut("", "if the landlord agrees in writing.")
+    assert cut is not None
+    assert cut.reason == "it cuts off “if” of its sentence"
+    assert find_cut("It is not true that", "") is not None
+    assert find_cut("In the old days", "of the town.") is None
+
+
+def test_moved_adjuncts_are_harmless_and_swapped_names_are_not() -> None:
+    unit = "Vera Lind sued Karl Moss for libel in March 2021 before the court of Arden."
+    assert not align_copy(
+        "In March 2021 Vera Lind sued Karl Moss for libel before the court of Arden.", [unit]
+    ).problems
+    assert align_copy("Karl Moss sued Vera Lind for libel in March 2021 before the court of Arden.", [unit]).problems
+    assert not align_copy(
+        "Karl Moss was sued by Vera Lind for libel in March 2021 before the court of Arden.", [unit]
+    ).problems
+
+
+def test_two_sentences_joined_in_the_middle_are_told() -> None:
+    units = [
+        "The old mill by the river was sold to the council.",
+        "The new bridge over the bay was closed for repairs.",
+    ]
+    joined = align_copy("The old mill by the river was closed for repairs.", units)
+    assert joined.problems
+
+
+@given(WORDS, st.data())
+def test_one_changed_word_of_a_copy_is_always_told(words: list[str], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(words) - 1))
+    changed = [*words[:at], "canal", *words[at + 1 :]]
+    copy = align_copy(" ".join(changed), [" ".join(words)])
+    assert copy.problems or copy.nearness < NEAR_COPY

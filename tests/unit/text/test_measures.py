@@ -1,0 +1,75 @@
+"""Measures: one amount in many spellings is one value; another unit is another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.text.measures import find_identifiers, find_measures
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("5 mg", ".005 g"),
+        ("12 % of patients", "12 percent of patients"),
+        ("12 %", "0.12"),
+        ("a dozen eggs", "twelve eggs"),
+        ("4,200 million litres", "4.2 billion litres"),
+        ("one in five adults", "20 % of adults"),
+        ("half an hour", "30 minutes"),
+        ("two years", "24 months"),
+        ("90 km/h", "25 m/s"),
+        ("15 km2", "15 square kilometres"),
+        ("1 000 people", "1,000 people"),
+        ("$5m", "5 million dollars"),
+        ("98.6 °F", "37 degrees Celsius"),
+        ("1,5 kg", "1500 g"),
+        ("one hundred and twenty people", "120 people"),
+    ],
+)
+def test_an_amount_is_the_same_in_other_units_and_words(one: str, other: str) -> None:
+    assert any(a.equals(b) for a in find_measures(one) for b in find_measures(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("5 mg", "5 g"), ("12 %", "12"), ("18 months", "18 weeks"), ("$5", "€5"), ("5 MB", "5 Mb"), ("-5 °C", "5 °C")],
+)
+def test_another_unit_or_sign_is_another_amount(one: str, other: str) -> None:
+    assert not any(a.equals(b) for a in find_measures(one) for b in find_measures(other))
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("at least 8 characters", ">="),
+        ("no fewer than eight characters", ">="),
+        ("8 characters or more", ">="),
+        ("up to 8 characters", "<="),
+        ("not more than 8 characters", "<="),
+        ("more than 8 characters", ">"),
+        ("<8 characters", "<"),
+        ("8 characters", ""),
+    ],
+)
+def test_bounds_are_read_before_and_after(text: str, bound: str) -> None:
+    assert [each.bound for each in find_measures(text)] == [bound]
+
+
+def test_digits_of_identifiers_are_no_numbers() -> None:
+    text = "COVID-19 in SP 800-63B and v1.2.3"
+    assert find_measures(text) == ()
+    assert find_identifiers(text) == ("COVID-19", "800-63B", "v1.2.3")
+
+
+@given(st.text(max_size=200))
+def test_every_measure_is_a_slice(text: str) -> None:
+    assert all(text[each.start : each.end].strip() == each.text for each in find_measures(text))
+
+
+@given(st.integers(1, 10**9), st.sampled_from(["kg", "days", "patients", "%"]))
+def test_separators_change_nothing(number: int, unit: str) -> None:
+    plain, separated = find_measures(f"{number} {unit}"), find_measures(f"{number:,} {unit}")
+    assert plain[0].equals(separated[0])
