@@ -1,88 +1,138 @@
-"""PDF: the text of the pages, with words joined that line ends had cut.
+"""PDF: the text of the pages, with words joined that line ends had cut and the page on which each passage begins.
 
-Knows pypdf, a limit of pages, and the ways in which a PDF has nothing to read. Does not run scripts, follow links or
-open attachments. Runs in the parser's process, because hostile files are to be expected.
+Knows pdfium, a limit of pages, and the ways in which a PDF has nothing to read. Does not run scripts, follow links or
+open attachments. Runs in the parser's process, because hostile files are to be expected and may end it.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from io import BytesIO
 from typing import TYPE_CHECKING
 
-from corrobora.adapters.readers.text import TextWriter
+from corrobora.adapters.readers.text import TextWriter, fold_spaces
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
+    from pypdfium2 import PdfDocument
 
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad\ufffe]\n(?=[a-zß-öø-ÿ])")
-_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\u00ad]")
+_PAGE = "\x01"  # begins each page while lines are joined; no page holds one
+_HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
+_CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a digit stays a hyphen
+_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
+_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f\u0370-\u04ff]+")  # of scripts that part words by spaces
+_GLUED_WORD = 22  # letters; a longer word is nearly always several
+_GLUED_SHARE = 0.1  # of all letters
 
 
 def read_pdf(data: bytes, charset: str = "", *, max_pages: int = LIMITS.pdf_max_pages) -> ParsedDocument:
     """Return the text of at most `max_pages` pages; `truncated` says that there were more.
 
+    The headings are the pages ("p. 12"), each at the first sentence that begins on it.
+
     Raises:
-        ReadError: `broken`, `encrypted`, `too_large` for what unpacks without end, `empty` for scans without text.
+        ReadError: `broken`, `encrypted`, `too_large` for what unpacks without end, `empty` for scans without text,
+            `not_content` for text whose words cannot be told apart.
     """
     del charset
     if b"%PDF" not in data[:_HEADER_BYTES]:
         raise ReadError(ReadOutcome.BROKEN, "It does not begin as a PDF file.")
-    from pypdf import PdfReader  # noqa: PLC0415 - paid by those who read PDF
-    from pypdf.errors import LimitReachedError, PyPdfError  # noqa: PLC0415
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - paid by those who read PDF
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
-        reader = PdfReader(BytesIO(data), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise ReadError(ReadOutcome.ENCRYPTED, "It is encrypted.", next_step="Save a copy without the password.")
-        total = len(reader.pages)
-        pages = [reader.pages[number].extract_text() or "" for number in range(min(total, max_pages))]
-        title, published = _read_metadata(reader)
-    except LimitReachedError as error:
-        raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.") from error
-    except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OSError) as error:
-        raise ReadError(ReadOutcome.BROKEN, f"The PDF is damaged ({type(error).__name__}).") from error
+        document = PdfDocument(data, password="")
+        total = len(document)
+        pages = _read_pages(document, min(total, max_pages))
+        title, published = _read_metadata(document)
+    except PdfiumError as error:
+        if "password" in str(error).lower():
+            raise ReadError(
+                ReadOutcome.ENCRYPTED, "It is encrypted.", next_step="Save a copy without the password."
+            ) from error
+        raise ReadError(ReadOutcome.BROKEN, "The PDF is damaged.") from error
     writer = TextWriter()
-    for block in join_paragraphs(
-        "\n".join(_NOT_TEXT.sub("", _HYPHEN.sub("", _unify_newlines(page))) for page in pages)
-    ):
-        writer.add_block(block)
+    write_pages(pages, writer)
     text = writer.build_parsed().text
     if not any(letter.isalnum() for letter in text):
         raise ReadError(
             ReadOutcome.EMPTY, "The PDF has no text; it may be a scan.", next_step="Run a text recognition over it."
         )
+    if (share := measure_glue(text)) > _GLUED_SHARE:
+        raise ReadError(
+            ReadOutcome.NOT_CONTENT,
+            f"Its text is poor: {share:.0%} of the letters stand in words of {_GLUED_WORD} or more letters.",
+            next_step="Run a text recognition over it.",
+        )
     return writer.build_parsed(
-        title or _first_line(text),
+        title or text.lstrip().split("\n", 1)[0][:150],
         published=published,
         truncated=total > max_pages,
         note=f"only the first {max_pages} of {total} pages were read" if total > max_pages else "",
     )
 
 
-def _unify_newlines(page: str) -> str:
-    return page.replace("\r\n", "\n").replace("\r", "\n")
+def _read_pages(document: PdfDocument, count: int) -> list[str]:
+    """Return the text of the first pages, lines ended by line feeds."""
+    pages: list[str] = []
+    size = 0
+    for number in range(count):
+        page = document[number]
+        said = page.get_textpage().get_text_range(errors="ignore")
+        page.close()
+        size += len(said)
+        if size > LIMITS.text_max_chars:
+            raise ReadError(ReadOutcome.TOO_LARGE, "It unpacks to more than is read of a PDF.")
+        pages.append(said.replace("\r\n", "\n").replace("\r", "\n"))
+    return pages
 
 
-def _read_metadata(reader: PdfReader) -> tuple[str, str]:
+def _read_metadata(document: PdfDocument) -> tuple[str, str]:
     """Return title and date that the file states of itself."""
-    about = reader.metadata
-    if about is None:
-        return "", ""
-    title = str(about.get("/Title") or "").strip()
-    stated = _DATE.match(str(about.get("/CreationDate") or ""))
+    about = document.get_metadata_dict()
+    title = about.get("Title", "").strip()
+    stated = _DATE.match(about.get("CreationDate", ""))
     published = "-".join(part for part in stated.groups() if part) if stated else ""
     worthless = title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".dvi")) or title.lower() == "untitled"
     return ("" if worthless else title), published
+
+
+def write_pages(pages: list[str], writer: TextWriter) -> None:
+    """Write the paragraphs, and note each page at the first sentence that begins on it."""
+    whole = "\n".join(f"{_PAGE}{_NOT_TEXT.sub('', page).strip()}" for page in pages)
+    number = 0
+    waiting = False  # a page has begun whose first sentence has not
+    for block in join_paragraphs(_CUT.sub("-", _HYPHEN.sub("", whole))):
+        text, *begun = fold_spaces(block).split(_PAGE)
+        borders: list[int] = []
+        for part in begun:
+            borders.append(len(text))
+            text += part if text else part.lstrip()
+        start = writer.add_block(text)
+        if start < 0:
+            number, waiting = number + len(borders), waiting or bool(borders)
+            continue
+        if waiting:
+            writer.note_page(start, number)
+        waiting = False
+        begins = [span.start for span in split_sentences(text)] if borders else []
+        for border in borders:
+            number += 1
+            first = next((begin for begin in begins if begin >= border), None)
+            waiting = first is None
+            if first is not None:
+                writer.note_page(start + first, number)
+
+
+def measure_glue(text: str) -> float:
+    """Return the share of letters that stand in words of 22 or more letters: words that have lost their spaces."""
+    lengths = [len(word) for word in _LETTERS.findall(text)]
+    return sum(length for length in lengths if length >= _GLUED_WORD) / max(1, sum(lengths))
 
 
 def join_paragraphs(text: str) -> list[str]:
@@ -92,16 +142,14 @@ def join_paragraphs(text: str) -> list[str]:
     typical = sum(length**2 for length in lengths) / max(1, sum(lengths))  # of the line a letter stands in
     found: list[list[str]] = [[]]
     for line in lines:
-        if not line:
-            found.append([])
+        said = line.removeprefix(_PAGE)
+        if not said:
+            found.append([line] if line else [])
             continue
         last = found[-1][-1] if found[-1] else ""
-        item = line[0] in "•‣◦▪–" and line[1:2] == " "
-        if item or (last and len(last) < _SHORT_LINE * typical and not line[0].islower() and last[-1] != ","):
+        item = said[0] in "•‣◦▪–" and said[1:2] == " "
+        short = bool(last.strip(_PAGE)) and len(last) < _SHORT_LINE * typical
+        if item or (short and not said[0].islower() and last[-1] != ","):
             found.append([])
         found[-1].append(line)
     return [" ".join(block) for block in found if block]
-
-
-def _first_line(text: str) -> str:
-    return text.lstrip().split("\n", 1)[0][:150]

@@ -102,19 +102,27 @@ class TextWriter:
         self._headings: list[Heading] = []
         self._kind = ""
 
-    def add_block(self, text: str, *, tight: bool = False) -> None:
-        """Append a block. `tight` keeps an item of a list close to the item before it."""
-        self._add_near(text, "item" if tight else "")
+    def add_block(self, text: str, *, tight: bool = False) -> int:
+        """Append a block and return where it starts, -1 for one without words.
 
-    def _add_near(self, text: str, kind: str) -> None:
+        `tight` keeps an item of a list close to the item before it.
+        """
+        return self._add_near(text, "item" if tight else "")
+
+    def _add_near(self, text: str, kind: str) -> int:
         """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
         text = fold_spaces(text)
         if not text:
-            return
+            return -1
         if self._parts:
             self._append_text("\n" if kind and kind == self._kind else "\n\n")
         self._append_text(text)
         self._kind = kind
+        return self._length - len(text)
+
+    def note_page(self, start: int, number: int) -> None:
+        """Note the page on which the text from `start` stands, in place of a heading."""
+        self._headings.append(Heading(start, 1, f"p. {number}"))
 
     def add_rows(self, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> None:
         """Append the rows of a table, one on a line: "Head: cell; Head: cell." under a head, else "cell | cell".

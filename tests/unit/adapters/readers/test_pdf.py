@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
-from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf
+from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf, write_pages
+from corrobora.adapters.readers.text import TextWriter
 from corrobora.domain.errors import ReadError
 
 
@@ -59,6 +63,33 @@ def test_d08_words_cut_at_line_ends_are_joined():
     parsed = read_pdf(made("The rule forbids pass-\nwords that are known, as the\ncommittee said.", "Second page."))
     assert "forbids passwords that are known, as the committee said." in parsed.text
     assert "Second page." in parsed.text
+
+
+def test_each_page_is_a_heading_at_the_first_sentence_that_begins_on_it():
+    first, second = "It begins on the first page and", "goes on here. The second page says more."
+    parsed = read_pdf(made(first, second, "", "A third."))
+    assert [(each.title, parsed.text[each.start :].split(".")[0]) for each in parsed.headings] == [
+        ("p. 1", "It begins on the first page and goes on here"),
+        ("p. 2", "The second page says more"),
+        ("p. 4", "A third"),
+    ]
+
+
+@given(st.lists(st.text(st.sampled_from([*"aB. \n,x•-1"]), max_size=60), max_size=5))
+def test_pages_lose_and_gain_only_white_space_and_hyphens(pages: list[str]):
+    writer = TextWriter()
+    write_pages(pages, writer)
+    parsed = writer.build_parsed()
+    assert re.sub(r"[\s-]", "", parsed.text) == re.sub(r"[\s-]", "", "".join(pages))
+    starts = [each.start for each in parsed.headings]
+    assert starts == sorted(starts)
+    assert not any(parsed.text[start].isspace() for start in starts)
+
+
+def test_text_without_spaces_is_listed_as_poor():
+    with pytest.raises(ReadError, match=r"Its text is poor: \d+% of the letters") as caught:
+        read_pdf(made("tohavegenerallynoknownreleasecriticalbugs isdaszuinstallierendepaketauflisten"))
+    assert caught.value.outcome == "not_content"
 
 
 def test_d02_an_empty_password_is_tried_another_is_told():
