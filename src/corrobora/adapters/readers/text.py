@@ -122,6 +122,8 @@ class TextWriter:
 
     def note_page(self, start: int, number: int) -> None:
         """Note the page on which the text from `start` stands, in place of a heading."""
+        if self._headings and self._headings[-1].start == start:  # of a page without text
+            self._headings.pop()
         self._headings.append(Heading(start, 1, f"p. {number}"))
 
     def add_rows(self, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> None:
