@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, ProviderError, UserError
     from corrobora.domain.report import Outcome, Report
-    from corrobora.faces.python import Conversation, aresearch, chat, hybrid_search, research, stream
+    from corrobora.faces.python import Conversation, ahybrid_search, aresearch, chat, hybrid_search, research, stream
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Report",
     "UserError",
     "__version__",
+    "ahybrid_search",
     "aresearch",
     "chat",
     "hybrid_search",
@@ -34,7 +35,15 @@ __all__ = [
 _HOMES = {
     "corrobora.domain.errors": ("CorroboraError", "NeedsHuman", "NoEvidence", "ProviderError", "UserError"),
     "corrobora.domain.report": ("Outcome", "Report"),
-    "corrobora.faces.python": ("Conversation", "aresearch", "chat", "hybrid_search", "research", "stream"),
+    "corrobora.faces.python": (
+        "Conversation",
+        "ahybrid_search",
+        "aresearch",
+        "chat",
+        "hybrid_search",
+        "research",
+        "stream",
+    ),
 }
 
 

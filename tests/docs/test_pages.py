@@ -185,10 +185,21 @@ def test_console_blocks_run(place: str, block: str, home: Path) -> None:
         assert agrees(said.splitlines(), done.stdout + done.stderr), f"{place}: {command}\n{done.stdout}{done.stderr}"
 
 
+CELL = """import ast, asyncio, inspect, sys
+
+async def run_cell():
+    found = eval(compile(sys.argv[1], "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), {})
+    if inspect.iscoroutine(found):
+        await found
+
+asyncio.run(run_cell())
+"""  # a cell of a notebook: an event loop runs already, and code may await
+
+
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda told: told.partition("\n")[0])
 def test_python_blocks_run(place: str, block: str, home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block],
+        [sys.executable, "-W", "error", "-c", *((CELL, block) if "notebook.md" in place else (block,))],
         cwd=home,
         env=environment(home),
         capture_output=True,

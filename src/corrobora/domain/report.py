@@ -189,6 +189,10 @@ class Report:
     overlap_score: float | None = None  # token-overlap score (ANGLES-31)
     stop: StopReason | None = None
 
+    def _repr_markdown_(self) -> str:
+        """Show the report in a notebook."""
+        return self.markdown or f"No report: {self.reason or self.outcome}."
+
     @property
     def supported_share(self) -> float:
         """The share of cited sentences that their citations support; 0.0 if no sentence is cited."""

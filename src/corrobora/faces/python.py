@@ -6,13 +6,15 @@ Knows settings and the workspace. Never prints or asks: a plan that needs a pers
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, submit_run
 from corrobora.config import Settings, load_settings
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from corrobora.app.dialogues import DialogueManager
 
 log = logging.getLogger("corrobora")
+T = TypeVar("T")
 
 
 def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
@@ -42,7 +45,7 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
-    """Research a question and return its report; block until it is done.
+    """Research a question and return its report; block until it is done, also inside a running event loop.
 
     Args:
         question: at most 20,000 characters.
@@ -62,7 +65,7 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
         >>> report = research("How long must a password be?", library="demo")  # doctest: +SKIP
         >>> print(report.markdown)  # doctest: +SKIP
     """
-    return asyncio.run(
+    return run_blocking(
         aresearch(
             question,
             library=library,
@@ -73,6 +76,32 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
             **fields,
         )
     )
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end; where an event loop runs already, as in a notebook, on a loop in another thread.
+
+    If the caller is interrupted while it waits, `work` is cancelled.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    cancel: list[Callable[[], object]] = []
+
+    async def run_here() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+        cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await task
+
+    with ThreadPoolExecutor(1, thread_name_prefix="corrobora") as pool:
+        try:
+            return pool.submit(asyncio.run, run_here()).result()
+        except BaseException:
+            with contextlib.suppress(RuntimeError):  # its loop is closed: it has ended by itself
+                for each in cancel:
+                    each()
+            raise
 
 
 async def aresearch(  # noqa: PLR0913 - as `research`
@@ -245,24 +274,27 @@ def hybrid_search(
     Raises:
         UserError: `library_unknown`: a library does not exist.
     """
+    return run_blocking(ahybrid_search(text, library=library, limit=limit, settings=settings))
 
-    async def search_libraries() -> Sequence[Hit]:
-        from corrobora.app import Workspace  # noqa: PLC0415 - as above
-        from corrobora.app.libraries import open_library  # noqa: PLC0415
 
-        async with Workspace.open(settings or load_settings()) as workspace:
-            names = (library,) if isinstance(library, str) else tuple(library)
-            known = await list_libraries(workspace)
-            if missing := set(names) - {space.name for space in known}:
-                raise unknown_library_error(min(missing), known)
-            opened = open_library(workspace, names)
-            hits = await opened.hybrid_search(text, limit=limit)
-            if opened.vector_problem:
-                log.warning("%s", opened.vector_problem)
-            await opened.close()
-            return hits
+async def ahybrid_search(
+    text: str, *, library: str | Sequence[str], limit: int = 10, settings: Settings | None = None
+) -> Sequence[Hit]:
+    """`hybrid_search` for programs that have an event loop."""
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
+    from corrobora.app.libraries import open_library  # noqa: PLC0415
 
-    return asyncio.run(search_libraries())
+    async with Workspace.open(settings or load_settings()) as workspace:
+        names = (library,) if isinstance(library, str) else tuple(library)
+        known = await list_libraries(workspace)
+        if missing := set(names) - {space.name for space in known}:
+            raise unknown_library_error(min(missing), known)
+        opened = open_library(workspace, names)
+        hits = await opened.hybrid_search(text, limit=limit)
+        if opened.vector_problem:
+            log.warning("%s", opened.vector_problem)
+        await opened.close()
+        return hits
 
 
 async def load_final_report(workspace: Workspace, run: str) -> Report:

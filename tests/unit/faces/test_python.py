@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,11 @@ import pytest
 
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
+from corrobora.app import Workspace
 from corrobora.config import Settings, load_settings
 from corrobora.domain.run import EventType
+from corrobora.faces import python
+from corrobora.faces.cli.library import list_libraries
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"
@@ -233,3 +238,48 @@ def test_importing_corrobora_alone_loads_nothing_of_it() -> None:
 
 def test_every_error_of_a_call_is_of_the_one_tree() -> None:
     assert all(issubclass(kind, CorroboraError) for kind in (NeedsHuman, NoEvidence, UserError))
+
+
+async def test_in_a_notebook_research_and_search_work_inside_the_running_loop(made: Made, mill: Path) -> None:
+    settings = made()
+    ticks = asyncio.get_running_loop()
+    report = corrobora.research(QUESTION, library=mill, settings=settings)
+    assert "every 14 days" in report._repr_markdown_()
+    async with Workspace.open(settings) as workspace:
+        (name,) = [space.name for space in await list_libraries(workspace)]
+    (hit, *_) = await corrobora.ahybrid_search("sluice gates", library=name, settings=settings)
+    assert corrobora.hybrid_search("sluice gates", library=name, settings=settings)[0] == hit
+    assert asyncio.get_running_loop() is ticks
+
+
+async def test_in_a_notebook_errors_are_those_of_the_package(made: Made, mill: Path) -> None:
+    settings = made()
+    with pytest.raises(UserError, match="library"):
+        corrobora.hybrid_search("x", library="nobody", settings=settings)
+    with pytest.raises(NoEvidence):
+        corrobora.research("Which enzyme splits lactose in calves?", library=mill, settings=settings)
+    down = made(CORROBORA_DATABASE_URL="postgresql://127.0.0.1:9/nobody")
+    with pytest.raises(CorroboraError, match="database"):
+        corrobora.research(QUESTION, library=mill, settings=down)
+
+
+async def test_an_interrupted_cell_cancels_its_run(made: Made, mill: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+
+    async def research_for_ever(*_: object, **__: object) -> None:
+        main = threading.main_thread().ident or 0
+        asyncio.get_running_loop().call_later(0.3, signal.pthread_kill, main, signal.SIGINT)
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    monkeypatch.setattr(python, "aresearch", research_for_ever)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            corrobora.research(QUESTION, library=mill, settings=made())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == ["cancelled"]

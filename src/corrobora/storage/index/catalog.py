@@ -115,11 +115,10 @@ class Catalog:
     async def _check_tokenizer(self) -> None:
         if self._checked:
             return
-        row = await self._database.fetch_one(
-            "with made as (insert into library_setting values ('tokenizer', %s) on conflict do nothing returning value)"
-            " select value from made union all select value from library_setting where name = 'tokenizer'",
-            (tokenizer_fingerprint(),),
-        )
+        await self._database.execute(
+            "insert into library_setting values ('tokenizer', %s) on conflict do nothing", (tokenizer_fingerprint(),)
+        )  # by itself: one statement would not see the row that another process has just inserted
+        row = await self._database.fetch_one("select value from library_setting where name = 'tokenizer'")
         if row is None or row[0] != tokenizer_fingerprint():
             raise JournalError(
                 "library_version",
