@@ -39,7 +39,7 @@ _STEPS = {
     "import corrobora.storage.journal.journal, corrobora.storage.queue.queue, corrobora.storage.queue.limiter",
     "embedded database open": _OPEN,
     "import of the library": "import corrobora.storage.index.library",
-    "import of corrobora.app": "import corrobora.app.workspace",
+    "import of what a run needs": "import corrobora.app, corrobora.app.attempts, corrobora.app.wiring",
 }
 
 

@@ -69,18 +69,18 @@ async def finds_what_the_provider_found(case: SearchCase) -> None:
     assert case.key not in seen[0].path
 
 
-async def s03_nothing_found_is_an_empty_list(case: SearchCase) -> None:
+async def nothing_found_is_an_empty_list(case: SearchCase) -> None:
     """No result is an answer, not an error."""
     assert not await _search_rows(case, [])
 
 
-async def s04_at_most_limit_hits_in_the_order_given(case: SearchCase) -> None:
+async def at_most_limit_hits_in_the_order_given(case: SearchCase) -> None:
     """A thousand results when eight were asked for: the first eight."""
     rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}"} for n in range(1_000)]
     assert [hit.url for hit in await _search_rows(case, rows)] == [f"https://example.org/{n}" for n in range(8)]
 
 
-async def s01_s02_another_shape_is_an_error_and_never_nothing(case: SearchCase) -> None:
+async def another_shape_is_an_error_and_never_nothing(case: SearchCase) -> None:
     """HTML, null, a string, rows without addresses: `provider_bad_content`, which no retry can mend."""
     pages: list[bytes] = [b"<html>captcha</html>", b"[]", b"null", b'"x"', b"{}", b"[" * 100_000 + b"]" * 100_000]
     pages += [
@@ -92,7 +92,7 @@ async def s01_s02_another_shape_is_an_error_and_never_nothing(case: SearchCase) 
         assert error.code == "provider_bad_content" or b"{}" in page, page[:60]
 
 
-async def s05_s06_unusable_addresses_are_dropped(case: SearchCase) -> None:
+async def unusable_addresses_are_dropped(case: SearchCase) -> None:
     """Relative, over-long, with user data or of another scheme; the others come in their one spelling."""
     bad = ["/one", "ftp://a.example/", "https://me:pw@a.example/", "https://a.example/" + "x" * 50_000, "https://", 5]
     rows: list[Mapping[str, object]] = [{**GOOD_RESULT, "url": url} for url in bad]
@@ -100,14 +100,14 @@ async def s05_s06_unusable_addresses_are_dropped(case: SearchCase) -> None:
     assert [hit.url for hit in await _search_rows(case, rows)] == ["https://www.example.org/a?id=1"]
 
 
-async def s07_one_page_is_one_hit(case: SearchCase) -> None:
+async def one_page_is_one_hit(case: SearchCase) -> None:
     """The same page eight times, with and without TLS and www: once."""
     same = ["https://example.org/a", "http://example.org/a", "https://www.example.org/a", "https://example.org/a/"] * 2
     hits = await _search_rows(case, [{**GOOD_RESULT, "url": url} for url in same])
     assert [hit.url for hit in hits] == ["https://example.org/a"]
 
 
-async def s08_texts_can_be_stored(case: SearchCase) -> None:
+async def texts_can_be_stored(case: SearchCase) -> None:
     """Control characters, NUL, half characters and missing texts: nothing that a database refuses."""
     rows = [
         {**GOOD_RESULT, "title": "a\x00b\n\x1b[31mc\ud800", "snippet": "x\x00y\ud800"},
@@ -120,7 +120,7 @@ async def s08_texts_can_be_stored(case: SearchCase) -> None:
         (hit.title + hit.snippet).encode()
 
 
-async def s11_only_real_dates_are_kept(case: SearchCase) -> None:
+async def only_real_dates_are_kept(case: SearchCase) -> None:
     """Future, fillers, words, impossible days: ""."""
     future = (datetime.now(UTC) + timedelta(days=400)).date().isoformat()
     bad = [future, "0001-01-01", "1970-01-01", "yesterday", "2024-02-31", "", None, 20240101, "2024-13-01", "9" * 5_000]
@@ -131,14 +131,14 @@ async def s11_only_real_dates_are_kept(case: SearchCase) -> None:
     assert hit.published == "2024-02-29"
 
 
-async def s12_scores_are_finite_numbers(case: SearchCase) -> None:
+async def scores_are_finite_numbers(case: SearchCase) -> None:
     """NaN, infinity, text, true, nothing: 0, so that the order decides."""
     bad = [float("nan"), float("inf"), "high", True, None]
     rows = [{**GOOD_RESULT, "url": f"https://example.org/{n}", "score": value} for n, value in enumerate(bad)]
     assert [hit.score for hit in await _search_rows(case, rows)] == [0.0] * 5
 
 
-async def s13_a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> None:
+async def a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> None:
     """401 and 403: not retryable; the setting is named, the key is not, even if the provider repeats it.
 
     Requirement: bad-input S20.
@@ -151,13 +151,13 @@ async def s13_a_refused_key_is_final_and_names_its_setting(case: SearchCase) -> 
         assert error.status == status
 
 
-async def s14_a_used_up_quota_is_final(case: SearchCase) -> None:
+async def a_used_up_quota_is_final(case: SearchCase) -> None:
     """402: not retryable, so that other providers take over."""
     error = await _expect_failure(case, Response(402))
     assert (error.code, error.retryable) == ("provider_quota", False)
 
 
-async def s15_retry_after_is_honoured_within_bounds(case: SearchCase) -> None:
+async def retry_after_is_honoured_within_bounds(case: SearchCase) -> None:
     """Seconds and dates, at most 60; nonsense is no wish at all."""
     soon = format_datetime(datetime.now(UTC) + timedelta(hours=3), usegmt=True)
     for value, expected in (("7", 7.0), ("0", 0.0), ("1000000000", 60.0), (soon, 60.0)):
@@ -170,7 +170,7 @@ async def s15_retry_after_is_honoured_within_bounds(case: SearchCase) -> None:
         assert error.retry_after_seconds is None, value
 
 
-async def s16_a_broken_server_may_be_tried_again(case: SearchCase) -> None:
+async def a_broken_server_may_be_tried_again(case: SearchCase) -> None:
     """500 to 504: retryable. 400 and 404: not."""
     again = dict.fromkeys((408, 500, 502, 503, 504), True)
     for status, retryable in {**again, 400: False, 404: False}.items():
@@ -178,7 +178,7 @@ async def s16_a_broken_server_may_be_tried_again(case: SearchCase) -> None:
         assert (error.code, error.retryable, error.status) == ("provider_failed", retryable, status)
 
 
-async def s17_a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
+async def a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
     """A connection that breaks, JSON that ends early, gzip that ends early: retryable, never "nothing found"."""
     whole = _dump_json(case.answer([GOOD_RESULT]))
     packed = {"content-encoding": "gzip"}
@@ -196,7 +196,7 @@ async def s17_a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
     assert (error.code, error.retryable) == ("provider_failed", True)
 
 
-async def s10_an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
+async def an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
     """30 MB, plain or unpacked from 30 KB: `provider_bad_content` before anything is parsed."""
     large = _dump_json(case.answer([{**GOOD_RESULT, "snippet": "x" * 30_000_000}]))
     packed = {"content-encoding": "gzip"}
@@ -209,7 +209,7 @@ async def s10_an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
         assert (await _expect_failure(case, reply)).code == "provider_bad_content"
 
 
-async def s18_without_a_valid_certificate_there_is_no_answer(case: SearchCase) -> None:
+async def without_a_valid_certificate_there_is_no_answer(case: SearchCase) -> None:
     """An https address that does not speak TLS: refused, and not worth a retry."""
 
     async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -223,7 +223,7 @@ async def s18_without_a_valid_certificate_there_is_no_answer(case: SearchCase) -
     assert (error.code, error.retryable) == ("provider_tls", False)
 
 
-async def s21_redirects_are_not_followed(case: SearchCase) -> None:
+async def redirects_are_not_followed(case: SearchCase) -> None:
     """The key must not travel to another host."""
     seen: list[Request] = []
     async with HttpServer(_reply_always(Response(body=_dump_json(case.answer([GOOD_RESULT]))), seen)) as other:
@@ -295,21 +295,21 @@ async def _expect_error(provider: SearchProvider) -> ProviderError:
 
 SEARCH_CHECKS: Sequence[SearchCheck] = (
     finds_what_the_provider_found,
-    s03_nothing_found_is_an_empty_list,
-    s04_at_most_limit_hits_in_the_order_given,
-    s01_s02_another_shape_is_an_error_and_never_nothing,
-    s05_s06_unusable_addresses_are_dropped,
-    s07_one_page_is_one_hit,
-    s08_texts_can_be_stored,
-    s11_only_real_dates_are_kept,
-    s12_scores_are_finite_numbers,
-    s13_a_refused_key_is_final_and_names_its_setting,
-    s14_a_used_up_quota_is_final,
-    s15_retry_after_is_honoured_within_bounds,
-    s16_a_broken_server_may_be_tried_again,
-    s17_a_cut_answer_may_be_tried_again,
-    s10_an_answer_is_read_within_five_megabytes,
-    s18_without_a_valid_certificate_there_is_no_answer,
-    s21_redirects_are_not_followed,
+    nothing_found_is_an_empty_list,
+    at_most_limit_hits_in_the_order_given,
+    another_shape_is_an_error_and_never_nothing,
+    unusable_addresses_are_dropped,
+    one_page_is_one_hit,
+    texts_can_be_stored,
+    only_real_dates_are_kept,
+    scores_are_finite_numbers,
+    a_refused_key_is_final_and_names_its_setting,
+    a_used_up_quota_is_final,
+    retry_after_is_honoured_within_bounds,
+    a_broken_server_may_be_tried_again,
+    a_cut_answer_may_be_tried_again,
+    an_answer_is_read_within_five_megabytes,
+    without_a_valid_certificate_there_is_no_answer,
+    redirects_are_not_followed,
     a_silent_or_slow_server_costs_only_the_time_limit,
 )

@@ -20,8 +20,8 @@ from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
 from corrobora.app import Workspace
 from corrobora.config import Settings, load_settings
 from corrobora.domain.run import EventType
-from corrobora.faces import python
 from corrobora.faces.cli.library import list_libraries
+from corrobora.faces.python import run_blocking
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"
@@ -263,10 +263,10 @@ async def test_in_a_notebook_errors_are_those_of_the_package(made: Made, mill: P
         corrobora.research(QUESTION, library=mill, settings=down)
 
 
-async def test_an_interrupted_cell_cancels_its_run(made: Made, mill: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_cell_cancels_its_work() -> None:
     ended: list[str] = []
 
-    async def research_for_ever(*_: object, **__: object) -> None:
+    async def work_for_ever() -> None:
         main = threading.main_thread().ident or 0
         asyncio.get_running_loop().call_later(0.3, signal.pthread_kill, main, signal.SIGINT)
         try:
@@ -275,11 +275,10 @@ async def test_an_interrupted_cell_cancels_its_run(made: Made, mill: Path, monke
             ended.append("cancelled")
             raise
 
-    monkeypatch.setattr(python, "aresearch", research_for_ever)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            corrobora.research(QUESTION, library=mill, settings=made())
+            run_blocking(work_for_ever())
     finally:
         signal.signal(signal.SIGINT, before)
     assert ended == ["cancelled"]

@@ -32,10 +32,11 @@ from corrobora.config import Settings
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
 from corrobora.faces.cli.display import Display, choose_display
-from corrobora.faces.cli.exit_codes import Exit, has_body, print_notice, report_object, run_exit
+from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
+from corrobora.faces.cli.run_exit import has_body, report_object, run_exit
 from corrobora.faces.cli.screen import estimate_text
 from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.reporting.report_format import REPORT_FILES
