@@ -102,38 +102,38 @@ def test_flags_in_prose_exist() -> None:
         return own.union(*(flags(one) for one in inner), {"--help"})
 
     pages = [page for page in PAGES if page.parent.name in {"guides", "reference"} or page.name == "README.md"]
-    told = {
+    named = {
         (page.name, flag)
         for page in pages
         for code in re.findall(r"`([^`]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
         for flag in re.findall(r"(?<!\S)--[a-z-]+", code)
     }
-    assert len(told) > 10
-    assert sorted(one for one in told if one[1] not in flags(cli)) == []
+    assert len(named) > 10
+    assert sorted(one for one in named if one[1] not in flags(cli)) == []
 
 
 def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
     from corrobora.faces.cli.exit_codes import Exit
 
     page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
-    told = page.split("## Exit codes", 1)[1].split("##", 1)[0]
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", told, re.MULTILINE)} == {int(code) for code in Exit}
+    table = page.split("## Exit codes", 1)[1].split("##", 1)[0]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == {int(code) for code in Exit}
 
 
 def test_the_readme_names_every_seed_profile_and_the_default() -> None:
     from corrobora.config import load_profile
 
-    told = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert [load_profile(name).name for name in told] == told
-    assert set(told) == {"timed", "tree", "angles", "rounds", "triplet"}
+    named = re.findall(r"^\| `(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [load_profile(name).name for name in named] == named
+    assert set(named) == {"timed", "tree", "angles", "rounds", "triplet"}
 
 
 def environment(home: Path) -> dict[str, str]:
     """Return the environment of a person who has never run the program, with the program on the path."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
-    kept = {name: value for name, value in kept.items() if not name.endswith("_API_KEY")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("CORROBORA_")}
+    inherited = {name: value for name, value in inherited.items() if not name.endswith("_API_KEY")}
     return {
-        **kept,
+        **inherited,
         "HOME": str(home),
         "CORROBORA_HOME": str(home / "data"),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -196,3 +196,15 @@ def test_no_expression_stands_inside_a_script() -> None:
     scripts = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
     assert scripts
     assert not [text for text in scripts if "${{" in text]
+
+
+def test_angles_a_workflow_with_a_schedule_starts_it_without_a_person() -> None:
+    """The one that the guide shows: its trigger, and the inputs that it passes to this workflow."""
+    guide = (ROOT / "docs" / "guides" / "schedules.md").read_text("utf-8")
+    shown: dict[Any, Any] = yaml.safe_load(guide.split("```yaml\n", 1)[1].split("```", 1)[0])
+    call = WORKFLOW[True]["workflow_call"]
+    (job,) = shown["jobs"].values()
+    assert re.fullmatch(r"[\d*]+( [\d*]+){4}", shown[True]["schedule"][0]["cron"])
+    assert job["uses"].endswith("/.github/workflows/report.yml@main")
+    assert set(job["with"]) <= set(call["inputs"])
+    assert not any(each.get("required") for each in (*call["inputs"].values(), *call["secrets"].values()))

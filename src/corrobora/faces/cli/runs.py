@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -60,17 +60,19 @@ def runs() -> None:
 @json_option
 @config_option
 def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
-    """List runs, newest first."""
+    """List runs, newest first, with the score that a judge gave."""
 
-    async def load_runs(workspace: Workspace) -> list[RunRow]:
-        return list(await workspace.runs.list(limit=limit))
+    async def load_runs(workspace: Workspace) -> tuple[Sequence[RunRow], Mapping[str, float]]:
+        rows = await workspace.runs.list(limit=limit)
+        return rows, await workspace.runs.read_scores([row.id for row in rows])
 
-    found = with_workspace(open_settings(config_file), load_runs)
+    found, scores = with_workspace(open_settings(config_file), load_runs)
     if as_json:
-        print_json([_row_json(each) for each in found])
+        print_json([_row_json(each) | {"score": scores.get(each.id)} for each in found])
         return
     for each in found:
         state = describe_code(each.outcome or each.status)
+        state += f", score {scores[each.id]:.2f}" if each.id in scores else ""
         click.echo(f"{each.id}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
     if not found:
         write_stderr("No runs yet.")

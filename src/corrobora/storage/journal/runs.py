@@ -8,11 +8,12 @@ executed or how attempts are queued.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -287,6 +288,13 @@ class Runs:
                 next_step=f"Write it again with `corrobora resume {run}`, or restore the database from a copy.",
             )
         return Artifact(name, media_type, content)
+
+    async def read_scores(self, runs: Sequence[str]) -> Mapping[str, float]:
+        """Return the judge's overall score of those runs that have one, by id (ANGLES-35)."""
+        rows = await self._database.fetch_all(
+            "SELECT run, bytes FROM run_artifact WHERE name = 'verification.json' AND run = ANY(%s)", [list(runs)]
+        )
+        return {str(run): float(json.loads(bytes(content))["overall"]) for run, content in rows}
 
     async def list_artifacts(self, run: str) -> Sequence[str]:
         """Return the names of a run's files, sorted: only these may be served."""

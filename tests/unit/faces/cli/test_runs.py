@@ -22,6 +22,14 @@ def test_list_and_show(finished: tuple[Any, str]) -> None:
     assert "report.md" in shell("runs", "show", run).out
 
 
+def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> None:
+    run = json.loads(filled("research", QUESTION, "-l", "docs", "-p", "angles", "-q", "--json").out)["run_id"]
+    (row,) = [each for each in json.loads(filled("runs", "list", "--json").out) if each["id"] == run]
+    assert 0 < row["score"] <= 1
+    line = next(line for line in filled("runs", "list").out.splitlines() if line.startswith(run))
+    assert f"score {row['score']:.2f}" in line
+
+
 def test_rm(finished: tuple[Any, str]) -> None:
     shell, run = finished
     assert shell("runs", "rm", run).out == f"removed {run}\n"
