@@ -366,9 +366,9 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
     method = report_object(report, "methodology")
     if report:
         counts = [
-            f"{method.get('sources_read', 0)} sources read, {method.get('sources_cited', 0)} cited",
-            f"{method.get('facts', 0)} facts",
-            f"{method.get('rounds', 0)} rounds",
+            f"{_count_noun(method, 'sources_read', 'source')} read, {method.get('sources_cited', 0)} cited",
+            _count_noun(method, "facts", "fact"),
+            _count_noun(method, "rounds", "round"),
             f"stopped: {describe_code(report.get('stop') or '-')}",
             f"{row.elapsed_seconds:.1f} s",
         ]
@@ -378,3 +378,9 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
         names = one_line(", ".join(row.request.libraries), 400)
         write_stderr(f"sources  libraries {names}: corrobora library list")
     write_stderr(f"journal  {workspace.place}: corrobora runs show {row.id}")
+
+
+def _count_noun(data: Mapping[str, object], name: str, noun: str) -> str:
+    """Return the number with its noun: 1 fact, 2 facts."""
+    number = data.get(name, 0)
+    return f"{number} {noun}{'' if number == 1 else 's'}"
