@@ -36,7 +36,7 @@ from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
-from corrobora.faces.cli.run_exit import has_body, report_object, run_exit
+from corrobora.faces.cli.run_exit import has_body, low_score_exit, report_object, run_exit
 from corrobora.faces.cli.screen import estimate_text
 from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.reporting.report_format import REPORT_FILES
@@ -45,6 +45,7 @@ from corrobora.reporting.words import describe_code
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
+_VERIFICATION = ("verify", "verification")  # names of the stage in which a judge gives the score
 _POLL_SECONDS = 0.05  # between looks at whether the last events were shown
 
 
@@ -295,6 +296,9 @@ async def _deliver_report(
     threshold = profile.review.min_score if profile.review.judge else None
     threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
     end = run_exit(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
+    if row.outcome == "stage_reached" and wanted.until in _VERIFICATION:  # judged, but not delivered yet (ANGLES-3)
+        scores = await workspace.runs.read_scores([row.id])
+        end = low_score_exit(scores.get(row.id), threshold) or end
     display.pause()
     if row.status.final or report or wanted.as_json:
         await _write_report(workspace, row.id, report, wanted, _estimate_entry(conduct.plan if conduct else None))

@@ -57,13 +57,19 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
     if row.status is RunStatus.FAILED:  # the report exists, but a delivery failed
         code = Exit.PROVIDER if row.outcome.startswith("delivery_") else Exit.BUG
         return RunExit(code, _insert_run_id(row.reason, row))
-    score = report_score(report)
-    if min_score is not None and score is not None and score < min_score:
-        return RunExit(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
+    if (low := low_score_exit(report_score(report), min_score)) is not None:
+        return low
     reasons = strict_objections(report) if strict else []
     if reasons:
         return RunExit(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
     return RunExit(Exit.DONE)
+
+
+def low_score_exit(score: float | None, min_score: float | None) -> RunExit | None:
+    """Return the exit of a score below the threshold, None if it is not, or if one of them is missing."""
+    if score is None or min_score is None or score >= min_score:
+        return None
+    return RunExit(Exit.BELOW_THRESHOLD, f"The score {score:.2f} is below {min_score:.2f}.")
 
 
 def _unfinished_exit(row: RunRow) -> RunExit | None:

@@ -185,3 +185,13 @@ async def test_tree_a_program_talks_to_the_manager_and_gets_the_report(filled: A
         await manager.say(PHRASE)
         assert manager.authorized
         assert "412 metres" in (await manager.report()).markdown
+
+
+def test_angles_a_score_below_the_threshold_fails_the_stage_verification_and_nothing_is_delivered(filled: Any) -> None:
+    flags = ("-l", "docs", "-p", "angles", "--deliver", "folder:out", "--until-stage", "verification", "--json", "-q")
+    failed = filled("research", QUESTION, *flags, "--min-score", "1")
+    assert (failed.code, "is below 1.00" in failed.complaint) == (4, True)
+    assert not (filled.folder / "out").exists()
+    run = json.loads(failed.out)["run_id"]
+    assert filled("resume", run, "-q", "--min-score", "0.1").code == 0
+    assert (filled.folder / "out" / "report.md").exists()
