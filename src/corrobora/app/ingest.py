@@ -98,6 +98,19 @@ class IngestReport:
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     truncated: list[str] = field(default_factory=list[str])
     embedded: int = 0
+    vector_problem: str = ""  # why some passages have no vectors, for people
+
+    def add_report(self, other: IngestReport) -> None:
+        """Add what became of the files of another path."""
+        for mine, theirs in (
+            (self.stored, other.stored),
+            (self.unchanged, other.unchanged),
+            (self.removed, other.removed),
+            (self.truncated, other.truncated),
+        ):
+            mine.extend(theirs)
+        self.skipped += other.skipped
+        self.embedded += other.embedded
 
     def skip_file(self, path: str, outcome: ReadOutcome, reason: str) -> None:
         """List a file that was not stored."""

@@ -7,12 +7,11 @@ indexed, and imports an embedder only where one is configured.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.app.ingest import Ingest, SkippedFile
+from corrobora.app.ingest import Ingest, IngestReport
 from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
@@ -36,19 +35,6 @@ def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
     return PostgresLibrary(workspace.database, tuple(names), workspace.embedder)
 
 
-@dataclass(frozen=True, slots=True)
-class IngestSummary:
-    """What became of every file: counts, and each that was not stored with the reason."""
-
-    added: int
-    unchanged: int
-    removed: int
-    skipped: tuple[SkippedFile, ...]
-    truncated: tuple[str, ...] = ()
-    embedded: int = 0
-    vector_problem: str = ""
-
-
 async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
     database: Database,
     name: str,
@@ -57,7 +43,7 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
     *,
     label: str = "",
     embedder: Embedder | None = None,
-) -> IngestSummary:
+) -> IngestReport:
     """Bring a library in line with folders and files. Unchanged files are skipped, vanished ones removed.
 
     With an embedder, every passage of the library that has no vector of its model gets one. A failing embedder costs
@@ -78,16 +64,11 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
 
         catalog = Catalog(database, vectors=vectors)
         work = Ingest(catalog, parse_file, on_progress=report_progress)
-        reports = [await work.add_path(name, path, label=label) for path in paths]
-    return IngestSummary(
-        sum(len(report.stored) for report in reports),
-        sum(len(report.unchanged) for report in reports),
-        sum(len(report.removed) for report in reports),
-        tuple(skipped for report in reports for skipped in report.skipped),
-        tuple(path for report in reports for path in report.truncated),
-        sum(report.embedded for report in reports),
-        "" if vectors is None else vectors.problem,
-    )
+        report = IngestReport()
+        for path in paths:
+            report.add_report(await work.add_path(name, path, label=label))
+    report.vector_problem = "" if vectors is None else vectors.problem
+    return report
 
 
 def open_embedder(settings: Settings) -> Embedder | None:

@@ -226,14 +226,14 @@ async def test_files_are_added_once_followed_when_they_change_and_removed(databa
         steps.append((done, total))
 
     first = await ingest_files(database, "mill", (documents,), told)
-    assert (first.added, first.unchanged, first.removed, first.skipped) == (3, 0, 0, ())
+    assert (len(first.stored), first.unchanged, first.removed, first.skipped) == (3, [], [], [])
     assert steps[-1] == (3, 3)
     again = await ingest_files(database, "mill", (documents,), told)
-    assert (again.added, again.unchanged, again.removed) == (0, 3, 0)
+    assert (again.stored, len(again.unchanged), again.removed) == ([], 3, [])
     (documents / "bread.md").unlink()
     (documents / "grease.md").write_text("# Grease\n\nGraphite is dry and needs no fat at all on wooden gates.\n")
     changed = await ingest_files(database, "mill", (documents,), told)
-    assert (changed.added, changed.unchanged, changed.removed) == (1, 1, 1)
+    assert (changed.stored, len(changed.unchanged), changed.removed) == (["grease.md"], 1, ["bread.md"])
 
 
 async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database, documents: Path) -> None:
@@ -242,7 +242,7 @@ async def test_what_cannot_be_read_is_listed_with_the_reason(database: Database,
     (skipped,) = found.skipped
     assert skipped.path.endswith("broken.pdf")
     assert skipped.reason
-    assert found.added == 3
+    assert len(found.stored) == 3
 
 
 async def test_ingesting_a_path_that_does_not_exist_is_refused(database: Database, tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from corrobora.adapters.models.registry import (
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
 from corrobora.analysts.language_model.model import Ending
-from corrobora.domain.limits import LIMITS
 
 _VERSION = "2023-06-01"
 _CACHED = {"type": "ephemeral"}
@@ -50,14 +49,8 @@ class AnthropicMessages:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one request and read its answer. Raises `TransportError`."""
-        body = json.dumps(self._make_body(request), ensure_ascii=False).encode("utf-8", "replace")
-        async with self._http.request("POST", "/v1/messages", body) as reply:
-            answer = _Answer(request.form.name)
-            async for event in reply.read_events():
-                answer.add_event(event)
-                if answer.size > LIMITS.model_output_max_chars:
-                    answer.finished = True
-                    break
+        body = self._make_body(request)
+        answer = await self._http.post_for_answer("/v1/messages", body, lambda _: _Answer(request.form.name))
         return answer.make_completion()
 
     def adapt(self, refusal: str) -> bool:

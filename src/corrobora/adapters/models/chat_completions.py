@@ -22,7 +22,6 @@ from corrobora.adapters.models.registry import (
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
 from corrobora.analysts.language_model.model import Ending
-from corrobora.domain.limits import LIMITS
 
 _ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refusal"}
 # What a compatible server may not know. Each is left out once the server has refused it by name.
@@ -44,15 +43,12 @@ class ChatCompletions:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Send one request and read its answer. Raises `ProviderError`, `RoleError` or `TransportError`."""
-        body = json.dumps(self._make_body(request), ensure_ascii=False).encode("utf-8", "replace")
-        async with self._http.request("POST", "/chat/completions", body) as reply:
-            answer = _Answer(request.form.name, finished=not reply.is_stream)
-            async for event in reply.read_events():
-                answer.add_event(event)
-                if answer.size > LIMITS.model_output_max_chars:
-                    answer.finished = True
-                    break
-        return answer.make_completion()
+        body = self._make_body(request)
+
+        def make_answer(is_stream: bool) -> _Answer:  # noqa: FBT001 - a callback of one argument
+            return _Answer(request.form.name, finished=not is_stream)
+
+        return (await self._http.post_for_answer("/chat/completions", body, make_answer)).make_completion()
 
     def adapt(self, refusal: str) -> bool:
         """Leave out an optional field that the server has just refused by name."""

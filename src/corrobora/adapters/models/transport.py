@@ -9,10 +9,12 @@ It stands on asyncio's streams: general clients spend two to five times the CPU 
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
@@ -69,6 +71,20 @@ class _Connection:
         return not (self.reader.at_eof() or self.writer.is_closing() or now - self.idle_since > _KEPT_SECONDS)
 
 
+class StreamedAnswer(Protocol):
+    """A model's answer while its events arrive; `size` counts its characters."""
+
+    size: int
+    finished: bool
+
+    def add_event(self, event: bytes) -> None:
+        """Take in one event. Raises `TransportError`."""
+        ...
+
+
+A = TypeVar("A", bound=StreamedAnswer)
+
+
 class HttpEndpoint:
     """Sends requests to one address. Connections are kept for the next request, one pool for each event loop."""
 
@@ -107,6 +123,21 @@ class HttpEndpoint:
                 self._pools.setdefault(loop, []).append(connection)
             else:
                 connection.writer.transport.abort()
+
+    async def post_for_answer(self, path: str, body: object, make_answer: Callable[[bool], A]) -> A:
+        """Send `body` as JSON and read the answer, event by event, to its end or as far as an answer may go.
+
+        `make_answer` is told whether the answer is a stream. Raises `TransportError`, or what the answer raises.
+        """
+        data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        async with self.request("POST", path, data) as reply:
+            answer = make_answer(reply.is_stream)
+            async for event in reply.read_events():
+                answer.add_event(event)
+                if answer.size > LIMITS.model_output_max_chars:
+                    answer.finished = True
+                    break
+        return answer
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, clean_text, is_mapping
-from corrobora.domain.errors import ProviderError
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow, clean_text
 from corrobora.domain.evidence import Hit, Query
 
 _MOST = 100  # results that one call may ask for
@@ -36,11 +35,7 @@ class Exa(KeyedProvider):
             body["includeDomains"] = [query.site]
         elif query.site:
             body["query"] = f"{query.text} site:{query.site}"  # a whole top-level domain is a hint, not a domain
-        answer = await self._api.post_json("/search", body)
-        if not is_mapping(answer):
-            raise ProviderError.bad_content(self.name, "the answer is no object")
-        now = self._api.clock.utc_time()
-        return build_hits(answer.get("results"), _read_row, provider=self.name, query=query, limit=limit, now=now)
+        return await self.post_search("/search", body, "results", _read_row, query=query, limit=limit)
 
 
 def _read_row(row: Mapping[str, object]) -> ResultRow:

@@ -11,7 +11,7 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -91,6 +91,23 @@ class KeyedProvider:
     def auth_headers(self, key: str) -> Mapping[str, str]:
         """Return the headers that carry the key."""
         return {"Authorization": f"Bearer {key}"}
+
+    async def post_search(  # noqa: PLR0913 - what providers differ in
+        self,
+        path: str,
+        body: Mapping[str, object],
+        rows: str,
+        read_row: Callable[[Mapping[str, object]], ResultRow],
+        *,
+        query: Query,
+        limit: int,
+    ) -> Sequence[Hit]:
+        """Send a search and return the hits in the field `rows` of its answer. Raises `ProviderError`."""
+        answer = await self._api.post_json(path, body)
+        if not is_mapping(answer):
+            raise ProviderError.bad_content(self.name, "the answer is no object")
+        now = self._api.clock.utc_time()
+        return build_hits(answer.get(rows), read_row, provider=self.name, query=query, limit=limit, now=now)
 
 
 class ProviderApi:

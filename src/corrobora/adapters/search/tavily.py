@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corrobora.adapters.search.provider import KeyedProvider, ResultRow, build_hits, is_mapping
-from corrobora.domain.errors import ProviderError
+from corrobora.adapters.search.provider import KeyedProvider, ResultRow
 from corrobora.domain.evidence import Hit, Query
 
 _MOST = 20  # results that one call may ask for
@@ -28,11 +27,7 @@ class Tavily(KeyedProvider):
         }
         if query.site:
             body["include_domains"] = [query.site if "." in query.site else f"*.{query.site}"]
-        answer = await self._api.post_json("/search", body)
-        if not is_mapping(answer):
-            raise ProviderError.bad_content(self.name, "the answer is no object")
-        now = self._api.clock.utc_time()
-        return build_hits(answer.get("results"), _read_row, provider=self.name, query=query, limit=limit, now=now)
+        return await self.post_search("/search", body, "results", _read_row, query=query, limit=limit)
 
 
 def _read_row(row: Mapping[str, object]) -> ResultRow:

@@ -45,7 +45,7 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         result = await ingest_files(workspace.database, name, tuple(paths), progress, embedder=workspace.embedder)
     if show or result.skipped:
         counts = (
-            f"{result.added} read, {result.unchanged} unchanged, {result.removed} removed, "
+            f"{len(result.stored)} read, {len(result.unchanged)} unchanged, {len(result.removed)} removed, "
             f"{len(result.skipped)} skipped"
         )
         write_stderr(f"library  {name}: {counts}")
@@ -57,13 +57,15 @@ async def ingest_paths(workspace: Workspace, name: str, paths: Sequence[Path], *
         write_stderr(f"skipped  {one_line(each.path, 300)}: {one_line(each.reason, 200)}")
     if len(result.skipped) > _MAX_LISTED:
         write_stderr(f"skipped  and {len(result.skipped) - _MAX_LISTED} more; --json lists all")
-    if not result.added and not result.unchanged:
+    if not result.stored and not result.unchanged:
         raise UserError(
             "library_empty",
             f"No readable document in {', '.join(repr(str(path)) for path in paths)[:400]}.",
             next_step="Readable: Markdown, HTML, reStructuredText, text, PDF, DOCX.",
         )
-    return {"library": name, **asdict(result)}
+    found = asdict(result)
+    counts = {"added": len(found.pop("stored")), "unchanged": len(result.unchanged), "removed": len(result.removed)}
+    return {"library": name, **found, **counts}
 
 
 @contextmanager
