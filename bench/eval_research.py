@@ -20,7 +20,8 @@ from bench.eval_retrieval import multihop as multihop_suite
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.libraries import ingest_files
-from corrobora.app.runs import recheck_report, submit_run
+from corrobora.app.runs import submit_run
+from corrobora.app.verification import verify_report
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.report import Report
@@ -96,7 +97,7 @@ async def demo(workspace: Workspace, home: Path) -> bool:
 
 async def _literal(workspace: Workspace, report: Report) -> bool:
     """Check every citation offline, through the same code as `corrobora verify`."""
-    result = await recheck_report(workspace, report.markdown)
+    result = await verify_report(workspace, report.markdown)
     return all(str(found) == "verified" for s in result.statements for found in s.found)
 
 

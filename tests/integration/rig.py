@@ -18,7 +18,8 @@ from typing import Any
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.libraries import ingest_files
-from corrobora.app.runs import recheck_report, submit_run
+from corrobora.app.runs import submit_run
+from corrobora.app.verification import verify_report
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
@@ -145,7 +146,7 @@ class Rig:
         return Ended(row, report, run_exit(row, json.loads(text), min_score=None, strict=False).code)
 
     async def recheck(self, markdown: str) -> RecheckResult:
-        return await recheck_report(self.workspace, markdown)
+        return await verify_report(self.workspace, markdown)
 
 
 @asynccontextmanager

@@ -19,7 +19,8 @@ from tests.unit.adapters.web.lab import Canary, resolver
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
-from corrobora.app.runs import load_report, recheck_report, submit_run
+from corrobora.app.runs import load_report, submit_run
+from corrobora.app.verification import verify_report
 from corrobora.app.wiring import WebAccess
 from corrobora.config import Settings, load_settings
 from corrobora.domain.evidence import Hit
@@ -217,7 +218,7 @@ async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
     assert report.citations
     assert all(citation.url.startswith("http://") for citation in report.citations)
     assert not [c.url for c in report.citations if "/f/" in c.url or "/closed/" in c.url]
-    checked = await recheck_report(lab.workspace, report.markdown)
+    checked = await verify_report(lab.workspace, report.markdown)
     assert {str(each) for statement in checked.statements for each in statement.found} == {"verified"}
     assert {name for name, _ in lab.asked()} == {"tavily", "exa"}
     assert not [request.path for request in lab.web.requests if request.path.startswith("/closed/")]

@@ -21,7 +21,6 @@ from corrobora.domain.run import Event, Request, RunId, RunStatus, Stage
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.policies.profile import Profile
-    from corrobora.reporting.recheck import RecheckResult
     from corrobora.storage.journal.runs import RunFolder
 
 PLAN_TOPIC = "plan"
@@ -152,27 +151,6 @@ async def load_report(workspace: Workspace, run: str) -> Report | None:
 
     stored = await workspace.runs.read_artifact(run, "report.json")
     return None if stored is None else decode(Report, stored.content.decode(), key=f"{run}/report.json")
-
-
-async def recheck_report(workspace: Workspace, text: str) -> RecheckResult:
-    """Check the citations of any Markdown against the stored sources, offline."""
-    from corrobora.reporting import recheck  # noqa: PLC0415
-
-    async def read_snapshot(sha: str) -> str | None:
-        query = "SELECT body FROM snapshot WHERE sha = %s"
-        row = await workspace.database.fetch_one(query, [sha], where="reading a snapshot")
-        return None if row is None else str(row[0])
-
-    async def read_page(url: str) -> str | None:
-        query = (
-            "SELECT n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) "
-            "ORDER BY s.id DESC LIMIT 1"
-        )
-        names = [url, url.rstrip("/"), f"{url}/"]
-        row = await workspace.database.fetch_one(query, [names], where="reading a source")
-        return None if row is None else str(row[0])
-
-    return await recheck.recheck_report(text, by_hash=read_snapshot, by_url=read_page)
 
 
 def run_folder(workspace: Workspace, run: str) -> RunFolder:

@@ -297,6 +297,10 @@ class Wiring:
         """The readers of a run; what they read is stored in `space` of the library."""
         return open_readers(self._settings, request, self._web, library, space, limiter=self._open_limiter)
 
+    def open_page_reader(self, library: Library, space: str) -> Reader:
+        """The reader of web pages outside of a run; what it reads is stored in `space` of the library."""
+        return self._web.open_reader(library, space)
+
     def _open_limiter(self, provider: str) -> Limiter:
         """The rate limit of a provider, one for all workers of this database."""
         return RateLimiter(self._database, provider, rate=load_part("search", provider).calls_per_second)

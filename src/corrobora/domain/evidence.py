@@ -124,7 +124,7 @@ LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
 }
 _PLAIN_FORMS = str.maketrans(LOOK_ALIKES)
-_INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
+INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
@@ -147,9 +147,9 @@ def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
 def _plain_form(text: str) -> tuple[str, list[int] | None]:
     """Return the text with plain punctuation and, if characters were dropped, the old index of each one."""
     plain = text.translate(_PLAIN_FORMS)
-    if not any(letter in plain for letter in _INVISIBLE):
+    if not any(letter in plain for letter in INVISIBLE):
         return plain, None
-    places = [at for at, letter in enumerate(plain) if letter not in _INVISIBLE]
+    places = [at for at, letter in enumerate(plain) if letter not in INVISIBLE]
     return "".join(plain[at] for at in places), places
 
 

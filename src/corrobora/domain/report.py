@@ -125,6 +125,7 @@ class SentenceCheck:
     reasons: tuple[str, ...] = ()
     follows: str = ""  # quote, restatement, arithmetic, count, comparison, trend, absence or judgement
     steps: tuple[str, ...] = ()  # of a derivation that was executed again: "15 - 8 = 7"
+    withheld: str = ""  # why a note stands in its place; "" if it is printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class Citation:
     version: str = ""
     published: str = ""
     heading: str = ""
+    notice: str = ""  # a retraction, withdrawal or correction, in the source's own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,7 @@ class Methodology:
     time_limit_seconds: float | None
     providers: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    repeated_lines: int = 0  # of the writer, left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,7 @@ class Report:
     verdict: Verdict | None = None
     overlap_score: float | None = None  # token-overlap score (ANGLES-31)
     stop: StopReason | None = None
+    seal: str = ""  # run and digest of this report without its seal
 
     def _repr_markdown_(self) -> str:
         """Show the report in a notebook."""
@@ -195,10 +199,10 @@ class Report:
 
     @property
     def supported_share(self) -> float:
-        """The share of cited sentences that their citations support; 0.0 if no sentence is cited."""
-        cited = [check for check in self.checks if check.support is not Support.UNCITED]
-        good = [check for check in cited if check.support in (Support.SUPPORTED, Support.PARTLY)]
-        return len(good) / len(cited) if cited else 0.0
+        """The share of the sentences that claim something which their citations support; 0.0 if there is none."""
+        claims = [check for check in self.checks if check.support is not Support.UNCITED]
+        good = [check for check in claims if check.support is Support.SUPPORTED]
+        return len(good) / len(claims) if claims else 0.0
 
 
 def iter_threads(found: Findings) -> Iterator[Findings]:

@@ -47,7 +47,7 @@ from corrobora.reporting.verify import (
     CheckedDraft,
     add_code_sections,
     build_verification,
-    check_draft,
+    check_written_draft,
     choose_revision,
 )
 from corrobora.roles.clarify import Scoping, clarify
@@ -96,7 +96,7 @@ async def research(brief: Brief, run: Session) -> Report:
         draft = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
         draft = await fallback_if_uncited(draft, material, findings, run)
-        checked = check_draft(draft, findings.facts, await load_reading_set(draft, findings, run))
+        checked = check_written_draft(draft, findings, await load_reading_set(draft, findings, run))
         verdict = await judge_draft(checked, findings, run)
         return await deliver_report(checked, verdict, findings, run)
 
@@ -207,7 +207,7 @@ async def rescue_report(run: Session, why: StopReason) -> Report:
     )
     material = shorten_material(report_input(findings, run.brief.question, run.profile))
     draft = (await run.outside.analysts[-1].play(synthesize, replace(material, path="rescue"))).value
-    return await deliver_report(check_draft(draft, findings.facts), None, findings, run)
+    return await deliver_report(check_written_draft(draft, findings), None, findings, run)
 
 
 async def _restore_facts(run: Session) -> list[Fact]:

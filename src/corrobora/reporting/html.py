@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import Citation, Report
-from corrobora.reporting.render import strip_control
+from corrobora.reporting.render import format_source_details, strip_control
+from corrobora.reporting.seal import strip_seal
+from corrobora.text import phrases
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -35,7 +37,7 @@ def render_html(report: Report) -> str:
     import nh3  # noqa: PLC0415 - only a delivery needs it, and the import is slow
     from markdown_it import MarkdownIt  # noqa: PLC0415 - as above
 
-    text, has_sources = _strip_sources(report.markdown, report.citations)
+    text, has_sources = _strip_sources(strip_seal(report.markdown).rstrip(), report.citations)
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     tokens = parser.parse(text)
     contents = _annotate_tokens(tokens, {each.number: each for each in report.citations})
@@ -64,7 +66,7 @@ def render_html(report: Report) -> str:
 def _strip_sources(markdown: str, cited: Sequence[Citation]) -> tuple[str, bool]:
     """Cut off the list of sources, which the page renders from the citations themselves."""
     body, found, rest = markdown.rpartition(_SOURCES)
-    listed = all(not line or line.startswith((">", "[")) for line in rest.split("\n"))
+    listed = all(not line or line.startswith((">", "[", f"**{phrases.NOTICE}")) for line in rest.split("\n"))
     return (body, True) if found and cited and listed else (markdown, False)
 
 
@@ -147,13 +149,14 @@ def _insert_contents(body: str, contents: Sequence[tuple[str, str]]) -> str:
 
 def _render_source(cited: Citation) -> str:
     """Render one source: title, address, quotes, and the hash of the stored text."""
-    told = [each for each in (cited.version, cited.published, cited.heading) if each]
-    meta = f'<p class="meta">{escape(" · ".join(told))}</p>\n' if told else ""
+    details = format_source_details(cited).lstrip(" ,")
+    meta = f'<p class="meta">{escape(details, quote=False)}</p>\n' if details else ""
     quotes = "".join(f"<p>{escape(' '.join(strip_control(each).split()), quote=False)}</p>\n" for each in cited.quotes)
+    notice = f"<p><strong>{phrases.NOTICE}:</strong> {escape(cited.notice, quote=False)}</p>\n" if cited.notice else ""
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (
         f'<section id="s{cited.number}">\n<h3>[{cited.number}] {escape(cited.title, quote=False)}</h3>\n{meta}'
-        f"<p>{_render_address(cited)}</p>\n<blockquote>\n{quotes}</blockquote>\n"
+        f"<p>{_render_address(cited)}</p>\n{notice}<blockquote>\n{quotes}</blockquote>\n"
         f'<p class="meta"><code>{mark}</code></p>\n'
         "</section>\n"
     )

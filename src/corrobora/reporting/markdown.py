@@ -49,13 +49,18 @@ def is_rule(line: str) -> bool:
     return is_row(line) and "-" in line and set(line.strip()) <= set("|-: ")
 
 
+def split_cells(line: str) -> list[str]:
+    """Return the cells of a row as a viewer shows them."""
+    return [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
+
+
 def iter_row_statements(line: str, mark: re.Pattern[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the statements of a row, each with the marks that support it.
 
     A cell with text and marks is one statement. A cell of marks alone supports the cells without marks. In a row
     without such a cell, cells without marks are labels and state nothing that was cited.
     """
-    cells = [cell.replace("\\|", "|").strip() for cell in _BAR.split(line.strip().strip("|"))]
+    cells = split_cells(line)
     found = [
         (" ".join(drop_marks(cell, mark).split()), tuple(m.group() for m in mark.finditer(cell))) for cell in cells
     ]

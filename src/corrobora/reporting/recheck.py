@@ -1,35 +1,38 @@
-"""A second check of any cited Markdown against the stored sources, without a network or a model.
+"""A second check of a cited report against the stored sources, sentence by sentence, without a model.
 
-Knows how citations are written in our reports, which carry their quotes, and in common foreign forms, which are looked
-up by address. Does not know where the sources are stored: it is given two lookups.
+Knows what a citation may lead to, what our own references must say about their sources, and when a report passes. Does
+not know where the sources are stored or fetched: it is given lookups.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import locate_quote
-from corrobora.domain.report import Support
-from corrobora.reporting.markdown import is_row, is_rule, iter_row_statements, strip_source_label, unescape_markdown
-from corrobora.text.phrases import is_written_by_code
+from corrobora.domain.evidence import Source, locate_quote
+from corrobora.domain.report import Citation, Support
+from corrobora.reporting.markdown import strip_source_label, unescape_markdown
+from corrobora.reporting.render import format_source_head
+from corrobora.reporting.report_parser import (
+    CitedText,
+    ParsedReport,
+    Reference,
+    find_statements,
+    parse_report,
+)
+from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
+from corrobora.text.claim_words import find_claim_words
+from corrobora.text.derivations import DerivationKind, check_derivation
+from corrobora.text.markdown import read_inline
+from corrobora.text.notices import find_notice
+from corrobora.text.operands import CitedEvidence
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.support import Evidence, check_support, token_overlap
+from corrobora.text.support import Evidence, SupportCheck, check_support, token_overlap
 
-Lookup = Callable[[str], Awaitable[str | None]]
-
-_OURS = re.compile(r"^\[(\d{1,5})\] \*\*(.{0,400}?)\*\*.{0,4000}`(S\d{1,9}):(C\d{1,9})` `sha256:([0-9a-f]{64})`$")
-_LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\[\^?(\d{1,5})\]:?|(\d{1,5})[.)])\s{1,8}(.{1,4000})$")
-_URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
-_INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
-_MARK = re.compile(r"\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\](?!\(|:)")
-_LEADING = re.compile(rf"(?:\s{{0,4}}{_MARK.pattern})+")
-_CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _WINDOW = 3  # sentences of a page that may support a statement together
-_CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography")
 
 
 class CitationStatus(StrEnum):
@@ -39,32 +42,51 @@ class CitationStatus(StrEnum):
     SAID = "said"  # no quote was given, but the stored page says it
     NOT_SAID = "not_said"  # the stored page does not say it
     QUOTE_MISSING = "quote_missing"  # the snapshot is stored and does not hold the quote
+    MISLABELLED = "mislabelled"  # title, edition, date or address are not those of the stored source
     CHANGED = "changed"  # the stored text does not have the hash that was cited
-    NOT_STORED = "not_stored"  # cannot be checked offline
+    NOT_STORED = "not_stored"  # could not be looked at
     DANGLING = "dangling"  # a number that no reference explains
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """One entry of a list of sources."""
+BLIND = (CitationStatus.NOT_STORED,)
+_GOOD = (CitationStatus.VERIFIED, CitationStatus.SAID)
 
-    number: int
-    title: str
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """A stored source as its own record has it, with the heading above the cited passage if that is known."""
+
+    source: Source
+    heading: str | None = None
+
+
+async def _no_sources(_: Reference) -> Sequence[StoredSource]:
+    return ()
+
+
+TextLookup = Callable[[str], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """Where the check may look: texts by hash, pages for a reference, and what is known of a cited source."""
+
+    by_hash: TextLookup
+    by_reference: Callable[[Reference], Awaitable[str | None]]
+    sources: Callable[[Reference], Awaitable[Sequence[StoredSource]]] = _no_sources
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReference:
+    """What one reference leads to: its status, the text that may support a statement, and what is wrong with it."""
+
+    status: CitationStatus
+    evidence: tuple[Evidence, ...] = ()
+    source: str = ""
     url: str = ""
-    snapshot: str = ""
-    quotes: tuple[str, ...] = ()
-    label: str = ""  # title, version, date and heading as listed
-    passage: str = ""  # of our own reports: several passages of one document are several references
-
-
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """One sentence of the body, or what one cell of a table says, with the numbers and addresses it cites."""
-
-    text: str
-    numbers: tuple[int, ...] = ()
-    urls: tuple[str, ...] = ()
-    cell: bool = False
+    page: str = ""  # the whole text, where no quote was given
+    problem: str = ""
+    notice: str = ""  # a retraction or correction that the source states about itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +98,14 @@ class CheckedStatement:
     found: tuple[CitationStatus, ...]
     support: Support
     reasons: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    line: int = 0
+
+    @property
+    def carried(self) -> bool:
+        """True if every citation that could be looked at holds, and what they say supports the sentence."""
+        seen = [each for each in self.found if each not in BLIND]
+        return self.support is Support.SUPPORTED and bool(seen) and all(each in _GOOD for each in seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +116,12 @@ class RecheckResult:
     references: tuple[Reference, ...]
     never_cited: tuple[int, ...]
     duplicates: int
+    ours: bool = False
+    problems: Mapping[int, str] = field(default_factory=dict[int, str])  # by the number of a reference
+    notices: Mapping[int, str] = field(default_factory=dict[int, str])  # as above
+    seal: SealStatus = SealStatus.NONE
+    run: str = ""  # whose stored report the file was compared with
+    changes: tuple[Change, ...] = ()
 
     @property
     def cited(self) -> int:
@@ -99,182 +135,208 @@ class RecheckResult:
 
     @property
     def checkable(self) -> int:
-        """Cited statements of which at least one source is stored."""
-        blind = (CitationStatus.NOT_STORED, CitationStatus.DANGLING)
-        return sum(any(f not in blind for f in s.found) for s in self.statements if s.cited)
+        """Cited statements of which at least one source could be looked at, or which cite nothing that exists."""
+        return sum(bool(s.cited) and s.support is not Support.NOT_CHECKABLE for s in self.statements)
+
+    @property
+    def not_checkable(self) -> int:
+        """Cited statements none of whose sources could be looked at: nothing is known about them."""
+        return self.cited - self.checkable
 
     @property
     def carried(self) -> int:
-        """The number of cited statements that a stored source supports."""
-        good = (Support.SUPPORTED, Support.PARTLY)
-        return sum(
-            s.support in good and any(f in (CitationStatus.VERIFIED, CitationStatus.SAID) for f in s.found)
+        """The number of cited statements that their sources support."""
+        return sum(s.carried for s in self.statements)
+
+    @property
+    def failed(self) -> tuple[CheckedStatement, ...]:
+        """Statements that were checked and are not carried; of our own reports also claims without a citation.
+
+        Where the delivered report is known, what was added to it is in `changes`.
+        """
+        alone = self.ours and not self.run
+        return tuple(
+            s
             for s in self.statements
+            if not s.carried
+            and s.support is not Support.NOT_CHECKABLE
+            and (s.cited or (alone and s.support is not Support.UNCITED))
         )
+
+    @property
+    def passed(self) -> bool:
+        """True if all that can be checked holds: statements, references and the seal."""
+        broken = self.seal in (SealStatus.CHANGED, SealStatus.BROKEN)
+        return not (self.failed or self.problems or self.changes or broken)
 
     def count_status(self, found: CitationStatus) -> int:
         """Count the citations with this status."""
         return sum(each is found for s in self.statements for each in s.found)
 
 
-async def recheck_report(text: str, *, by_hash: Lookup, by_url: Lookup) -> RecheckResult:
-    """Check every citation of a Markdown text against what is stored."""
-    body, references = parse_report(text)
-    statements: list[CheckedStatement] = []
-    ours = any(reference.snapshot for reference in references.values())
-    for said in _find_statements(body, ours=ours):
-        fates: list[CitationStatus] = []
-        evidence: list[str] = []
-        cited_sources = [*(references.get(n) for n in said.numbers), *(Reference(0, "", url) for url in said.urls)]
-        labels = [reference.label or reference.title for reference in cited_sources if reference is not None]
-        sentence = strip_source_label(said.text, labels) if said.cell else said.text
-        for reference in cited_sources:
-            fate, carrying = await _check_reference(sentence, reference, by_hash, by_url)
-            fates.append(fate)
-            evidence += carrying
-        result = check_support(sentence, [Evidence(quote) for quote in evidence])
-        cited = (*map(str, said.numbers), *said.urls)
-        status = Support.UNSUPPORTED if cited and not evidence else result.support
-        statements.append(CheckedStatement(said.text, cited, tuple(fates), status, result.reasons))
+async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
+    """Check every citation of a Markdown text against what can be looked at."""
+    parsed = parse_report(strip_seal(text))
+    checked = {number: await _check_reference(each, lookups) for number, each in parsed.references.items()}
+    statements = [await _check_statement(said, checked, parsed, lookups) for said in find_statements(parsed)]
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}
-    never = tuple(n for n in references if n not in used)
-    addresses = [(r.url, r.passage) for r in references.values() if r.url]
-    return RecheckResult(tuple(statements), tuple(references.values()), never, len(addresses) - len(set(addresses)))
+    references = tuple(parsed.references.values())
+    addresses = [(r.url, r.passage) for r in references if r.url]
+    return RecheckResult(
+        tuple(statements),
+        references,
+        tuple(n for n in parsed.references if n not in used),
+        len(addresses) - len(set(addresses)),
+        ours=parsed.ours,
+        problems={number: each.problem for number, each in checked.items() if each.problem},
+        notices={number: each.notice for number, each in checked.items() if each.notice},
+    )
 
 
-def parse_report(text: str) -> tuple[str, Mapping[int, Reference]]:
-    """Split a report into its body and its references, in our form or in a common foreign one."""
-    body: list[str] = []
-    references: dict[int, Reference] = {}
-    quotes: dict[int, list[str]] = {}
-    current = 0
-    section = ""
-    for line in text.split("\n"):
-        if line.startswith("#"):
-            section = line.strip("# \t").lower()
-        ours = _OURS.match(line)
-        if ours is not None:
-            current = int(ours.group(1))
-            label = _URL.sub("", line.partition("] ")[2].partition("`")[0])
-            title, url, passage = ours.group(2), _find_url(line), ours.group(4)
-            references[current] = Reference(current, title, url, ours.group(5), label=label, passage=passage)
-            continue
-        if current and line.startswith(">"):
-            if line[1:].strip():
-                quotes.setdefault(current, []).append(line[1:].strip())
-            continue
-        listed = _LISTED.match(line)
-        if listed is not None and _URL.search(line) is not None and not _MARK.search(listed.group(3)):
-            number = int(listed.group(1) or listed.group(2))
-            references.setdefault(number, Reference(number, _clean_title(listed.group(3)), _find_url(line)))
-            continue
-        if section not in _CODE_SECTIONS:
-            body.append(line)
-    whole = {n: replace(r, quotes=tuple(quotes.get(n, ()))) for n, r in references.items()}
-    return "\n".join(body), whole
+async def _check_statement(
+    said: CitedText, checked: Mapping[int, CheckedReference], parsed: ParsedReport, lookups: Lookups
+) -> CheckedStatement:
+    dangling = CheckedReference(CitationStatus.DANGLING)
+    found = [checked.get(number, dangling) for number in said.numbers]
+    found += [await _check_reference(Reference(0, "", url), lookups) for url in said.urls]
+    labels = [parsed.references[n].label or parsed.references[n].title for n in said.numbers if n in parsed.references]
+    cited = (*map(str, said.numbers), *said.urls)
+    fates, best = tuple(each.status for each in found), SupportCheck(Support.UNCITED, 0.0)
+    for sentence in dict.fromkeys(_iter_readings(said, labels)):
+        evidence: list[Evidence] = []
+        fates = tuple(_settle_status(sentence, each, evidence) for each in found)
+        best = check_support(sentence, evidence)
+        if best.support in (Support.SUPPORTED, Support.UNCITED):
+            break
+    support, reasons, failing = best.support, best.reasons, best.failing
+    if support is not Support.SUPPORTED:
+        support, reasons = _derive(said.text, found, support, reasons)
+    if not cited and (claimed := find_claim_words(said.text, _list_labels(parsed))):
+        support, reasons, failing = Support.UNSUPPORTED, ("a claim without a source",), claimed
+    elif cited and best.support is Support.UNCITED:
+        blind = bool(fates) and all(each in BLIND for each in fates)
+        support = Support.NOT_CHECKABLE if blind else Support.UNSUPPORTED
+    return CheckedStatement(said.text, cited, fates, support, reasons, failing, said.line)
 
 
-def _find_url(line: str) -> str:
-    found = _URL.search(line)
-    return found.group().rstrip(".,;") if found else ""
+def _derive(
+    text: str, found: Sequence[CheckedReference], support: Support, reasons: tuple[str, ...]
+) -> tuple[Support, tuple[str, ...]]:
+    """Execute the derivation that a sentence claims; one that needs the reading set of the run cannot be checked."""
+    cited = [CitedEvidence(piece, each.source, urlsplit(each.url).netloc) for each in found for piece in each.evidence]
+    derived = check_derivation(read_inline(text), cited)
+    if derived.holds is None:
+        needs_reading = derived.kind in (DerivationKind.ABSENCE, DerivationKind.COUNT)
+        return (Support.NOT_CHECKABLE, (derived.reason,)) if needs_reading else (support, reasons)
+    if derived.holds:
+        return Support.SUPPORTED, derived.steps
+    return (Support.CONTRADICTED if derived.withholds else Support.UNCLEAR), (derived.reason, *reasons)
 
 
-def _clean_title(rest: str) -> str:
-    return _URL.sub("", rest).strip(" -–—:.[]()<>*\"'")[:200]
+def _list_labels(parsed: ParsedReport) -> list[str]:
+    """Return the texts about the report itself: its headings, and what its references say of their sources."""
+    headings = [block.text.strip("# *") for block in parsed.body if block.text.startswith("#")]
+    return headings + [each.label for each in parsed.references.values()]
 
 
-def _find_statements(body: str, *, ours: bool) -> list[CitedText]:
-    """Return the sentences of the body with what they cite, without headings, headers of tables and code.
-
-    Fixed wordings in our reports speak of the report itself. Without a citation they are left out, because they would
-    lower the coverage of a report that cites everything it claims.
-    """
-    found: list[CitedText] = []
-    lines = body.split("\n")
-    for number, line in enumerate(lines):
-        stripped = line.strip()
-        if not stripped or stripped.startswith(("#", "```", ">", "*Status:")) or set(stripped) <= set("|-: *_="):
-            continue
-        if is_row(line):
-            head = number + 1 < len(lines) and is_rule(lines[number + 1])
-            found += [] if head else _parse_cells(stripped)
-            continue
-        for said in _split_line(stripped):
-            if any(c.isalpha() for c in said.text):
-                found.append(said)
-            elif found:  # a line of marks alone belongs to the sentence above
-                found[-1] = _add_marks(found[-1], said)
-    return [said for said in found if said.numbers or said.urls or not (ours and is_written_by_code(said.text))]
+def _iter_readings(said: CitedText, labels: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence as a viewer shows it, then as it is written: a tool may write a source's signs unescaped."""
+    for text in (read_inline(said.text), said.text):
+        yield strip_source_label(text, labels) if said.cell else text
 
 
-def _split_line(line: str) -> list[CitedText]:
-    """Return the sentences of one line. Marks after a full stop belong to the sentence before them.
-
-    If the line itself begins with a mark, its marks belong to the sentences that follow them.
-    """
-    found: list[CitedText] = []
-    pieces = [line[span.start : span.end] for span in split_sentences(line)]
-    after = not _LEADING.match(pieces[0]) if pieces else False
-    for piece in pieces:
-        lead = _LEADING.match(piece) if after else None
-        if lead is not None and found:
-            found[-1] = _add_marks(found[-1], _parse_piece(lead.group()))
-        said = _parse_piece(piece[lead.end() :] if lead is not None else piece)
-        if found and not any(c.isalpha() for c in said.text):
-            found[-1] = _add_marks(found[-1], said)
-        else:
-            found.append(said)
-    return found
+def _settle_status(sentence: str, found: CheckedReference, evidence: list[Evidence]) -> CitationStatus:
+    """Return the status for this sentence and collect what may support it: quotes, or the best part of a page."""
+    evidence += found.evidence
+    if found.status is not CitationStatus.SAID:
+        return found.status
+    window = Evidence(find_best_window(sentence, found.page))
+    evidence.append(window)
+    carried = check_support(sentence, [window]).support is Support.SUPPORTED
+    return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
 
 
-def _add_marks(said: CitedText, marks: CitedText) -> CitedText:
-    return replace(said, numbers=said.numbers + marks.numbers, urls=said.urls + marks.urls)
-
-
-def _parse_piece(piece: str) -> CitedText:
-    numbers = tuple(int(n) for match in _MARK.finditer(piece) for n in match.group(1).split(","))
-    urls = tuple(match.group(2) for match in _INLINE.finditer(piece))
-    text = unescape_markdown(_INLINE.sub(r"\1", _MARK.sub("", piece)))
-    return CitedText(" ".join(text.replace("|", " ").split()).strip("-* "), numbers, urls)
-
-
-def _parse_cells(row: str) -> list[CitedText]:
-    """Return the statements of a row, each with its citations; a row without citations is one statement."""
-    found = list(iter_row_statements(row, _CITED))
-    if not found:
-        return [_parse_piece(row)]
-    cited = [(text, _parse_piece(" ".join(marks))) for text, marks in found]
-    return [CitedText(unescape_markdown(text), marks.numbers, marks.urls, cell=True) for text, marks in cited]
-
-
-async def _check_reference(
-    sentence: str, reference: Reference | None, by_hash: Lookup, by_url: Lookup
-) -> tuple[CitationStatus, Sequence[str]]:
-    """Return the status of one citation and the stored text that supports it."""
-    if reference is None:
-        return CitationStatus.DANGLING, ()
+async def _check_reference(reference: Reference, lookups: Lookups) -> CheckedReference:
+    """Return the status of one reference and the stored text that it leads to."""
     if reference.snapshot:
-        return await _check_snapshot(reference, by_hash)
-    stored = await by_url(reference.url) if reference.url else None
-    if stored is None:
-        return CitationStatus.NOT_STORED, ()
-    window = find_best_window(sentence, stored)
-    said = check_support(sentence, [Evidence(window)]).support in (Support.SUPPORTED, Support.PARTLY)
-    return (CitationStatus.SAID if said else CitationStatus.NOT_SAID), (window,)
+        return await _check_snapshot(reference, lookups)
+    page = await lookups.by_reference(reference)
+    if page is None:
+        return CheckedReference(CitationStatus.NOT_STORED)
+    return CheckedReference(
+        CitationStatus.SAID, url=reference.url, page=page, notice=find_notice(reference.title, page)
+    )
 
 
-async def _check_snapshot(reference: Reference, by_hash: Lookup) -> tuple[CitationStatus, Sequence[str]]:
-    stored = await by_hash(reference.snapshot)
+async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedReference:
+    stored = await lookups.by_hash(reference.snapshot)
     if stored is None:
-        return CitationStatus.NOT_STORED, ()
+        return CheckedReference(CitationStatus.NOT_STORED)
     if hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest() != reference.snapshot:
-        return CitationStatus.CHANGED, ()
-    readings = ([quote, unescape_markdown(quote)] for quote in reference.quotes)  # as stored, or as a viewer shows it
-    standing = [next((each for each in pair if locate_quote(each, stored) is not None), "") for pair in readings]
-    standing = [quote for quote in standing if quote]
-    if len(standing) < len(reference.quotes) or not reference.quotes:
-        return CitationStatus.QUOTE_MISSING, standing
-    return CitationStatus.VERIFIED, standing
+        return CheckedReference(CitationStatus.CHANGED, problem="the stored text does not have this hash")
+    known = await lookups.sources(reference)
+    problem = _find_mislabel(reference, known)
+    meta = known[0].source if known else None
+    quotes = _find_standing(reference.quotes, stored)
+    evidence = tuple(
+        Evidence(
+            quote,
+            meta.title if meta else reference.title,
+            meta.version if meta else "",
+            meta.published if meta else "",
+            (known[0].heading if known else None) or "",
+        )
+        for quote in quotes
+    )
+    notice = find_notice(reference.title, stored)
+    if len(quotes) < len(reference.quotes) or not reference.quotes:
+        lost = "a quote does not stand in the stored text" if reference.quotes else "no quote is given"
+        return CheckedReference(CitationStatus.QUOTE_MISSING, evidence, problem=lost, notice=notice)
+    status = CitationStatus.MISLABELLED if problem else CitationStatus.VERIFIED
+    return CheckedReference(status, evidence, reference.source, reference.url, problem=problem, notice=notice)
+
+
+def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
+    """Return the quotes that stand in a text, each as stored or as a viewer shows it."""
+    readings = ((quote, unescape_markdown(quote), read_inline(quote)) for quote in quotes)
+    standing = (next((each for each in three if locate_quote(each, stored) is not None), "") for three in readings)
+    return [quote for quote in standing if quote]
+
+
+def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
+    """Say what a reference tells otherwise than the stored source; "" if it agrees, or nothing is known of it.
+
+    The same text may be stored under several titles and addresses: one record must fit. In another library the files
+    have other paths, so the address is compared only where the source has the id that the reference names.
+    """
+    if not known:
+        return ""
+    problems = [_compare_label(reference, each) for each in known]
+    return min(problems, key=len)
+
+
+def _compare_label(reference: Reference, stored: StoredSource) -> str:
+    source = stored.source
+    same = source.id == reference.source
+    said = fold_layout(reference.label)
+    cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
+    title = fold_layout(format_source_head(cited, version=False))
+    edition = fold_layout(format_source_head(cited))
+    heading = format_source_head(cited if stored.heading is None else _with_heading(cited, stored.heading))
+    if not said.startswith(title):
+        return f"the stored source has the title “{source.title}”"
+    if not said.startswith(edition) or (edition == title and said[len(title) :].startswith("(")):
+        told = ", ".join(each for each in (source.version, source.published) if each)
+        return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
+    if same and stored.heading is not None and said.rstrip(".") != fold_layout(heading).rstrip("."):
+        return f"the passage stands below “{stored.heading}”"
+    if same and fold_layout(reference.url) != fold_layout(source.url):
+        return f"the stored source has the address {source.url}"
+    return ""
+
+
+def _with_heading(cited: Citation, heading: str) -> Citation:
+    return Citation(0, "", "", cited.title, "", "", (), cited.version, cited.published, heading)
 
 
 def find_best_window(sentence: str, text: str) -> str:

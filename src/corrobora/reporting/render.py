@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, Support, iter_threads
+from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, iter_threads
 from corrobora.domain.thread import StopReason
+from corrobora.reporting.account import render_account, summarize_checks
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.words import describe_code
 from corrobora.text import phrases
@@ -52,8 +54,19 @@ def renumber_sections(text: str) -> str:
     return re.sub(r"(?m)^---\n(?:\s*---\n)+", "---\n", text)
 
 
-def build_citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: dict[str, str]) -> tuple[Citation, ...]:
+@dataclass(frozen=True, slots=True)
+class CitedSource:
+    """What the stored source of a citation adds to it: its hash, and a notice about its own standing."""
+
+    snapshot: str
+    notice: str = ""
+
+
+def build_citations(
+    numbers: Mapping[str, int], facts: Sequence[Fact], sources: Mapping[str, CitedSource]
+) -> tuple[Citation, ...]:
     """Build the numbered references with the quotes that carry them."""
+    unknown = CitedSource("")
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         if fact.marker in numbers:
@@ -65,7 +78,8 @@ def build_citations(numbers: dict[str, int], facts: Sequence[Fact], snapshots: d
             passage=held[0].passage,
             title=strip_control(held[0].title),
             url=strip_control(held[0].url),
-            snapshot=snapshots.get(held[0].source, ""),
+            snapshot=sources.get(held[0].source, unknown).snapshot,
+            notice=strip_control(sources.get(held[0].source, unknown).notice),
             quotes=_drop_contained([fact.quote for fact in held]),
             version=held[0].version,
             published=held[0].published,
@@ -99,6 +113,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         render_conflicts(report.findings.contradictions, facts, format_mark, rest),
         render_gaps(report.findings, report.methodology.uncovered, report.question),
         render_methodology(report),
+        render_account(report),
         render_sources(report.citations),
     ]
     # a quote may hold HTML, images or links (SAFE-4)
@@ -107,14 +122,11 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
 
 def _render_status(report: Report) -> str:
     done = report.methodology
-    cited = [check for check in report.checks if check.support is not Support.UNCITED]
-    good = sum(check.support in (Support.SUPPORTED, Support.PARTLY) for check in cited)
     score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
-    removed = ", the others removed" if good < len(cited) and done.removed_sentences else ""
-    carried = f"{good} of {len(cited)} cited sentences carried by their quotes{removed}"
     return (
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
-        f"{done.sources_cited} sources cited of {done.sources_read} read; {carried}. Written by: {done.analyst}.{score}"
+        f"{done.sources_cited} sources cited of {done.sources_read} read; {summarize_checks(report.checks)}. "
+        f"Written by: {done.analyst}.{score}"
     )
 
 
@@ -188,14 +200,12 @@ def render_methodology(report: Report) -> str:
     )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
     searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
-    removed = f"{done.removed_sentences} sentences and {done.removed_markers} citations removed by code"
     lines = [
         f"- Profile `{done.profile}`; analyst: {done.analyst}.",
         f"- {done.rounds} rounds; {searched}; {done.hits} results, {done.sources_read} sources read.",
         f"- {done.facts} facts, each with a literal quote; {done.dropped_quotes} quotes refused: not in their source.",
         f"- Requested documents by outcome: {outcomes}.",
         f"- Stopped because: {stops or 'nothing ran'}.",
-        f"- Checks: {removed}.",
         f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_format_money(done)}.",
     ]
     lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
@@ -216,19 +226,34 @@ def render_sources(cited: Sequence[Citation]) -> str:
         return ""
     blocks: list[str] = []
     for citation in cited:
-        told = ", ".join(part for part in (citation.version, citation.published) if part)
-        head = f"[{citation.number}] **{format_cell(citation.title, 200)}**"
-        head += f" ({format_cell(told, 120)})" if told else ""
-        head += f", {format_cell(citation.heading, 160)}" if citation.heading else ""
+        head = f"[{citation.number}] {format_source_head(citation)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
+        head += f"\n\n**{phrases.NOTICE}:** {format_cell(citation.notice)}" if citation.notice else ""
         quotes = "\n>\n".join(f"> {' '.join(strip_control(quote).split())}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
 
 
-def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    """Return how a run ended and why; *not found* differs from *could not look* (TRUTH-5)."""
+def format_source_head(citation: Citation, *, version: bool = True) -> str:
+    """Return what a reference says of its source: title, edition and date, heading."""
+    return f"**{format_cell(strip_control(citation.title), 200)}**{format_source_details(citation, version=version)}"
+
+
+def format_source_details(citation: Citation, *, version: bool = True) -> str:
+    """Return what follows the title: " (edition, date), heading"."""
+    told = ", ".join(part for part in (citation.version, citation.published) if part)
+    details = f" ({format_cell(told, 120)})" if told and version else ""
+    return details + (f", {format_cell(strip_control(citation.heading), 160)}" if citation.heading else "")
+
+
+def decide_outcome(
+    found: Findings, cited: int, *, failed_searches: int, searches: int, withheld: int = 0
+) -> tuple[Outcome, str]:
+    """Return how a run ended and why; *not found* differs from *could not look* (TRUTH-5).
+
+    A report of which sentences were `withheld` is not complete.
+    """
     if not cited:
         return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
     reasons: list[str] = []
@@ -244,6 +269,8 @@ def decide_outcome(found: Findings, cited: int, *, failed_searches: int, searche
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
     if failed_searches:
         reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
+    if withheld:
+        reasons.append(_format_count(withheld, "sentence withheld", "sentences withheld"))
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
 
 

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Fact
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
-from corrobora.reporting.markdown import MARKER, drop_marks, is_row, iter_row_statements, strip_source_label
+from corrobora.reporting.markdown import (
+    MARKER,
+    is_row,
+    is_rule,
+    iter_row_statements,
+    split_cells,
+    strip_source_label,
+)
+from corrobora.reporting.markers import iter_cited_sentences, normalize_markers
 from corrobora.reporting.render import render_conflicts, render_gaps
-from corrobora.text.derivations import ReadingSet, check_derivation
+from corrobora.text import phrases
+from corrobora.text.claim_words import find_claim_words
+from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
 from corrobora.text.markdown import read_inline
 from corrobora.text.operands import CitedEvidence
-from corrobora.text.segmentation import split_sentences
-from corrobora.text.support import Evidence, check_support
+from corrobora.text.support import Evidence, SupportCheck, check_support, token_overlap
 
-_ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
-_MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
-_LOOSE = re.compile(rf"(?<!\\)[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
-_PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
 _SECRET = re.compile(  # what keys of common services and private keys look like
     r"\b(?:sk-[A-Za-z0-9_-]{20,400}|tvly-[A-Za-z0-9_-]{16,400}|gh[pousr]_[A-Za-z0-9]{30,400}|xox[baprs]-[A-Za-z0-9-]{10,400}"
@@ -37,48 +42,92 @@ _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before th
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
 MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
-_KEPT_STATUSES = (Support.SUPPORTED, Support.PARTLY, Support.UNCLEAR, Support.UNCITED)
+_LABELS: dict[Support, str] = dict(
+    zip((Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED), phrases.LABELS, strict=True)
+)
+_COUNTED = re.compile(rf"{phrases.COUNTED} \d{{1,6}} statements of \d{{1,6}} sources\.")
+_MOST_WORDS_NAMED = 4  # in the note that stands in the place of a sentence
+_CANDIDATES = 3  # facts that are compared with a statement whose writer cited none
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedDraft:
-    """A draft after the checks, and what they removed."""
+    """A draft after the checks, and what they withheld, with a note in its place, or removed."""
 
     draft: Draft
     checks: tuple[SentenceCheck, ...]
     removed_markers: int = 0
-    removed_sentences: int = 0
+    removed_sentences: int = 0  # withheld, with a note in the place of each
     removed_urls: int = 0
     removed_secrets: int = 0
+    repeated_lines: int = 0
 
 
-def check_draft(draft: Draft, facts: Sequence[Fact], reading: ReadingSet | None = None) -> CheckedDraft:
-    """Keep only what the evidence carries (TRUTH-2, TRUTH-3).
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What a draft may say: its facts by marker, texts about the report itself, and what was read."""
 
-    Markers that resolve to nothing go; links go, and URLs that no quote states; a cited sentence that its quotes do not
-    support, or contradict, goes; so does a line that was written again and again. Headings, tables, rules and
-    code-written connectives stay.
+    facts: Sequence[Fact]
+    by_marker: Mapping[str, list[Fact]]
+    known: tuple[str, ...]
+    reading: ReadingSet | None
+
+
+def check_draft(
+    draft: Draft, facts: Sequence[Fact], known: Sequence[str] = (), *, reading: ReadingSet | None = None
+) -> CheckedDraft:
+    """Check every sentence; nothing is cut in silence (TRUTH-2, TRUTH-3).
+
+    A sentence that code knows to be false, whose citations all lead nowhere, or that claims something without a source,
+    is withheld: a note with the reason stands in its place. A statement without a citation that a fact carries gets
+    that citation. What cannot be confirmed stays, with a label. Headings, rules and connecting prose stay. `known` are
+    texts about the report itself, such as its questions, which claim nothing.
     """
     by_marker: dict[str, list[Fact]] = {}
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
+    labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
+    evidence = _Evidence(facts, by_marker, (*known, *sorted(labels)), reading)
     plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = _strip_urls(normalize_markers(plain), facts)
+    written = body.split("\n")
     lines: list[str] = []
     checks: list[SentenceCheck] = []
-    markers = gone = 0
+    markers = repeated = 0
     times: Counter[str] = Counter()
-    for line in body.split("\n"):
+    for number, line in enumerate(written):
         if _is_repeated(line.strip(), times):
-            gone += 1
+            repeated += 1
             continue
-        kept, found, lost, dropped = _check_line(line, by_marker, reading)
+        if is_row(line) and number + 1 < len(written) and is_rule(written[number + 1]):
+            lines.append(line)  # the header of a table
+            continue
+        kept, found, lost = _check_line(line, evidence)
         checks += found
         markers += lost
-        gone += dropped
         if kept.strip() or not line.strip():
             lines.append(kept)
-    return CheckedDraft(Draft(draft.title, _drop_empty_sections(lines)), tuple(checks), markers, gone, urls, secrets)
+    return CheckedDraft(
+        Draft(draft.title, _drop_empty_sections(lines)),
+        tuple(checks),
+        markers,
+        sum(bool(check.withheld) for check in checks),
+        urls,
+        secrets,
+        repeated,
+    )
+
+
+def check_written_draft(draft: Draft, findings: Findings, reading: ReadingSet | None = None) -> CheckedDraft:
+    """Check a draft against the findings it was written from; counts and absences need what was read."""
+    questions = [part.text for part in findings.sub_questions]
+    known = (
+        findings.title,
+        *questions,
+        *(gap.text for gap in findings.gaps),
+        *(each.title for each in findings.children),
+    )
+    return check_draft(draft, findings.facts, [text for text in known if text], reading=reading)
 
 
 def _is_repeated(line: str, times: Counter[str]) -> bool:
@@ -87,19 +136,6 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
         return False
     times[line] += 1
     return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
-
-
-def normalize_markers(text: str) -> str:
-    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25)."""
-
-    def rewrite_marker(match: re.Match[str]) -> str:
-        source, found = "", ""
-        for part in _PART.finditer(match.group(1).upper()):
-            source = part.group(1) or source  # [S1:C2, C3] means two passages of one source
-            found += f"[{source}:{part.group(2)}]"
-        return found
-
-    return _LOOSE.sub(rewrite_marker, text)
 
 
 def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
@@ -113,101 +149,156 @@ def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
     return plain, gone
 
 
-def _check_line(
-    line: str, facts: Mapping[str, list[Fact]], reading: ReadingSet | None
-) -> tuple[str, list[SentenceCheck], int, int]:
-    """Check one line; return what is kept of it, its checks, and how many markers and sentences went."""
+def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
+    """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
     if not stripped or stripped.startswith(("#", "---", "```")) or set(stripped) <= set("|-: "):
-        return line, [], 0, 0
+        return line, [], 0
     if is_row(line):
-        return _check_row(line, facts)
-    kept: list[str] = []
+        return _check_row(line, evidence)
+    printed: list[str] = []
     checks: list[SentenceCheck] = []
-    lost = gone = 0
+    lost = 0
     item = _ITEM.match(line)
     lead = item.group() if item else ""
     for text, cited in iter_cited_sentences(line[len(lead) :]):
-        known = [marker for marker in cited if marker in facts][: LIMITS.citations_per_sentence]
+        known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
-        check = _check_sentence(read_inline(text), [fact for marker in known for fact in facts[marker]], reading)
-        status = Support.UNSUPPORTED if cited and not known else check.support
-        checks.append(replace(check, support=status))
-        if status in _KEPT_STATUSES:
-            kept.append(f"{text} {''.join(known)}" if known else text)
-        else:
-            gone += 1
-    return lead + " ".join(kept) if kept else "", checks, lost, gone
+        check, carrying = _check_sentence(read_inline(text), cited, known, evidence)
+        checks.append(check)
+        printed.append(_print_sentence(text, check, carrying))
+    return lead + " ".join(printed) if printed else "", checks, lost
 
 
-def _check_sentence(text: str, held: Sequence[Fact], reading: ReadingSet | None) -> SentenceCheck:
-    """Check a sentence against its evidence; a derivation that was executed again decides."""
-    result = check_support(text, [make_evidence(fact) for fact in held])
-    cited = [CitedEvidence(make_evidence(fact), fact.source, urlsplit(fact.url).netloc) for fact in held]
-    derived = check_derivation(text, cited, reading)
-    ids, overlap = tuple(fact.id for fact in held), round(result.overlap, 3)
+def _print_sentence(text: str, check: SentenceCheck, markers: Sequence[str]) -> str:
+    """Return a checked sentence as it is printed: with its citations and label, or the note in its place."""
+    if check.withheld:
+        return f"*{phrases.WITHHELD}: {check.withheld}.]*"
+    label = f" *({_LABELS[check.support]})*" if check.support in _LABELS else ""
+    return f"{text} {''.join(markers)}".rstrip() + label
+
+
+def _check_sentence(
+    text: str, cited: Sequence[str], known: Sequence[str], evidence: _Evidence
+) -> tuple[SentenceCheck, Sequence[str]]:
+    """Check one sentence; return the result and the markers to print, which code may have found itself."""
+    held = [fact for marker in known for fact in evidence.by_marker[marker]]
+    ids = tuple(fact.id for fact in held)
+    if cited and not known:
+        return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, withheld="its citation leads to no source"), ()
+    pieces = [CitedEvidence(make_evidence(fact), fact.source, urlsplit(fact.url).netloc) for fact in held]
+    derived = check_derivation(text, pieces, evidence.reading)
+    if derived.holds is None and not cited:
+        return _check_uncited(text, evidence)
+    result = check_support(text, [piece.evidence for piece in pieces])
+    overlap = round(result.overlap, 3)
     if derived.holds is None:
-        return SentenceCheck(text, ids, result.support, overlap, result.reasons, derived.kind)
-    refused = Support.CONTRADICTED if derived.withholds else Support.UNCLEAR
-    status, reasons = (Support.SUPPORTED, ()) if derived.holds else (refused, (derived.reason, *result.reasons))
-    return SentenceCheck(text, ids, status, overlap, reasons, derived.kind, derived.steps)
+        return _record_check(text, ids, result, held, derived.kind), known
+    if derived.holds:
+        return SentenceCheck(text, ids, Support.SUPPORTED, overlap, (), derived.kind, derived.steps), known
+    status = Support.CONTRADICTED if derived.withholds else Support.UNCLEAR
+    reasons = (derived.reason, *result.reasons)
+    why = _tidy_reason(derived.reason) or "its derivation does not come out" if derived.withholds else ""
+    return SentenceCheck(text, ids, status, overlap, reasons, derived.kind, derived.steps, why), known
 
 
-def _check_row(line: str, facts: Mapping[str, list[Fact]]) -> tuple[str, list[SentenceCheck], int, int]:
-    """Check a row cell by cell, each against its own citations; the row goes if one of its cells does not hold."""
-    unknown = [match.group() for match in MARKER.finditer(line) if match.group() not in facts]
+def _record_check(
+    text: str, ids: tuple[str, ...], result: SupportCheck, held: Sequence[Fact], kind: str = DerivationKind.QUOTE
+) -> SentenceCheck:
+    why = ""
+    if result.withholds or result.support is Support.CONTRADICTED:
+        why = _tidy_reason("; ".join(result.reasons)) or "its source says otherwise"
+    if kind == DerivationKind.QUOTE and not is_copied(text, [fact.quote for fact in held]):
+        kind = DerivationKind.RESTATEMENT
+    return SentenceCheck(text, ids, result.support, round(result.overlap, 3), result.reasons, kind, withheld=why)
+
+
+def is_copied(sentence: str, quotes: Sequence[str]) -> bool:
+    """True if a sentence stands in a quote character by character, white space and the final stop apart."""
+    said = " ".join(sentence.split()).rstrip(".")
+    return bool(said) and any(said in " ".join(quote.split()) for quote in quotes)
+
+
+def _tidy_reason(reason: str) -> str:
+    """Return a reason for a note: one line without marks that would end the note or cite something."""
+    return re.sub(r"[.!?]+(?=\s)", ";", re.sub(r"[\[\]*|]", "", " ".join(reason.split()))).rstrip(". ")[:300]
+
+
+def _check_uncited(text: str, evidence: _Evidence) -> tuple[SentenceCheck, Sequence[str]]:
+    """Check a sentence without a citation: prose stays; a claim gets the fact that carries it, or is withheld."""
+    words = _find_uncited_claims(text, evidence)
+    if not words:
+        return SentenceCheck(text, (), Support.UNCITED, 0.0), ()
+    nearest = sorted(evidence.facts, key=lambda fact: token_overlap(text, fact.quote), reverse=True)[:_CANDIDATES]
+    for fact in nearest:
+        result = check_support(text, [make_evidence(fact)])
+        if result.support is Support.SUPPORTED and not result.withholds:
+            return _record_check(text, (fact.id,), result, [fact]), (fact.marker,)
+    named = ", ".join(words[:_MOST_WORDS_NAMED])
+    why = _tidy_reason(f"it states {named} without a source")
+    return SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, (why,), withheld=why), ()
+
+
+def _find_uncited_claims(text: str, evidence: _Evidence) -> tuple[str, ...]:
+    """Return what an uncited sentence claims; a fixed wording may name only what the run itself knows."""
+    words = find_claim_words(text, evidence.known)
+    if not words or not phrases.is_written_by_code(text):
+        return words
+    if _COUNTED.fullmatch(text.strip()):
+        return ()
+    told = "\n".join((*evidence.known, *(fact.quote for fact in evidence.facts)))
+    return tuple(word for word in words if word not in told)
+
+
+def _check_row(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
+    """Check a row cell by cell, each against its own citations; a note stands in the place of a cell that is false."""
+    unknown = [match.group() for match in MARKER.finditer(line) if match.group() not in evidence.by_marker]
     checks: list[SentenceCheck] = []
     for text, cited in iter_row_statements(line, MARKER):
-        held = [fact for marker in cited for fact in facts.get(marker, ())]
-        said = strip_source_label(
-            read_inline(text), [label for fact in held for label in (fact.title, fact.version, fact.published)]
-        )
-        result = check_support(said, [make_evidence(fact) for fact in held])
-        status = result.support if held else Support.UNSUPPORTED
-        checks.append(
-            SentenceCheck(text, tuple(fact.id for fact in held), status, round(result.overlap, 3), result.reasons)
-        )
+        held = [fact for marker in cited for fact in evidence.by_marker.get(marker, ())]
+        ids = tuple(fact.id for fact in held)
+        labels = [label for fact in held for label in (fact.title, fact.version, fact.published)]
+        said = strip_source_label(read_inline(text), labels)
+        if held:
+            check = replace(
+                _record_check(said, ids, check_support(said, list(map(make_evidence, held))), held), sentence=text
+            )
+        else:
+            check = SentenceCheck(text, (), Support.UNSUPPORTED, 0.0, withheld="its citation leads to no source")
+        checks.append(check)
+    if not checks:
+        checks = _check_uncited_row(line, evidence)
+    for check in checks:
+        if check.withheld or check.support in _LABELS:
+            line = _mark_cell(line, check)
     for marker in unknown:
         line = line.replace(marker, "")
-    holds = all(check.support in _KEPT_STATUSES for check in checks)
-    return (line if holds else ""), checks, len(unknown), int(not holds)
+    return line, checks, len(unknown)
+
+
+def _check_uncited_row(line: str, evidence: _Evidence) -> list[SentenceCheck]:
+    cells = split_cells(line)
+    if any(cell in evidence.known for cell in cells if cell):
+        return []
+    check = _check_uncited(" ".join(cell for cell in cells if cell), evidence)[0]
+    return [check] if check.withheld else []
+
+
+def _mark_cell(line: str, check: SentenceCheck) -> str:
+    """Return a row with a note in place of the cells that make a withheld statement, or a label behind them."""
+    cells = split_cells(line)
+    plain = [" ".join(MARKER.sub(" ", cell).split()) for cell in cells]
+    own = [at for at, text in enumerate(plain) if text and MARKER.search(cells[at]) and check.sentence.endswith(text)]
+    bare = [at for at, text in enumerate(plain) if text and not MARKER.search(cells[at])]
+    for at in own[:1] or bare[1:] or bare:
+        note = f"*{phrases.WITHHELD_CELL}: {check.withheld}.]*"
+        cells[at] = note if check.withheld else f"{cells[at]} *({_LABELS[check.support]})*"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def make_evidence(fact: Fact) -> Evidence:
     """Return a fact's quote with what its source says about itself."""
     return Evidence(fact.quote, fact.title, fact.version, fact.published, fact.heading)
-
-
-def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the sentences of a line with the markers that follow or stand in each."""
-    pending: tuple[str, list[str]] | None = None
-    for span in split_sentences(line):
-        piece = line[span.start : span.end]
-        cited = [match.group() for match in MARKER.finditer(piece)]
-        text = " ".join(drop_marks(piece, MARKER).split())
-        leading = _find_leading_markers(piece)
-        if pending is not None and leading:
-            pending[1].extend(leading)
-            cited = cited[len(leading) :]
-        if not text.strip(" .,;:-*"):
-            if pending is not None:
-                pending[1].extend(cited)
-            continue
-        if pending is not None:
-            yield pending
-        pending = (text, cited)
-    if pending is not None:
-        yield pending
-
-
-def _find_leading_markers(piece: str) -> list[str]:
-    """Markers at the start of a piece belong to the sentence before it: "It grew. [S1:C2] Then it fell."."""
-    found: list[str] = []
-    rest = piece.lstrip()
-    while match := MARKER.match(rest):
-        found.append(match.group())
-        rest = rest[match.end() :].lstrip()
-    return found
 
 
 def _drop_empty_sections(lines: Sequence[str]) -> str:

@@ -27,9 +27,16 @@ OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
 LEAD = "A name that was met may lead on"
 FAILED = "Not covered, because it failed"
 
+ACCOUNT = "Account of checking"
+NOTICE = "Notice in this source"
+WITHHELD = "[One sentence withheld"
+WITHHELD_CELL = "[One cell withheld"
+LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence that code could not confirm
+
 OPENINGS = (
     *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
     *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD, NEAR),
+    *(WITHHELD, WITHHELD_CELL, NOTICE),
 )
 
 

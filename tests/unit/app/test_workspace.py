@@ -19,7 +19,6 @@ from corrobora.app.runs import (
     load_report,
     pause_after,
     read_report_json,
-    recheck_report,
     reopen_run,
     resolve_profile,
     rewind_run,
@@ -28,6 +27,7 @@ from corrobora.app.runs import (
     steer_run,
     submit_run,
 )
+from corrobora.app.verification import verify_report
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request, RunStatus, Stage
@@ -66,7 +66,7 @@ async def test_a_run_here_ends_with_a_report_whose_citations_hold(workspace: Wor
     assert report is not None
     assert "every 14 days" in report.markdown
     assert (await read_report_json(workspace, run))["question"] == QUESTION
-    checked = await recheck_report(workspace, report.markdown)
+    checked = await verify_report(workspace, report.markdown)
     assert checked.cited
     assert {found.value for each in checked.statements for found in each.found} == {"verified"}
     base = run_folder(workspace, run).base
@@ -75,7 +75,7 @@ async def test_a_run_here_ends_with_a_report_whose_citations_hold(workspace: Wor
 
 async def test_a_changed_number_is_found_when_citations_are_checked_again(workspace: Workspace) -> None:
     markdown = await text_of(workspace, await done(workspace, asked()))
-    checked = await recheck_report(workspace, markdown.replace("14 days", "41 days"))
+    checked = await verify_report(workspace, markdown.replace("14 days", "41 days"))
     assert {found.value for each in checked.statements for found in each.found} != {"verified"}
 
 

@@ -65,7 +65,8 @@ def test_angles_the_verdict_is_the_mean_of_five_scores(a: float, b: float, c: fl
         ((Support.SUPPORTED,), 1.0),
         ((Support.SUPPORTED, Support.UNCITED), 1.0),
         ((Support.SUPPORTED, Support.UNSUPPORTED), 0.5),
-        ((Support.PARTLY, Support.CONTRADICTED, Support.UNCITED), 0.5),
+        ((Support.PARTLY, Support.CONTRADICTED, Support.UNCITED), 0.0),
+        ((Support.SUPPORTED, Support.UNCLEAR), 0.5),
         ((Support.CONTRADICTED, Support.UNSUPPORTED), 0.0),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_source_is_laid_out_with_all_that_finds_it_again(report: Report) -> No
     page = render_html(_with(report, "Old. [1] Long. [2]", ONE, TWO))
     assert "<h3>[1] Ardal, a &lt;b&gt;port</h3>" in page
     assert 'href="https://ardal.example/a?b=1&amp;c=2#:~:text=The%20port%20of%20Ardal%20is%20old%2Dish."' in page
-    assert "v2 · 1931 · Size" in page
+    assert "(v2, 1931), Size" in page
     assert "<p>docs/bridge.md</p>" in page
     assert f"S2:C2 sha256:{'cd' * 32}" in page
     assert page.count("It is 412 metres long.") == 2  # the hint and the source: the list is not printed twice

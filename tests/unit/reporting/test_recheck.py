@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import CitationStatus, RecheckResult, find_best_window, parse_report, recheck_report
+from corrobora.reporting.recheck import CitationStatus, Lookups, RecheckResult, find_best_window, recheck_report
+from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.text.phrases import OPENINGS
 
 SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
@@ -20,12 +21,12 @@ async def by_hash(digest: str) -> str | None:
     return STORED.get(digest)
 
 
-async def by_url(url: str) -> str | None:
-    return PAGES.get(url)
+async def by_reference(reference: Reference) -> str | None:
+    return PAGES.get(reference.url)
 
 
 async def checked(text: str) -> RecheckResult:
-    return await recheck_report(text, by_hash=by_hash, by_url=by_url)
+    return await recheck_report(text, Lookups(by_hash, by_reference))
 
 
 def ours(body: str, quote: str, digest: str = HASH) -> str:
@@ -51,7 +52,7 @@ async def test_a_snapshot_that_changed_is_noticed_by_its_hash() -> None:
     async def tampered(_: str) -> str | None:
         return SNAPSHOT.replace("1874", "1875")
 
-    found = await recheck_report(ours("It was built in 1875 [1].", "built in 1875"), by_hash=tampered, by_url=by_url)
+    found = await recheck_report(ours("It was built in 1875 [1].", "built in 1875"), Lookups(tampered, by_reference))
     assert found.count_status(CitationStatus.CHANGED) == 1
 
 
@@ -77,10 +78,10 @@ async def test_an_uncited_sentence_lowers_the_coverage() -> None:
 
 
 def test_the_sections_that_code_writes_are_no_body() -> None:
-    body, references = parse_report(ours("A sentence [1].", "A quote") + "\n## Methodology\n\n- 3 rounds.\n")
-    assert "3 rounds" not in body
-    assert references[1].quotes == ("A quote",)
-    assert references[1].snapshot == HASH
+    parsed = parse_report(ours("A sentence [1].", "A quote") + "\n## Methodology\n\n- 3 rounds.\n")
+    assert not any("3 rounds" in block.text for block in parsed.body)
+    assert parsed.references[1].quotes == ("A quote",)
+    assert parsed.references[1].snapshot == HASH
 
 
 def test_the_best_window_is_a_few_sentences_of_the_page() -> None:

@@ -12,6 +12,7 @@ from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Outcome
 from corrobora.domain.thread import Gap, Intent, StopReason
 from corrobora.reporting.render import (
+    CitedSource,
     build_citations,
     decide_outcome,
     number_citations,
@@ -43,10 +44,10 @@ def test_headings_are_numbered_anew_where_checks_removed_a_section() -> None:
 
 def test_a_source_is_listed_with_its_address_its_hash_and_its_literal_quote() -> None:
     named = replace(ONE, title="Ardal\u202e, a port", url="ardal.md", published="1990")
-    cited = build_citations({named.marker: 1}, (named,), {"S1": "ab" * 32})
+    cited = build_citations({named.marker: 1}, (named,), {"S1": CitedSource("ab" * 32, "RETRACTED: Ardal")})
     section = render_sources(cited)
     assert "[1] **Ardal, a port** (1990). ardal.md `S1:C1` `sha256:" + "ab" * 32 + "`" in section
-    assert "> The harbour of Ardal was opened in 1874." in section
+    assert "\n\n**Notice in this source:** RETRACTED: Ardal\n\n> The harbour of Ardal was opened in 1874." in section
     assert render_sources(()) == ""
     assert strip_control("a\u2066b\x00c") == "abc"
 

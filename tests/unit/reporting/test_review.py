@@ -14,7 +14,13 @@ from corrobora.domain.evidence import Contradiction
 from corrobora.domain.report import Critique, Draft, Findings, Verdict
 from corrobora.domain.thread import Gap
 from corrobora.engine.research import REVIEW_SECONDS, judge_draft, review_draft
-from corrobora.reporting.verify import check_draft, choose_revision, find_cited_markers, score_overlap
+from corrobora.reporting.verify import (
+    check_draft,
+    check_written_draft,
+    choose_revision,
+    find_cited_markers,
+    score_overlap,
+)
 from corrobora.testing import FakeClock
 
 FIRST = fact("The harbour of Ardal was opened to steamers in 1874.", passage="C1")
@@ -59,7 +65,7 @@ async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() 
 
 async def test_angles_the_judge_scores_what_is_delivered_and_code_says_whether_it_passes() -> None:
     run = await made(Mixed({"judge": replace(FAIR, completeness=0.0)}))
-    verdict = await judge_draft(BOTH, FOUND, run.session)
+    verdict = await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session)
     assert verdict is not None
     written: dict[str, Any] = json.loads(run.files["verification.json"])
     assert (written["overall"], written["threshold"], written["passed"]) == (0.64, 0.7, False)
@@ -70,7 +76,7 @@ async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     run = await desk("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
     assert await review_draft(BOTH, FOUND, run.session) == BOTH
-    assert await judge_draft(BOTH, FOUND, run.session) is None
+    assert await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session) is None
     assert analyst.played == []
 
 
@@ -78,7 +84,11 @@ async def test_angles_30_the_judge_sees_the_contradictions_and_gaps_that_code_ad
     pair = Contradiction("claim", FIRST.id, SECOND.id)
     analyst = Mixed({"judge": FAIR})
     run = await made(analyst)
-    await judge_draft(BOTH, replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)), run.session)
+    await judge_draft(
+        check_written_draft(BOTH, FOUND),
+        replace(FOUND, contradictions=(pair,), gaps=(Gap("Who built it?"),)),
+        run.session,
+    )
     (given,) = analyst.given("judge")
     assert given.draft.body.startswith(BOTH.body)
     assert f"{FIRST.quote}” {FIRST.marker}" in given.draft.body.partition("## Contradictions and changes")[2]

@@ -8,8 +8,9 @@ import pytest
 
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.markdown import is_rule, iter_row_statements, strip_source_label
-from corrobora.reporting.recheck import CitationStatus, recheck_report
+from corrobora.reporting.markdown import is_rule, iter_row_statements, split_cells, strip_source_label
+from corrobora.reporting.recheck import CitationStatus, Lookups, recheck_report
+from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.verify import MARKER, check_draft
 
 OLD = "The sluice gates of Orrin mill should be greased every 30 days with animal fat."
@@ -52,17 +53,20 @@ def test_a_row_of_two_versions_holds_cell_by_cell() -> None:
         row("Revision 3 (June 2015): every 30 days [S1:C1]", "every 14 days [S2:C2]"),
     ],
 )
-def test_a_row_with_a_forged_cell_goes_and_its_table_with_it(bad: str) -> None:
+def test_a_note_stands_in_the_place_of_a_forged_cell_and_the_row_stays(bad: str) -> None:
     found = check_draft(Draft("T", f"It is said. [S1:C1]\n\n{bad}"), FACTS)
-    assert "|" not in found.draft.body
-    assert found.removed_sentences >= 1
+    rows = [line for line in found.draft.body.split("\n") if line.startswith("|")]
+    assert len(rows) == 3
+    assert rows[2].count("*[One cell withheld: ") == found.removed_sentences >= 1
+    assert len(split_cells(rows[2])) == 4
 
 
 def test_short_cells_and_a_column_of_citations_are_read_with_their_row() -> None:
     body = "| Gate | Interval | Source |\n|---|---|---|\n| sluice gates greased | every 14 days | [S2:C2] |"
     assert check_draft(Draft("T", body), FACTS).draft.body == body
     wrong = body.replace("every 14 days", "every 41 days")
-    assert "41" not in check_draft(Draft("T", wrong), FACTS).draft.body
+    row = check_draft(Draft("T", wrong), FACTS).draft.body.split("\n")[2]
+    assert row == "| sluice gates greased | *[One cell withheld: numbers not in the quotes: 41.]* | [S2:C2] |"
 
 
 def test_cells_with_bars_and_labels() -> None:
@@ -91,7 +95,10 @@ async def checked_again(text: str):
     async def by_hash(sha: str) -> str | None:
         return stored.get(sha)
 
-    return await recheck_report(markdown, by_hash=by_hash, by_url=by_hash)
+    async def by_reference(_: Reference) -> str | None:
+        return None
+
+    return await recheck_report(markdown, Lookups(by_hash, by_reference))
 
 
 async def test_the_version_label_of_a_row_does_not_make_it_unsupported_when_it_is_checked_again() -> None:

@@ -1,4 +1,4 @@
-"""Checks of a draft: what stands in a quote stays, as the line it was; what does not goes, with its heading."""
+"""Checks of a draft: what stands in a quote stays, as the line it was; a note stands in the place of what is false."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.verify import MARKER, check_draft, normalize_markers
+from corrobora.reporting.markers import normalize_markers
+from corrobora.reporting.verify import MARKER, check_draft
 
 TEXT = (
     "Verifiers SHALL NOT impose other rules (e.g., mixtures of characters) for secrets. Verifiers SHALL NOT require "
@@ -35,11 +36,58 @@ def test_a_sentence_of_a_quote_stays_an_item_of_its_list() -> None:
         assert found.checks[1].support is Support.SUPPORTED
 
 
-def test_a_list_item_keeps_its_mark_when_its_first_sentence_goes() -> None:
-    line = "- Secrets have 99 characters. [S1:C1] However, verifiers SHALL force a change after a compromise. [S1:C1]"
-    found = check_draft(Draft("t", line), [_fact()])
-    assert found.draft.body == "- However, verifiers SHALL force a change after a compromise. [S1:C1]"
-    assert found.removed_sentences == 1
+def test_nothing_is_cut_in_silence_a_list_keeps_its_items_and_a_section_its_heading() -> None:
+    true = "Verifiers SHALL force a change after a compromise. [S1:C1]"
+    false = "Verifiers SHALL NOT impose 99 rules. [S1:C1]"
+    body = f"## Part\n\n1. {true}\n2. {false}\n3. {true}\n\n## Other\n\nIt has 7. [S9:C9]"
+    found = check_draft(Draft("t", body), [_fact()])
+    lines = found.draft.body.split("\n")
+    assert lines[3] == "2. *[One sentence withheld: numbers not in the quotes: 99.]*"
+    assert lines[2] == f"1. {true}"
+    assert lines[4] == f"3. {true}"
+    assert lines[6:] == ["## Other", "", "*[One sentence withheld: its citation leads to no source.]*"]
+    assert found.removed_sentences == 2
+    assert [check.withheld for check in found.checks if check.withheld] == [
+        "numbers not in the quotes: 99",
+        "its citation leads to no source",
+    ]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Secrets have 64 characters.",
+        "In March 2018 this changed.",
+        "The rule was written by Ruth Hale.",
+        "Users must change their secrets at once.",
+        "It grew by twenty percent.",
+    ],
+)
+def test_a_claim_without_a_source_is_withheld_and_connecting_prose_stays(claim: str) -> None:
+    found = check_draft(Draft("t", f"Both sides agree on this. {claim} What follows is quoted:"), [_fact()])
+    assert claim not in found.draft.body
+    assert found.draft.body.startswith("Both sides agree on this. *[One sentence withheld: it states ")
+    assert found.draft.body.endswith(" without a source.]* What follows is quoted:")
+    assert (found.checks[1].support, found.removed_sentences) == (Support.UNSUPPORTED, 1)
+
+
+def test_a_claim_whose_writer_forgot_the_citation_gets_it() -> None:
+    found = check_draft(Draft("t", f"It is so. {WHOLE}"), [_fact()])
+    assert found.draft.body == f"It is so. {WHOLE} [S1:C1]"
+    assert found.checks[1].follows == "quote"
+
+
+def test_the_wordings_of_code_may_name_only_what_the_run_knows() -> None:
+    told = "This stands in Revision 3. No sufficient evidence was found for the length."
+    assert check_draft(Draft("t", told), [_fact()], ["Revision 3"]).draft.body == told
+    forged = check_draft(Draft("t", told), [_fact()])
+    assert forged.draft.body.startswith("*[One sentence withheld: it states Revision 3 without a source.]* No ")
+
+
+def test_what_code_cannot_confirm_stays_with_a_label() -> None:
+    found = check_draft(Draft("t", "Cows like to graze on green hills. [S1:C1]"), [_fact()])
+    assert found.draft.body == "Cows like to graze on green hills. [S1:C1] *(not supported)*"
+    assert not found.checks[0].withheld
 
 
 def test_negation_is_compared_with_the_sentence_of_the_quote_that_speaks_of_it() -> None:
@@ -51,18 +99,10 @@ def test_negation_is_compared_with_the_sentence_of_the_quote_that_speaks_of_it()
     assert inverted.checks[0].support is Support.CONTRADICTED
 
 
-def test_a_heading_goes_with_the_last_sentence_below_it() -> None:
-    body = "# T\n\n## One\n\n### Part\n\nSecrets have 99 characters. [S1:C1]\n\n## Two\n\nText."
+def test_a_heading_without_anything_below_it_goes() -> None:
+    body = "# T\n\n## One\n\n### Part\n\n## Two\n\nText."
     found = check_draft(Draft("t", body), [_fact()])
     assert found.draft.body == "# T\n\n## Two\n\nText."
-
-
-def test_a_table_whose_rows_all_went_goes() -> None:
-    head = "| What | One side |\n|---|---|\n"
-    lost = check_draft(Draft("t", f"## One\n\n{head}| Length | 99 characters [S9:C9] |\n\n## Two\n\nText."), [_fact()])
-    assert lost.draft.body == "## Two\n\nText."
-    kept = f"{head}| Change | verifiers SHALL force a change after a compromise [S1:C1] |"
-    assert check_draft(Draft("t", kept), [_fact()]).draft.body == kept
 
 
 # G1: what a writer may forge, in every place of an honest report
@@ -114,8 +154,9 @@ def test_truth_3_every_forged_citation_is_caught_and_the_honest_ones_stay(
     report = [*said[:at], forged, *said[at + 1 :]]
     found = check_draft(Draft("T", "\n\n".join(report)), facts)
     statement = MARKER.sub("", forged).strip()
-    assert statement not in found.draft.body, kind
-    assert found.removed_sentences == 1
+    shown = next(part for part in found.draft.body.split("\n\n") if part not in lines)
+    assert statement not in shown or shown.endswith(" *(not supported)*"), kind
+    assert not all(check.support is Support.SUPPORTED for check in found.checks)
     assert all(line in found.draft.body for line in report if line != forged)
 
 
@@ -219,7 +260,7 @@ def test_m30_a_paragraph_written_again_and_again_is_cut_and_counted() -> None:
     body = "\n\n".join(["### Part", f"{WHOLE} [S1:C1]"] * 500)
     found = check_draft(Draft("t", body), [_fact()])
     assert found.draft.body.count(WHOLE) == 3
-    assert found.removed_sentences == 497
+    assert (found.removed_sentences, found.repeated_lines) == (0, 497)
 
 
 def test_m26_m27_addresses_images_and_links_that_a_writer_typed_go() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
@@ -24,6 +24,7 @@ from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
+    CitedSource,
     build_citations,
     decide_outcome,
     number_citations,
@@ -31,6 +32,7 @@ from corrobora.reporting.render import (
     render_methodology,
 )
 from corrobora.reporting.report_format import format_report_body
+from corrobora.reporting.seal import read_digest, seal_files
 from corrobora.reporting.thread_json import (
     build_cost_estimate,
     build_research_state,
@@ -38,9 +40,10 @@ from corrobora.reporting.thread_json import (
     name_state_file,
     write_phase_state,
 )
-from corrobora.reporting.verify import CheckedDraft, check_draft, find_cited_markers, score_overlap
+from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
+from corrobora.text.notices import find_notice
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 
@@ -139,6 +142,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         limits_hit=_describe_limits(leaves, rounds),
         removed_markers=checked.removed_markers + checked.removed_urls,
         removed_sentences=checked.removed_sentences,
+        repeated_lines=checked.repeated_lines,
         dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
         uncertain_calls=len(run.journal.uncertain_keys()),
         usage=usage,
@@ -223,6 +227,15 @@ def _describe_secrets(checked: CheckedDraft) -> list[str]:
     return [f"{gone} texts of the writer looked like a key and were removed"] if gone else []
 
 
+def _describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
+    standing = [each.notice for each in cited.values() if each.notice]
+    return (
+        [f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"]
+        if standing
+        else []
+    )
+
+
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held
 
 
@@ -232,7 +245,7 @@ async def fallback_if_uncited(draft: Draft, material: Material, findings: Findin
     A draft of which no citation is left after the checks would be prose without evidence: it is never delivered.
     """
     *others, last = run.outside.analysts
-    if not others or find_cited_markers(check_draft(draft, findings.facts).draft, findings):
+    if not others or find_cited_markers(check_written_draft(draft, findings).draft, findings):
         return draft  # with one analyst, the last one wrote it already
     given = replace(material, path=f"{material.path}/uncited")
     key = f"{given.path}/{synthesize.prompt}#{hash_parts(last.identity(synthesize), encode(Material, given))}"
@@ -264,11 +277,18 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         _list_disputed_facts(findings) if held else (),
     )
     cited_sources = {marker.split(":")[0] for marker in numbers}
-    snapshots = await _list_snapshots(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
+    cited = await _read_cited_sources(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = build_methodology(findings, checked, len(cited_sources), run)
+    done = replace(done, notes=(*done.notes, *_describe_notices(cited)))
     if verdict is not None and verdict.suspicious:
         done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
-    kind, reason = decide_outcome(findings, len(numbers), failed_searches=done.failed_searches, searches=done.searches)
+    kind, reason = decide_outcome(
+        findings,
+        len(numbers),
+        failed_searches=done.failed_searches,
+        searches=done.searches,
+        withheld=done.removed_sentences,
+    )
     if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
         reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
     report = Report(
@@ -277,7 +297,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         outcome=kind,
         reason=reason,
         markdown="",
-        citations=build_citations(numbers, findings.facts, snapshots),
+        citations=build_citations(numbers, findings.facts, cited),
         checks=checked.checks,
         methodology=done,
         findings=findings,
@@ -285,27 +305,40 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         overlap_score=score_overlap(checked),
         stop=findings.stop,
     )
-    text = render_markdown(report, body, numbers) if numbers else ""
-    report = replace(report, markdown=text)
-    await run.write_artifacts(_build_files(report, run))
+    report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
+    files = _build_files(report, run)
+    if report.markdown:
+        files, seal = seal_files(files, run.run)
+        report = replace(report, markdown=files["report.md"], seal=seal)
+    await run.write_artifacts(files)
     await remember_findings(findings, run)
-    totals = {
-        "outcome": kind,
-        "reason": reason,
-        "words": len(body.split()),  # without sources and methodology (ROUNDS-24)
-        "sources": len(cited_sources),
-        "citations": len(numbers),
-        "seconds": round(done.seconds, 1),
-        "supported": round(report.supported_share, 3),
-    }
-    run.emit(EventType.VERIFY, "root", {"removed": checked.removed_sentences, "supported": totals["supported"]})
+    totals = _sum_up(report, files, words=len(body.split()))
+    run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
 
 
-async def _list_snapshots(run: Session, sources: Sequence[SourceId]) -> dict[str, str]:
-    """Return the content hashes of stored sources."""
-    return {source: (await run.library.document(source))[0].snapshot for source in dict.fromkeys(sources)}
+def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str, object]:
+    """Return what the last event tells: the outcome, sizes, the supported share, and the seals of the files."""
+    return {
+        "outcome": report.outcome,
+        "reason": report.reason,
+        "words": words,  # without sources and methodology (ROUNDS-24)
+        "sources": report.methodology.sources_cited,
+        "citations": len(report.citations),
+        "seconds": round(report.methodology.seconds, 1),
+        "supported": round(report.supported_share, 3),
+        "seal": {name: digest for name, text in files.items() if (digest := read_digest(name, text))},
+    }
+
+
+async def _read_cited_sources(run: Session, sources: Sequence[SourceId]) -> dict[str, CitedSource]:
+    """Return the content hashes of stored sources, and what each says about its own standing."""
+    found: dict[str, CitedSource] = {}
+    for each in dict.fromkeys(sources):
+        source, text = await run.library.document(each)
+        found[each] = CitedSource(source.snapshot, find_notice(source.title, text))
+    return found
 
 
 def _apply_form(body: str, run: Session) -> str:

@@ -36,7 +36,7 @@ _COMMANDS = {  # name: module, name in it and the line that the list of commands
     "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
     "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
     "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
-    "verify": ("report:verify", "Check every citation of a report against the stored sources."),
+    "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
     "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
     "profiles": ("config:profiles", "List the profiles: how a question is researched."),
     "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),

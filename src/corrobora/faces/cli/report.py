@@ -1,7 +1,6 @@
-"""Stored reports: where `-o` writes one, `corrobora export`, and `corrobora verify`, which checks one again offline.
+"""Stored reports: where `-o` writes one, and `corrobora export`.
 
-Knows paths, links, permissions, free space, and how the result of a check is printed. Does not render and does not
-check: the stored files of a run are its report, and `reporting.recheck` compares them with the sources.
+Knows paths, links, permissions and free space. Does not render: the stored files of a run are its report.
 """
 
 from __future__ import annotations
@@ -18,23 +17,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corrobora.app.runs import recheck_report
-from corrobora.config import read_small_file
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.report import Support
 from corrobora.domain.run import validate_id
-from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.options import (
     config_option,
-    json_option,
     open_settings,
-    print_json,
     print_text,
     with_workspace,
 )
-from corrobora.faces.cli.terminal import one_line
 from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.reporting.words import describe_code
 
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
@@ -199,7 +190,7 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
             if stored is not None:
                 texts[form] = stored.content.decode("utf-8", "replace")
         if not texts:
-            raise _missing_report_error(name)
+            raise missing_report_error(name)
         return texts
 
     texts = with_workspace(open_settings(config_file), load_texts)
@@ -210,130 +201,6 @@ def export(  # noqa: PLR0913 - one parameter for each flag, all by name
         click.echo(str(path))
 
 
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
-    from corrobora.reporting.recheck import CheckedStatement, RecheckResult
-
-_MAX_REPORT_BYTES = 10_000_000
-
-
-@click.command()
-@click.argument("what", metavar="FILE|RUN")
-@click.option("--min-score", metavar="0..1", help="Exit 4 if a smaller share of the cited statements is carried.")
-@click.option("--strict", is_flag=True, help="Exit 5 if any statement is not carried, or a citation leads nowhere.")
-@json_option
-@config_option
-def verify(*, what: str, min_score: str | None, strict: bool, as_json: bool, config_file: Path | None) -> int:
-    """Check every citation of a report against the stored sources. No network, no model.
-
-    FILE is any Markdown with numbered or linked citations, also of another tool.
-    """
-    flags = {} if min_score is None else {"verify.min_score": (min_score, "--min-score")}
-    settings = open_settings(config_file, flags)
-    text = _read_file(what)
-
-    async def recheck_text(workspace: Workspace) -> RecheckResult:
-        return await recheck_report(workspace, text if text is not None else await _read_report(workspace, what))
-
-    result = with_workspace(settings, recheck_text)
-    counts = summarize_recheck(result)
-    if as_json:
-        print_json(counts | {"statements": [_statement_json(each) for each in result.statements]})
-    else:
-        _print_summary(result, counts)
-    return _exit_code(result, min_score=settings.min_score, strict=strict or settings.strict)
-
-
-def _read_file(what: str) -> str | None:
-    """Return the text of a file, None for the id of a run; a name that is both is the file."""
-    path = Path(what)
-    if path.exists() or "/" in what or path.suffix:
-        return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
-    validate_id(what)
-    return None
-
-
-def _missing_report_error(run: str) -> NoEvidence:
+def missing_report_error(run: str) -> NoEvidence:
+    """Return the error for a run that left no report."""
     return NoEvidence("report_missing", f"The run {run} has no report.", next_step=f"See: corrobora runs show {run}")
-
-
-async def _read_report(workspace: Workspace, given: str) -> str:
-    run = await workspace.runs.find_id(given)
-    stored = await workspace.runs.read_artifact(run, "report.md")
-    if stored is None:
-        raise _missing_report_error(run)
-    return stored.content.decode("utf-8", "replace")
-
-
-def summarize_recheck(result: RecheckResult) -> dict[str, object]:
-    """Return the counts, each rate with what it is a rate of."""
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded only where it is needed
-
-    return {
-        "statements": len(result.statements),
-        "cited": result.cited,
-        "coverage": round(result.coverage, 3),
-        "checkable": result.checkable,
-        "carried": result.carried,
-        "carried_of_checkable": round(result.carried / result.checkable, 3) if result.checkable else None,
-        "citations": {found.value: result.count_status(found) for found in CitationStatus},
-        "references": len(result.references),
-        "references_never_cited": len(result.never_cited),
-        "references_twice": result.duplicates,
-    }
-
-
-def _statement_json(each: CheckedStatement) -> dict[str, object]:
-    return {
-        "text": each.text,
-        "cited": list(each.cited),
-        "found": [found.value for found in each.found],
-        "support": each.support.value,
-        "reasons": list(each.reasons),
-    }
-
-
-def _print_summary(result: RecheckResult, counts: Mapping[str, object]) -> None:
-    """Print the counts, then every cited statement that is not carried, with the reason."""
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded only where it is needed
-
-    fates = ", ".join(
-        f"{result.count_status(found)} {found.value.replace('_', ' ')}"
-        for found in CitationStatus
-        if result.count_status(found)
-    )
-    click.echo(f"statements  {counts['statements']}, {result.cited} cited (coverage {result.coverage:.0%})")
-    click.echo(f"citations   {fates or 'none'}")
-    click.echo(f"carried     {result.carried} of {result.checkable} that can be checked offline")
-    if result.never_cited or result.duplicates:
-        click.echo(f"references  {len(result.never_cited)} never cited, {result.duplicates} twice")
-    for each in unsupported_statements(result):
-        why = ", ".join((*(describe_code(found) for found in each.found), each.support.value, *each.reasons))
-        click.echo(one_line(f"!  [{', '.join(each.cited)}] {each.text}  ({why})", 500))
-
-
-def unsupported_statements(result: RecheckResult) -> list[CheckedStatement]:
-    """Return the cited statements that no stored source carries."""
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded only where it is needed
-
-    def is_supported(each: CheckedStatement) -> bool:
-        kept = any(found in (CitationStatus.VERIFIED, CitationStatus.SAID) for found in each.found)
-        return kept and each.support in (Support.SUPPORTED, Support.PARTLY)
-
-    return [each for each in result.statements if each.cited and not is_supported(each)]
-
-
-def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) -> int:
-    """Return the exit code: 6 if nothing could be checked, 4 below the threshold, 5 for a strict reader."""
-    if not result.checkable:
-        print_notice("No cited statement can be checked offline: none of the cited sources is stored here.")
-        return Exit.NO_EVIDENCE
-    share = result.carried / result.checkable
-    if min_score is not None and share < min_score:
-        print_notice(f"The share {share:.2f} is below {min_score:.2f}.")
-        return Exit.BELOW_THRESHOLD
-    missing = len(unsupported_statements(result))
-    if strict and missing:
-        print_notice(f"--strict: {missing} cited statements are not carried.")
-        return Exit.INCOMPLETE
-    return Exit.DONE

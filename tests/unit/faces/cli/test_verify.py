@@ -3,26 +3,139 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from corrobora.reporting.seal import format_seal, strip_seal
 
-@pytest.mark.covers("verify --min-score", "verify --strict", "verify --json")
-def test_verify_of_a_run_of_its_file_and_of_a_changed_file(finished: tuple[Any, str]) -> None:
+
+@pytest.mark.covers("verify --min-score", "verify --json", "verify --sarif")
+def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any, str]) -> None:
     shell, run = finished
     assert shell("verify", run).code == 0
-    shell("export", run, "-f", "md", "-o", "report.md")
-    result = shell("verify", "report.md", "--strict", "--json")
-    counts = json.loads(result.out)
-    assert (result.code, counts["carried"], counts["checkable"] > 0) == (0, counts["checkable"], True)
+    shell("export", run, "-f", "md,html,json", "-o", ".")
+    for name in ("report.md", "report.html", "report.json"):
+        result = shell("verify", name, "--json")
+        counts = json.loads(result.out)
+        assert (result.code, counts["seal"], counts["run"]) == (0, "delivered", run), name
+        assert counts["carried"] == counts["checkable"] > 0
     text = (shell.folder / "report.md").read_text()
     # bad-input R07: also the quote is edited by hand
     (shell.folder / "report.md").write_text(text.replace("1931", "1951"))
-    changed = shell("verify", "report.md", "--strict")
+    changed = shell("verify", "report.md")
     assert changed.code == 5
-    assert "! [" in changed.out
+    assert f"this is NOT the report that run {run} delivered" in changed.out
+    assert "! reference [1]: a quote does not stand in the stored text" in changed.out
     assert shell("verify", "report.md", "--min-score", "1").code == 4
+    found = json.loads(shell("verify", "report.md", "--sarif").out)["runs"][0]["results"]
+    line = next(number for number, each in enumerate(text.split("\n"), 1) if "1931" in each)
+    assert found[0]["locations"][0]["physicalLocation"]["region"]["startLine"] == line
+    assert {each["ruleId"] for each in found} >= {"changed", "reference"}
+
+
+REFORMATTED: dict[str, Callable[[str], str]] = {
+    "line ends": lambda text: text.replace("\n", "\r\n"),
+    "hard wraps": lambda text: "\n".join(
+        part for line in text.split("\n") for part in (textwrap.wrap(line, 60, break_long_words=False) or [""])
+    ),
+    "blank lines": lambda text: text.replace("\n", "\n\n"),
+    "quotation marks": lambda text: re.sub(r'"([^"\n]*)"', "\u201c\\1\u201d", text).replace("'", "\u2019"),
+    "no-break spaces": lambda text: re.sub(r"(\d) (?=\w)", "\\1\u00a0", text),
+    "headings": lambda text: text.replace("\n## ", "\n### "),
+}
+
+
+@pytest.mark.parametrize("way", REFORMATTED)
+def test_another_layout_of_an_honest_report_changes_no_verdict(finished: tuple[Any, str], way: str) -> None:
+    shell, run = finished
+    text = shell("export", run, "-f", "md", "-o", "-").out
+    (shell.folder / "again.md").write_bytes(REFORMATTED[way](text).encode())
+    result = shell("verify", "again.md", "--json")
+    counts = json.loads(result.out)
+    assert (result.code, counts["seal"]) == (0, "delivered"), result.out
+    assert counts["carried"] == counts["checkable"] > 0
+
+
+def change_title(text: str) -> str:
+    return re.sub(r"(?m)^(\[1\] \*\*)(.*?)\*\*", r"\1Another title**", text)
+
+
+def change_edition(text: str) -> str:
+    return re.sub(r"(?m)^(\[1\] \*\*.*?\*\*)(?: \([^)]*\))?", r"\1 (Revision 7)", text)
+
+
+def change_address(text: str) -> str:
+    return re.sub(r"(?m)^(\[1\] .* )\S+( `S)", r"\1elsewhere.md\2", text)
+
+
+FORGED: dict[str, Callable[[str], str]] = {
+    "title": change_title,
+    "edition": change_edition,
+    "address": change_address,
+    "status": lambda text: re.sub(r"\*Status: \w+", "*Status: splendid", text),
+    "gaps": lambda text: text.replace("## Methodology", "## Gaps\n\n- Nothing is missing.\n\n## Methodology"),
+    "methodology": lambda text: re.sub(r"\d+ facts, each", "999 facts, each", text),
+    "left out": lambda text: text.replace(text.partition("## Account")[2].partition("## Sources")[0], "\n\n"),
+    "uncited": lambda text: text.replace("## Methodology", "It cost 64 crowns.\n\n## Methodology"),
+}
+
+
+@pytest.mark.covers("verify --strict")
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
+    finished: tuple[Any, str], kind: str
+) -> None:
+    shell, run = finished
+    text = shell("export", run, "-f", "md", "-o", "-").out
+    forged = FORGED[kind](text)
+    assert forged != text
+    bare = strip_seal(forged)
+    for shown in (forged, f"{bare}\n{format_seal(run, bare)}\n", bare):
+        (shell.folder / "forged.md").write_text(shown)
+        result = shell("verify", "forged.md", "--strict")
+        assert (result.code, shell("verify", "forged.md").code, f"NOT the report that run {run}" in result.out) == (
+            5,
+            5,
+            True,
+        ), kind
+
+
+@pytest.mark.parametrize("kind", ["title", "edition", "address", "uncited"])
+def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[Any, str], kind: str) -> None:
+    shell, run = finished
+    text = shell("export", run, "-f", "md", "-o", "-").out
+    bare = strip_seal(FORGED[kind](text))
+    (shell.folder / "forged.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
+    result = shell("verify", "forged.md")
+    assert result.code == 5, result.out
+    assert "intact, but its run is not stored here" in result.out
+    (shell.folder / "broken.md").write_text(f"{bare}\n{format_seal('r_elsewhere', text)}\n")
+    assert "BROKEN" in shell("verify", "broken.md").out
+
+
+@pytest.mark.covers("verify --sources")
+def test_the_reports_of_other_tools_are_checked_against_a_folder(filled: Any) -> None:
+    sources = filled.folder / "theirs"
+    sources.mkdir()
+    (sources / "boiling.txt").write_text("On the coast of Ardal water boils at 100 degrees. It freezes at 0 degrees.\n")
+    (sources / "gone.md").write_text("# RETRACTED: Salt\n\nSalt melts at 801 degrees in every oven of the town.\n")
+    (filled.folder / "foreign.md").write_text(
+        "On the coast of Ardal water boils at 100 degrees [1]. Salt melts at 801 degrees in every oven of the town [2]."
+        " Nobody knows tin [3].\n\n"
+        "[1] Boiling https://nowhere.example/boiling.txt\n[2] RETRACTED: Salt https://nowhere.example/x\n"
+        "[3] Tin https://nowhere.example/tin\n"
+    )
+    result = filled("verify", "foreign.md", "--sources", "theirs", "--json")
+    counts = json.loads(result.out)
+    assert (result.code, counts["carried"], counts["checkable"], counts["not_checkable"]) == (0, 2, 2, 1)
+    assert counts["notices"] == {"2": "RETRACTED: Salt"}
+    assert counts["statements_checked"][2]["support"] == "not_checkable"
+    (sources / "boiling.txt").write_text("On the coast of Ardal water boils at 90 degrees. It freezes at 0 degrees.\n")
+    assert filled("verify", "foreign.md", "--sources", "theirs").code == 5
 
 
 def test_verify_of_what_cannot_be_checked_is_exit_6(filled: Any) -> None:

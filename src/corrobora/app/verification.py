@@ -1,0 +1,254 @@
+"""Verification of a report file: where its sources and the delivered report are looked up.
+
+Knows the stored snapshots, sources and reports, folders of local files, and the safe fetcher. Does not know how a
+sentence is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, cast
+
+from corrobora.domain.documents import IngestItem, ParsedDocument
+from corrobora.domain.errors import ReadError, UserError
+from corrobora.domain.evidence import Hit, Source, SourceId
+from corrobora.reporting.recheck import Lookups, RecheckResult, StoredSource, recheck_report
+from corrobora.reporting.report_html import html_to_markdown, is_html
+from corrobora.reporting.report_parser import Reference
+from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
+_FETCH_SPACE = "verify"  # where pages that were fetched for a check are stored
+_FIND_RUNS = """
+SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
+"""
+_SOURCES = """
+SELECT s.id, s.title, s.url, s.version, s.published, p.heading FROM source s
+LEFT JOIN passage p ON p.source = s.id AND p.id = %s
+WHERE s.snapshot = %s ORDER BY s.id = %s DESC, s.id DESC LIMIT 50
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A report as read from a file: the Markdown to check, the text that its seal covers, and its format."""
+
+    markdown: str
+    sealed: str
+    form: str  # md, html, json
+
+
+def read_report_text(text: str) -> ReportFile:
+    """Recognize Markdown, our HTML or our JSON by its first characters."""
+    if is_html(text):
+        markdown = html_to_markdown(text)
+        return ReportFile(markdown, markdown, "html")
+    if text.lstrip("\ufeff \r\n\t").startswith("{"):
+        try:
+            fields = cast("object", json.loads(text.removeprefix("\ufeff")))
+        except ValueError:
+            return ReportFile(text, text, "md")
+        known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
+        if isinstance(known.get("markdown"), str):
+            return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
+    return ReportFile(text, text, "md")
+
+
+async def verify_report(
+    workspace: Workspace, text: str, *, folder: Path | None = None, fetch: bool = False
+) -> RecheckResult:
+    """Check a report: first its seal against the stored run, then every sentence against its sources.
+
+    `folder` holds files that the report's sources are looked up in by name, title and address; with `fetch` the cited
+    addresses are requested.
+
+    Raises:
+        UserError: the folder cannot be read, or fetching is asked for offline.
+    """
+    given = read_report_text(text)
+    look: list[Callable[[Reference], Awaitable[str | None]]] = [_stored_pages(workspace)]
+    if folder is not None:
+        look.insert(0, await _folder_pages(folder))
+    if fetch:
+        look.append(_web_pages(workspace))
+
+    async def find_page(reference: Reference) -> str | None:
+        for each in look:
+            page = await each(reference)
+            if page is not None:
+                return page
+        return None
+
+    result = await recheck_report(given.markdown, Lookups(_snapshots(workspace), find_page, _source_records(workspace)))
+    if not (result.ours or find_seal(given.sealed)):
+        return result
+    run, status, changes = await _compare_delivered(workspace, given, result.references)
+    return replace(result, seal=status, run=run, changes=changes)
+
+
+async def _compare_delivered(
+    workspace: Workspace, given: ReportFile, references: Sequence[Reference]
+) -> tuple[str, SealStatus, tuple[Change, ...]]:
+    """Compare a file with the report of the run that it names; if it names none, with one of the same sources."""
+    seal = find_seal(given.sealed)
+    names = [seal.run] if seal else []
+    if references and not seal:
+        mark = f"sha256:{references[0].snapshot}".encode()
+        rows = await workspace.database.fetch_all(_FIND_RUNS, [mark], where="finding the run of a report")
+        names = [str(run) for (run,) in rows]
+    nearest: tuple[str, SealStatus, tuple[Change, ...]] | None = None
+    for run in names:
+        stored = await workspace.runs.read_artifact(run, f"report.{given.form}")
+        if stored is None:
+            continue
+        theirs = read_report_text(stored.content.decode("utf-8", "replace"))
+        status, changes = check_seal(given.sealed, theirs.sealed)
+        if given.form == "json" and status is SealStatus.CHANGED:
+            changes = (*find_changes(given.markdown, theirs.markdown), *_compare_fields(given.sealed, theirs.sealed))
+        if nearest is None or len(changes) < len(nearest[2]):
+            nearest = (run, status, changes)
+        if status is SealStatus.DELIVERED:
+            break
+    return nearest or ("", *check_seal(given.sealed, None))
+
+
+def _compare_fields(given: str, stored: str) -> list[Change]:
+    """Name the fields of a JSON report that were changed, beside its Markdown."""
+    ours, theirs = (json.loads(each.rpartition("\n\n")[0]) for each in (given, stored))
+    names = sorted(set(ours) | set(theirs) - {"markdown"})
+    return [Change(1, f"the field {name}", added=True) for name in names if ours.get(name) != theirs.get(name)]
+
+
+def _snapshots(workspace: Workspace) -> Callable[[str], Awaitable[str | None]]:
+    async def read_snapshot(sha: str) -> str | None:
+        query = "SELECT body FROM snapshot WHERE sha = %s"
+        row = await workspace.database.fetch_one(query, [sha], where="reading a snapshot")
+        return None if row is None else str(row[0])
+
+    return read_snapshot
+
+
+def _source_records(workspace: Workspace) -> Callable[[Reference], Awaitable[Sequence[StoredSource]]]:
+    async def read_sources(reference: Reference) -> Sequence[StoredSource]:
+        source, passage = (int(name[1:]) if name[1:].isdigit() else 0 for name in (reference.source, reference.passage))
+        if max(source, passage) >= 1 << 31:
+            return ()
+        rows = await workspace.database.fetch_all(
+            _SOURCES, [passage, reference.snapshot, source], where="reading the record of a source"
+        )
+        return [
+            StoredSource(
+                Source(SourceId(f"S{number}"), title, url, reference.snapshot, version=version, published=published),
+                heading,
+            )
+            for number, title, url, version, published, heading in rows
+        ]
+
+    return read_sources
+
+
+def _stored_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[str | None]]:
+    async def read_page(reference: Reference) -> str | None:
+        query = (
+            "SELECT n.body FROM source s JOIN snapshot n ON n.sha = s.snapshot WHERE s.url = ANY(%s) "
+            "ORDER BY s.id DESC LIMIT 1"
+        )
+        names = [reference.url, reference.url.rstrip("/"), f"{reference.url}/"]
+        row = await workspace.database.fetch_one(query, [names], where="reading a source") if reference.url else None
+        return None if row is None else str(row[0])
+
+    return read_page
+
+
+@dataclass
+class _FolderCatalog:
+    """Takes what an ingest stores, and keeps it in memory."""
+
+    items: list[IngestItem] = field(default_factory=list[IngestItem])
+
+    async def open(self, name: str, *, root: str = "") -> int:  # noqa: ARG002 - the protocol of a catalog
+        return 0
+
+    async def files(self, space: int) -> dict[str, str]:  # noqa: ARG002 - as above
+        return {}
+
+    async def store(self, space: int, items: Sequence[IngestItem]) -> object:  # noqa: ARG002 - as above
+        self.items += items
+        return None
+
+    async def retire(self, space: int, paths: Sequence[str]) -> int:  # noqa: ARG002 - as above
+        return 0
+
+    async def embed_missing(self, space: int) -> int:  # noqa: ARG002 - as above
+        return 0
+
+    async def upkeep(self, space: int, *, deleted: bool = False) -> None:
+        """Do nothing: there is no index."""
+
+
+async def _folder_pages(folder: Path) -> Callable[[Reference], Awaitable[str | None]]:
+    """Read a folder's files as a library would, without storing them; look references up in them."""
+    from corrobora.adapters.readers.parser import ParserProcess  # noqa: PLC0415 - only this option needs it
+    from corrobora.app.ingest import Ingest  # noqa: PLC0415 - as above
+
+    catalog = _FolderCatalog()
+    async with ParserProcess() as parser:
+
+        async def parse(data: bytes, name: str) -> ParsedDocument:
+            return await parser.parse_document(data, name=name)
+
+        await Ingest(catalog, parse).add_path("verify", folder)
+    by_name = _index_items(catalog.items)
+
+    async def find_file(reference: Reference) -> str | None:
+        return next((by_name[name] for name in _names_of(reference) if name in by_name), None)
+
+    return find_file
+
+
+def _index_items(items: Sequence[IngestItem]) -> Mapping[str, str]:
+    """Index texts by path, file name, name without its ending, title and address; the first of a name counts."""
+    found: dict[str, str] = {}
+    for item in items:
+        path = PurePosixPath(item.path or item.source.url)
+        for name in (item.source.url, str(path), path.name, path.stem, item.source.title):
+            if name:
+                found.setdefault(_fold_name(name), item.text)
+    return found
+
+
+def _names_of(reference: Reference) -> list[str]:
+    path = PurePosixPath(reference.url.partition("?")[0].partition("#")[0])
+    return [_fold_name(name) for name in (reference.url, reference.title, path.name, path.stem) if name]
+
+
+def _fold_name(name: str) -> str:
+    return "".join(
+        letter for letter in name.removeprefix("https://").removeprefix("http://").casefold() if letter.isalnum()
+    )
+
+
+def _web_pages(workspace: Workspace) -> Callable[[Reference], Awaitable[str | None]]:
+    """Fetch cited addresses by the reader of runs, which refuses private addresses and asks robots.txt."""
+    if workspace.settings.offline:
+        raise UserError(
+            "config_contradiction", "--fetch needs the web, and the settings say offline.", next_step="Leave out one."
+        )
+    from corrobora.app.libraries import open_library  # noqa: PLC0415 - only this option needs it
+
+    reader = workspace.wiring.open_page_reader(open_library(workspace, (_FETCH_SPACE,)), _FETCH_SPACE)
+
+    async def fetch_page(reference: Reference) -> str | None:
+        if not reference.url:
+            return None
+        try:
+            return (await reader.read(Hit(reference.url, reference.title))).text
+        except ReadError:
+            return None
+
+    return fetch_page

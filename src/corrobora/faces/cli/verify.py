@@ -1,0 +1,219 @@
+"""`corrobora verify`: whether a report is the one that was delivered, and what of it its sources carry.
+
+Knows the flags, how the result is printed (for people, as JSON, as SARIF) and which exit code it gives. Does not check:
+`app.verification` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from corrobora import __version__
+from corrobora.config import read_small_file
+from corrobora.domain.errors import UserError
+from corrobora.domain.run import validate_id
+from corrobora.faces.cli.exit_codes import Exit, print_notice
+from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
+from corrobora.faces.cli.report import missing_report_error
+from corrobora.faces.cli.terminal import one_line
+from corrobora.reporting.words import describe_code
+
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+    from corrobora.reporting.recheck import CheckedStatement, RecheckResult
+
+_MAX_REPORT_BYTES = 64_000_000
+_MOST_CHANGES = 40
+_SEALS = {
+    "delivered": "this is the report that run {run} delivered",
+    "changed": "this is NOT the report that run {run} delivered: {changes} differences",
+    "intact": "intact, but its run is not stored here: anybody could have sealed it",
+    "broken": "BROKEN: the text was changed after it was sealed",
+    "none": "none: status, gaps and tables cannot be compared with a delivered report",
+}
+
+
+@click.command()
+@click.argument("what", metavar="FILE|RUN")
+@click.option(
+    "--sources",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Look sources up in these files too, by name, title or address.",
+)
+@click.option("--fetch", is_flag=True, help="Request cited addresses that are not stored here.")
+@click.option("--min-score", metavar="0..1", help="Exit 4 if a smaller share of the cited statements is carried.")
+@click.option("--strict", is_flag=True, help="Accepted for older scripts: every check is strict.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0 on stdout, for editors and pipelines.")
+@json_option
+@config_option
+def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
+    *,
+    what: str,
+    sources: Path | None,
+    fetch: bool,
+    min_score: str | None,
+    strict: bool,
+    as_sarif: bool,
+    as_json: bool,
+    config_file: Path | None,
+) -> int:
+    """Check a report: is it the one that was delivered, and do its sources carry every statement?
+
+    FILE is Markdown, HTML or JSON that Corrobora wrote, or any Markdown with numbered or linked citations. No model is
+    used, and no network without --fetch. Exit 0 only if all that can be checked holds.
+    """
+    del strict  # every check is strict
+    if as_sarif and as_json:
+        raise UserError("verify_format", "Stdout takes one format.", next_step="Leave out --json or --sarif.")
+    settings = open_settings(config_file, {} if min_score is None else {"verify.min_score": (min_score, "--min-score")})
+    text = _read_file(what)
+
+    async def check_text(workspace: Workspace) -> RecheckResult:
+        from corrobora.app.verification import verify_report  # noqa: PLC0415 - the engine is loaded where it is needed
+
+        given = text if text is not None else await _read_report(workspace, what)
+        return await verify_report(workspace, given, folder=sources, fetch=fetch)
+
+    result = with_workspace(settings, check_text)
+    if as_json:
+        print_json(summarize_recheck(result) | list_findings(result))
+    elif as_sarif:
+        from corrobora.reporting.sarif import build_sarif  # noqa: PLC0415 - only this format needs it
+
+        print_json(build_sarif(result, what, __version__))
+    else:
+        _print_summary(result)
+    return _exit_code(result, min_score=settings.min_score)
+
+
+def _read_file(what: str) -> str | None:
+    """Return the text of a file, None for the id of a run; a name that is both is the file."""
+    path = Path(what)
+    if path.exists() or "/" in what or path.suffix:
+        return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
+    validate_id(what)
+    return None
+
+
+async def _read_report(workspace: Workspace, given: str) -> str:
+    run = await workspace.runs.find_id(given)
+    stored = await workspace.runs.read_artifact(run, "report.md")
+    if stored is None:
+        raise missing_report_error(run)
+    return stored.content.decode("utf-8", "replace")
+
+
+def summarize_recheck(result: RecheckResult) -> dict[str, object]:
+    """Return the counts, each rate with what it is a rate of."""
+    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+
+    return {
+        "seal": result.seal.value,
+        "run": result.run,
+        "differences": len(result.changes),
+        "statements": len(result.statements),
+        "cited": result.cited,
+        "coverage": round(result.coverage, 3),
+        "checkable": result.checkable,
+        "not_checkable": result.not_checkable,
+        "carried": result.carried,
+        "carried_of_checkable": round(result.carried / result.checkable, 3) if result.checkable else None,
+        "citations": {found.value: result.count_status(found) for found in CitationStatus},
+        "references": len(result.references),
+        "references_wrong": len(result.problems),
+        "references_never_cited": len(result.never_cited),
+        "references_twice": result.duplicates,
+        "passed": result.passed,
+    }
+
+
+def list_findings(result: RecheckResult) -> dict[str, object]:
+    """Return every statement with its verdict, and what else was found, as JSON values."""
+    return {
+        "statements_checked": [
+            {
+                "text": each.text,
+                "line": each.line,
+                "cited": list(each.cited),
+                "found": [found.value for found in each.found],
+                "support": each.support.value,
+                "carried": each.carried,
+                "reasons": list(each.reasons),
+                "failing": list(each.failing),
+            }
+            for each in result.statements
+        ],
+        "reference_problems": {str(number): problem for number, problem in result.problems.items()},
+        "notices": {str(number): notice for number, notice in result.notices.items()},
+        "changes": [{"line": each.line, "text": each.text, "added": each.added} for each in result.changes],
+    }
+
+
+def _print_summary(result: RecheckResult) -> None:
+    """Print the seal and the counts, then everything that does not hold, with the line and the reason."""
+    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+
+    statuses = {found: result.count_status(found) for found in CitationStatus}
+    fates = ", ".join(f"{count} {found.value.replace('_', ' ')}" for found, count in statuses.items() if count)
+    if result.ours:
+        click.echo(f"seal        {_SEALS[result.seal.value].format(run=result.run, changes=len(result.changes))}")
+    click.echo(f"statements  {len(result.statements)}, {result.cited} cited (coverage {result.coverage:.0%})")
+    click.echo(f"citations   {fates or 'none'}")
+    click.echo(f"carried     {result.carried} of {result.checkable} that could be checked")
+    if result.not_checkable:
+        click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked at")
+    if result.never_cited or result.duplicates:
+        click.echo(f"references  {len(result.never_cited)} never cited, {result.duplicates} twice")
+    for line in _describe_findings(result):
+        click.echo(one_line(line, 500))
+
+
+def _describe_findings(result: RecheckResult) -> list[str]:
+    lines = [
+        f"!  line {each.line}: {'not in' if each.added else 'left out of'} the delivered report: {each.text}"
+        for each in result.changes[:_MOST_CHANGES]
+    ]
+    more = len(result.changes) - _MOST_CHANGES
+    lines += [f"!  and {more} more differences"] if more > 0 else []
+    lines += [f"!  reference [{number}]: {problem}" for number, problem in result.problems.items()]
+    lines += [
+        f"!  line {each.line}: [{', '.join(each.cited)}] {each.text}  ({_explain(each)})" for each in result.failed
+    ]
+    return [*lines, *(f"note: reference [{number}] says of itself: {text}" for number, text in result.notices.items())]
+
+
+def _explain(each: CheckedStatement) -> str:
+    fates = dict.fromkeys(describe_code(found) for found in each.found)
+    return ", ".join((*fates, each.support.value, *each.reasons))
+
+
+def _exit_code(result: RecheckResult, *, min_score: float | None) -> int:
+    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing could be checked."""
+    if not result.checkable and result.passed:
+        print_notice(
+            "No cited statement can be checked: none of the cited sources is stored here. See: --sources, --fetch"
+        )
+        return Exit.NO_EVIDENCE
+    share = result.carried / result.checkable if result.checkable else 0.0
+    if min_score is not None and share < min_score:
+        print_notice(f"The share {share:.2f} is below {min_score:.2f}.")
+        return Exit.BELOW_THRESHOLD
+    if not result.passed:
+        print_notice(_count_failures(result))
+        return Exit.INCOMPLETE
+    return Exit.DONE
+
+
+def _count_failures(result: RecheckResult) -> str:
+    parts: Mapping[str, int] = {
+        "statements are not carried": len(result.failed),
+        "references are wrong": len(result.problems),
+        "differences from the delivered report": len(result.changes),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in parts.items() if count)
+    return f"Not verified: {said or 'the seal is broken'}."

@@ -1,0 +1,250 @@
+"""Parsing of a cited report: its blocks, its references and its statements, ours or another tool's.
+
+Knows Markdown as people and programs re-format it (line ends, hard wraps, blank lines, bold), and the common forms of
+citations. Does not know what is stored and checks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from corrobora.reporting.markdown import is_row, is_rule, iter_row_statements, unescape_markdown
+from corrobora.text import phrases
+from corrobora.text.segmentation import split_sentences
+
+_OURS = re.compile(r"^\[(\d{1,5})\] \*\*(.{0,400}?)\*\*(.{0,4000})`(S\d{1,9}):(C\d{1,9})` `sha256:([0-9a-f]{64})`")
+_OURS_START = re.compile(r"\[\d{1,5}\] \*\*")
+_SNAPSHOT = re.compile(r"`sha256:[0-9a-f]{64}`")
+_LISTED = re.compile(r"^\s{0,8}(?:[-*]\s{0,4})?(?:\[\^?(\d{1,5})\]:?|(\d{1,5})[.)])\s{1,8}(.{1,4000})$")
+_URL = re.compile(r"https?://[^\s)>\]\"']{1,2083}")
+_INLINE = re.compile(r"\[([^\]\n]{0,300})\]\((https?://[^()\s]{1,2083})\)")
+_MARK = re.compile(r"\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\](?!\(|:)")
+_LEADING = re.compile(rf"(?:\s{{0,4}}{_MARK.pattern})+")
+_CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
+_LABEL = re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, phrases.LABELS))})\)\*?")
+_CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
+_OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower())
+_STATUS_PLACE = 2  # the status stands below the title
+_SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f\t\u000b\u000c", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading, paragraph, list item, row, quote or reference on one line; `line` is where it began, from 1.
+
+    `starts` holds, for each line it was joined from, the offset in `text` and the number of the line.
+    """
+
+    text: str
+    line: int
+    starts: tuple[tuple[int, int], ...] = ()
+    code: bool = False  # a line of fenced code
+
+    def line_at(self, offset: int) -> int:
+        """Return the line of the file that the character at `offset` stood in."""
+        return max((number for start, number in self.starts if start <= offset), default=self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One entry of a list of sources."""
+
+    number: int
+    title: str
+    url: str = ""
+    snapshot: str = ""
+    quotes: tuple[str, ...] = ()
+    label: str = ""  # title, version, date and heading as listed
+    source: str = ""  # of our own reports, as the passage
+    passage: str = ""  # of our own reports: several passages of one document are several references
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """One sentence of the body, or what one cell of a table says, with the numbers and addresses it cites."""
+
+    text: str
+    numbers: tuple[int, ...] = ()
+    urls: tuple[str, ...] = ()
+    cell: bool = False
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReport:
+    """A report in parts: the blocks of its body, without what code wrote about the run, and its references."""
+
+    body: tuple[Block, ...]
+    references: Mapping[int, Reference]
+    ours: bool
+
+
+def split_blocks(text: str) -> list[Block]:
+    """Join the lines of a Markdown text to blocks, so that line ends and hard wraps do not matter."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES).split("\n")
+    ours = _SNAPSHOT.search(text) is not None
+    blocks: list[Block] = []
+    fenced = after_blank = False
+    section = ""
+    for number, raw in enumerate(lines, 1):
+        line = raw.strip()
+        if line.startswith("```") or fenced or not line or line == ">":
+            blocks += [Block(line, number, code=True)] if fenced and line and not line.startswith("```") else []
+            fenced ^= line.startswith("```")
+            after_blank = True
+            continue
+        joined = blocks[-1] if blocks and not after_blank else None
+        if joined is not None and _continues(joined.text, line, ours=ours, listing=section in _CODE_SECTIONS):
+            said = line.lstrip("> ") if joined.text.startswith(">") else line
+            start = len(joined.text) + 1
+            blocks[-1] = replace(joined, text=f"{joined.text} {said}", starts=(*joined.starts, (start, number)))
+        else:
+            blocks.append(Block(line, number, ((0, number),)))
+        section = line.strip("# *").lower() if line.startswith("#") else section
+        after_blank = False
+    return blocks
+
+
+def _continues(block: str, line: str, *, ours: bool, listing: bool) -> bool:
+    """True if a line belongs to the block above it, as in CommonMark, also where a row or heading was wrapped."""
+    if _OURS_START.match(block) and not _SNAPSHOT.search(block):
+        return ours
+    if is_row(block):
+        return not line.startswith("|") if block.endswith("|") and len(block) > 1 else True
+    if line.startswith(("#", "|", "```")) or set(line) <= set("-=_*") or _OURS_START.match(line):
+        return False
+    if block.startswith("#"):
+        return ours  # below a heading of ours stands a blank line
+    if block.startswith(">"):
+        return True
+    if line.startswith(">") or (_LISTED.match(line) and (listing or _URL.search(line))):
+        return False
+    return not _ITEM.match(line) or (line[0].isdigit() and not _ITEM.match(block) and not line.startswith("1"))
+
+
+def parse_report(text: str) -> ParsedReport:
+    """Split a report into its body and its references, in our form or in a common foreign one."""
+    body: list[Block] = []
+    references: dict[int, Reference] = {}
+    current = 0
+    section = ""
+    blocks = split_blocks(text)
+    ours = any(_OURS.match(block.text) for block in blocks)
+    for block in blocks:
+        if block.text.startswith("#"):
+            section, current = block.text.strip("# *").lower(), 0
+        found = _parse_own_reference(block) or (None if ours else _parse_foreign_reference(block))
+        if found is not None:
+            current = found.number if found.snapshot else 0
+            if found.snapshot or found.number not in references:
+                references[found.number] = found
+        elif current and block.text.startswith(">"):
+            held = references[current]
+            references[current] = replace(held, quotes=(*held.quotes, block.text.lstrip("> ")))
+        elif section not in (_OWN_SECTIONS if ours else _CODE_SECTIONS):
+            body.append(block)
+    return ParsedReport(tuple(body), references, ours)
+
+
+def _parse_own_reference(block: Block) -> Reference | None:
+    match = _OURS.match(block.text)
+    if match is None:
+        return None
+    number, title, rest, source, passage, snapshot = match.groups()
+    head, _, url = rest.rstrip().rpartition(" ")
+    label = f"{title}{head}"
+    return Reference(int(number), title, url, snapshot, (), label, source, passage, block.line)
+
+
+def _parse_foreign_reference(block: Block) -> Reference | None:
+    listed = _LISTED.match(block.text)
+    found = _URL.search(block.text)
+    if listed is None or found is None or _MARK.search(listed.group(3)):
+        return None
+    number = int(listed.group(1) or listed.group(2))
+    return Reference(number, _clean_title(listed.group(3)), found.group().rstrip(".,;"), line=block.line)
+
+
+def _clean_title(rest: str) -> str:
+    return _URL.sub("", rest).strip(" -–—:.[]()<>*\"'")[:200]
+
+
+def find_statements(parsed: ParsedReport) -> list[CitedText]:
+    """Return the sentences of the body with what they cite, without headings, headers of tables and quotations.
+
+    Fixed wordings in our reports speak of the report itself. Without a citation they are left out, because they would
+    lower the coverage of a report that cites everything it claims.
+    """
+    found: list[CitedText] = []
+    for number, block in enumerate(parsed.body):
+        line = block.text
+        status = number <= _STATUS_PLACE and line.lstrip("*_").startswith("Status:")
+        skipped = status or line.startswith(("#", ">")) or set(line) <= set("|-: *_=")
+        if skipped or (block.code and not parsed.ours):
+            continue
+        if is_row(line):
+            head = number + 1 < len(parsed.body) and is_rule(parsed.body[number + 1].text)
+            found += [] if head else [replace(said, line=block.line) for said in _parse_cells(line)]
+            continue
+        for said in _split_block(block):
+            if any(c.isalpha() for c in said.text):
+                found.append(said)
+            elif found:  # a line of marks alone belongs to the sentence above
+                found[-1] = _add_marks(found[-1], said)
+    return [
+        said
+        for said in found
+        if said.numbers or said.urls or not (parsed.ours and phrases.is_written_by_code(said.text))
+    ]
+
+
+def _split_block(block: Block) -> list[CitedText]:
+    """Return the sentences of one block. Marks after a full stop belong to the sentence before them.
+
+    If the block itself begins with a mark, its marks belong to the sentences that follow them.
+    """
+    found: list[CitedText] = []
+    item = _ITEM.match(block.text)
+    start = item.end() if item else 0
+    text = block.text[start:]
+    spans = split_sentences(text)
+    pieces = [text[span.start : span.end] for span in spans]
+    after = not _LEADING.match(pieces[0]) if pieces else False
+    for span, piece in zip(spans, pieces, strict=True):
+        lead = _LEADING.match(piece) if after else None
+        if lead is not None and found:
+            found[-1] = _add_marks(found[-1], _parse_piece(lead.group()))
+        said = _parse_piece(piece[lead.end() :] if lead is not None else piece)
+        if found and not any(c.isalpha() for c in said.text):
+            found[-1] = _add_marks(found[-1], said)
+        else:
+            found.append(replace(said, line=block.line_at(start + span.start)))
+    return found
+
+
+def _add_marks(said: CitedText, marks: CitedText) -> CitedText:
+    return replace(said, numbers=said.numbers + marks.numbers, urls=said.urls + marks.urls)
+
+
+def _parse_piece(piece: str) -> CitedText:
+    numbers = tuple(int(n) for match in _MARK.finditer(piece) for n in match.group(1).split(","))
+    urls = tuple(match.group(2) for match in _INLINE.finditer(piece))
+    text = unescape_markdown(_INLINE.sub(r"\1", _MARK.sub("", _LABEL.sub("", piece))))
+    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.replace("|", " ").split()))
+    return CitedText(text, numbers, urls)
+
+
+def _parse_cells(row: str) -> list[CitedText]:
+    """Return the statements of a row, each with its citations; a row without citations is one statement."""
+    found = list(iter_row_statements(row, _CITED))
+    if not found:
+        return [_parse_piece(row.strip("| "))]
+    cited = [(text, _parse_piece(" ".join(marks))) for text, marks in found]
+    return [
+        CitedText(unescape_markdown(_LABEL.sub("", text)), marks.numbers, marks.urls, cell=True)
+        for text, marks in cited
+    ]

@@ -1,0 +1,161 @@
+"""The seal of a report: a digest in the file by which anybody sees whether it is the one that was delivered.
+
+Knows how a text is folded, so that line ends, hard wraps and quotation marks break no seal, and how two readings of a
+report differ. Does not know where runs are stored: a digest in a file can be recomputed, only the stored report counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from hashlib import sha256
+
+from corrobora.domain.evidence import INVISIBLE, LOOK_ALIKES
+from corrobora.reporting.markdown import is_row
+from corrobora.reporting.report_html import html_to_markdown
+from corrobora.reporting.report_parser import Block, split_blocks
+from corrobora.text.segmentation import split_sentences
+
+_LINE = re.compile(r"\*?Sealed:\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")
+_LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables, escapes
+    r"(?<!\S)(?:#{1,6}|[->+*])(?=\s)|^>|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|\\(?=[^\w\s])|[|]|-{2,}|={2,}",
+    re.MULTILINE,
+)
+_SPACE = re.compile(r"(?<=\w)\s+(?=\w)")
+_PLAIN = str.maketrans(LOOK_ALIKES | dict.fromkeys(INVISIBLE, ""))
+
+
+class SealStatus(StrEnum):
+    """What the seal of a file says about it."""
+
+    DELIVERED = "delivered"  # the file is the stored report, white space and layout apart
+    CHANGED = "changed"  # it differs from the stored report
+    INTACT = "intact"  # the digest fits the file, but the run is not stored here: anybody could have made it
+    BROKEN = "broken"  # the digest does not fit the file
+    NONE = "none"  # the file has no seal, and no stored report is like it
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The run that a file names, and the digest that it carries."""
+
+    run: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One piece of text in which a file differs from the stored report: added in `line`, or left out near it."""
+
+    line: int
+    text: str
+    added: bool
+
+
+def fold_layout(text: str) -> str:
+    """Fold what re-formatting changes: white space, marks of layout, the shape of quotation marks and dashes."""
+    return "".join(_SPACE.sub("\x00", _LAYOUT.sub(" ", text.translate(_PLAIN))).split()).replace("\x00", " ")
+
+
+def strip_seal(text: str) -> str:
+    """Return a text without its seal."""
+    return _LINE.sub("", text)
+
+
+def compute_digest(text: str) -> str:
+    """Return the digest of a report's text, without its seal and without layout."""
+    return sha256(fold_layout(strip_seal(text)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def format_seal(run: str, text: str) -> str:
+    """Return the line that seals a text."""
+    return f"*Sealed: run `{run}`, `sha256:{compute_digest(text)}`.*"
+
+
+def find_seal(text: str) -> Seal | None:
+    """Return the last seal of a text, None if it has none."""
+    found = list(_LINE.finditer(text))
+    return Seal(found[-1].group(1), found[-1].group(2)) if found else None
+
+
+def seal_files(files: Mapping[str, str], run: str) -> tuple[dict[str, str], str]:
+    """Return the files of a run with its report sealed in each format, and the seal of its JSON.
+
+    Markdown and HTML get a last line, the JSON a field.
+    """
+    markdown, page, fields = files["report.md"], files["report.html"], json.loads(files["report.json"])
+    markdown = f"{markdown.rstrip()}\n\n{format_seal(run, markdown)}\n"
+    shown = format_seal(run, html_to_markdown(page)).replace("`", "").strip("*")
+    seal = format_seal(run, canonical_json({**fields, "markdown": markdown})).strip("*")
+    sealed = {
+        "report.md": markdown,
+        "report.html": page.replace("</main>", f'<p class="meta">{shown}</p>\n</main>'),
+        "report.json": json.dumps({**fields, "markdown": markdown, "seal": seal}, ensure_ascii=False),
+    }
+    return {**files, **sealed}, seal
+
+
+def read_digest(name: str, text: str) -> str:
+    """Return the digest that seals a report's file, "" for any other file."""
+    seal = find_seal(text) if name.startswith("report.") else None
+    return seal.digest if seal else ""
+
+
+def canonical_json(fields: dict[str, object]) -> str:
+    """Return the fields of a stored report as one text, without its seal."""
+    return json.dumps({**fields, "seal": ""}, sort_keys=True, ensure_ascii=False)
+
+
+def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change, ...]]:
+    """Say whether a text is the stored one, and where it differs; without a stored one, whether its seal is intact."""
+    if stored is not None:
+        if compute_digest(text) == compute_digest(stored):
+            return SealStatus.DELIVERED, ()
+        changes = find_changes(text, stored)
+        return (SealStatus.CHANGED if changes else SealStatus.DELIVERED), changes
+    seal = find_seal(text)
+    if seal is None:
+        return SealStatus.NONE, ()
+    return (SealStatus.INTACT if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
+
+
+def find_changes(text: str, stored: str) -> tuple[Change, ...]:
+    """Return the pieces that were added to a stored report, in the file's order, and those that are missing."""
+    ours, theirs = _list_pieces(strip_seal(text)), _list_pieces(strip_seal(stored))
+    matcher = SequenceMatcher(None, [p.folded for p in theirs], [p.folded for p in ours], autojunk=False)
+    found: list[Change] = []
+    for kind, low, high, start, end in matcher.get_opcodes():
+        if kind == "equal" or "".join(p.folded for p in theirs[low:high]) == "".join(p.folded for p in ours[start:end]):
+            continue
+        found += [Change(piece.line, piece.text, added=True) for piece in ours[start:end]]
+        if kind == "delete":
+            near = ours[start - 1].line if start else 1
+            found += [Change(near, piece.text, added=False) for piece in theirs[low:high]]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    line: int
+    text: str
+    folded: str
+
+
+def _list_pieces(text: str) -> list[_Piece]:
+    """Split a report into sentences and rows; pieces of layout alone are left out."""
+    pieces: list[_Piece] = []
+    for block in split_blocks(text):
+        pieces += [piece for piece in _split_pieces(block) if piece.folded]
+    return pieces
+
+
+def _split_pieces(block: Block) -> list[_Piece]:
+    if is_row(block.text) or block.text.startswith("#"):
+        return [_Piece(block.line, block.text, fold_layout(block.text))]
+    spans = split_sentences(block.text)
+    parts = [(block.line_at(span.start), block.text[span.start : span.end]) for span in spans]
+    return [_Piece(line, part, fold_layout(part)) for line, part in parts]

@@ -1,0 +1,54 @@
+"""A page of ours reads back as the Markdown that it was made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.unit.domain.test_report import REPORT
+
+from corrobora.domain.report import Citation
+from corrobora.reporting.html import render_html
+from corrobora.reporting.render import render_sources
+from corrobora.reporting.report_html import html_to_markdown, is_html
+from corrobora.reporting.report_parser import find_statements, parse_report
+from corrobora.reporting.seal import fold_layout
+
+HASH = "ab" * 32
+BODY = """# Ardal & <its> port
+
+*Status: complete. 1 source.*
+
+The port of *Ardal* is old. [1] It has **two** cranes. [1][2]
+
+## Size
+
+1. It is 412 metres long. [2]
+2. It is red. [1]
+
+| What | One side |
+|---|---|
+| Length | 412 metres [2] |
+"""
+CITED = (
+    Citation(1, "S1", "C1", "Ardal", "https://ardal.example/a?b=1", HASH, ("The port is old.", "It is red."), "v2"),
+    Citation(2, "S2", "C3", "Bridge", "docs/bridge.md", HASH, ("It is 412 metres long.",), heading="Size", notice="W"),
+)
+
+
+def test_a_page_reads_back_as_its_markdown() -> None:
+    markdown = f"{BODY}\n{render_sources(CITED)}\n"
+    page = render_html(replace(REPORT, title="Ardal", markdown=markdown, citations=CITED))
+    again = html_to_markdown(page)
+    assert is_html(page)
+    assert not is_html(markdown)
+    ours, theirs = parse_report(markdown), parse_report(again)
+    assert [(s.numbers, fold_layout(s.text)) for s in find_statements(theirs)] == [
+        (s.numbers, fold_layout(s.text)) for s in find_statements(ours)
+    ]
+    assert theirs.references.keys() == ours.references.keys()
+    for number, reference in ours.references.items():
+        read = theirs.references[number]
+        assert fold_layout(read.label) == fold_layout(reference.label)
+        assert (read.url, read.snapshot, read.quotes, read.source, read.passage) == (
+            *(reference.url, reference.snapshot, reference.quotes, reference.source, reference.passage),
+        )

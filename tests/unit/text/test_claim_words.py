@@ -1,0 +1,34 @@
+"""Claims: numbers, dates, names and obligations need a source; connecting prose does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrobora.text.claim_words import find_claim_words
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("It has 64 rooms.", "64 rooms"),
+        ("In March 2018 it closed.", "March 2018"),
+        ("It was sold to Ruth Hale.", "Ruth Hale"),
+        ("Users must not wait.", "must not"),
+        ("It fell by half a percent, to 3 %.", "3 %"),
+        ("They use RFC 2119 here.", "RFC 2119"),
+    ],
+)
+def test_a_claim_is_found_with_its_words(sentence: str, words: str) -> None:
+    assert words in find_claim_words(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Both sides agree on this.", "Two rules changed:", "However, the picture is mixed.", "", "***"]
+)
+def test_connecting_prose_claims_nothing(sentence: str) -> None:
+    assert find_claim_words(sentence) == ()
+
+
+def test_a_text_about_the_report_itself_claims_nothing() -> None:
+    assert find_claim_words("**Revision 3 (June 2017)**", ["Revision 3 (June 2017)"]) == ()
+    assert find_claim_words("Revision 3 (June 2017) holds 8.", ["Revision 3 (June 2017)"])
