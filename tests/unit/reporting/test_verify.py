@@ -42,13 +42,13 @@ def test_nothing_is_cut_in_silence_a_list_keeps_its_items_and_a_section_its_head
     body = f"## Part\n\n1. {true}\n2. {false}\n3. {true}\n\n## Other\n\nIt has 7. [S9:C9]"
     found = check_draft(Draft("t", body), [_fact()])
     lines = found.draft.body.split("\n")
-    assert lines[3] == "2. *[One sentence withheld: numbers not in the quotes: 99.]*"
+    assert lines[3] == "2. *[One sentence withheld: its number 99 stands in none of its sources.]*"
     assert lines[2] == f"1. {true}"
     assert lines[4] == f"3. {true}"
     assert lines[6:] == ["## Other", "", "*[One sentence withheld: its citation leads to no source.]*"]
     assert found.removed_sentences == 2
     assert [check.withheld for check in found.checks if check.withheld] == [
-        "numbers not in the quotes: 99",
+        "its number 99 stands in none of its sources",
         "its citation leads to no source",
     ]
 
