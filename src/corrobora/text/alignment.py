@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Indel
 
-from corrobora.text.clauses import Clause, fold_words, parse_clause
+from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
@@ -23,14 +23,18 @@ from corrobora.text.typed import Problem
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
 _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word
 _WHOLE = 0.9  # share of a sentence from which it was copied as a whole
-_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){1,3} by\b")
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){0,2} \w+(?:ed|en|[wu]n|d|t) by (?!\d)")
 _RUN = 4  # words in a row that were copied
 _RELATIONS = frozenset(
-    "and or but nor before after from to until since with without by above below over under between during than not no "
-    "only all some most any every each never if unless when except in out on off up down more less per within beyond "
-    "first last must shall should may can could might will would cannot".split()
+    "and or but nor before after from until since without above below over under between during than not no only all "
+    "some most any every each never if unless when except off up down more less beyond first last must "
+    "shall should may can could might will would cannot".split()
 )
-_OPENERS = frozenset("in on at by for from during after before since until with without under over as of to".split())
+_OPENERS = frozenset(
+    "in on at by for from during after before since until with without under over as of to because if when while "
+    "although unless except where compared among according between only".split()
+)
+_JOINING = frozenset("but and while though although which who whereas".split())  # what follows is another clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def find_cut(head: str, tail: str) -> Problem | None:
             return Problem("it cuts off a negation of its sentence", "")
         denied = [duty for duty in parsed.duties if duty.kind in ("forbidden", "discouraged", "needless")]
         for shade in (*parsed.shades, *denied):
-            if part is head or shade.family == "condition" or shade.kind in ("only", "said"):
+            if part is head or shade.family in ("condition", "population") or shade.kind in ("only", "said"):
                 return Problem(f"it cuts off “{shade.text}” of its sentence", "")
     return None
 
@@ -102,9 +106,19 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         if share > best:
             best, nearest = share, theirs
     if best[0] >= NEAR_COPY and best[1] >= _IN_ORDER:
-        return Copy(best[0], tuple(_find_changes(words, nearest)))
+        changes = [tuple(_find_changes(_fold_copy(each), nearest)) for each in _turn_adjuncts(sentence)]
+        return Copy(best[0], min(changes, key=len))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
     return Copy(best[1], (Problem("it joins parts of two sentences", ""),) if joined else ())
+
+
+def _turn_adjuncts(sentence: str) -> Iterator[str]:
+    """Yield a sentence as it stands, and with what stands before its first or after its last comma at the other end."""
+    yield sentence
+    plain = sentence.strip(" .!?")
+    for head, comma, tail in (plain.partition(", "), plain.rpartition(", ")):
+        if comma:
+            yield f"{tail} {head}"
 
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
@@ -115,50 +129,122 @@ def _fold_copy(text: str) -> tuple[str, ...]:
 def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Problem]:
     turned = _is_passive(words) != _is_passive(theirs)
     moved = False
-    for op in Indel.opcodes(words, theirs):
-        own, other = words[op.src_start : op.src_end], theirs[op.dest_start : op.dest_end]
-        if op.tag in ("delete", "replace"):
-            changed = [word for word in own if _matters(word, other)]
-            if turned and changed and set(changed) - {"by"} <= set(theirs):
-                moved = True
-            elif changed and not _is_moved_adjunct(own, theirs):
-                yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
-        if op.tag in ("insert", "replace"):
-            parsed = parse_clause(" ".join(other))
-            said = {shade[:2] for shade in _list_shades(parse_clause(" ".join(words)))}
-            left = [text for *kind, text in _list_shades(parsed) if tuple(kind) not in said]
-            left += ["not"] if parsed.negations else []
+    said, known = _list_shades(words), _list_shades(theirs)
+    alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)}  # "linked", "associated"
+    for own, other in _list_gaps(words, theirs):
+        changed = [w for w in _drop_moved(own, theirs) if w not in alike and _matters(w, other, theirs)]
+        if turned and changed and set(changed) - {"by"} <= set(theirs):
+            moved = True
+        elif changed:
+            yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
+        if other and other[0] not in _JOINING:
+            left = _list_left_out(words, theirs, other)
             if left:
                 yield Problem(f"it leaves out “{left[0]}”", left[0])
     if turned and not moved:
         yield Problem("who does it and to whom differ", "by" if "by" in words else "")
 
 
+def _list_gaps(words: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Yield what stands between the words that both have in order, of each side."""
+    start = begin = 0
+    for op in Indel.opcodes(words, theirs):
+        if op.tag == "equal":
+            yield words[start : op.src_start], theirs[begin : op.dest_start]
+            start, begin = op.src_end, op.dest_end
+    yield words[start:], theirs[begin:]
+
+
 def _is_passive(words: Sequence[str]) -> bool:
     return _PASSIVE.search(" ".join(words)) is not None
 
 
-def _matters(word: str, near: Sequence[str]) -> bool:
+def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the shades and negations that a copy leaves out of what it says."""
+    own, unit, gap = (parse_clause(" ".join(each)) for each in (words, theirs, other))
+    said = {shade[:2] for shade in (*own.shades, *own.duties)}
+    known = {shade[:2] for shade in (*unit.shades, *unit.duties)}
+    left = [
+        shade.text
+        for shade in (*gap.shades, *gap.duties)
+        if shade[:2] not in said
+        and shade[:2] in known
+        and (
+            shade.family in ("condition", "population", "attribution")
+            or shade.governs in own.stems
+            or not shade.governs
+        )
+    ]
+    return left + (["not"] if gap.negations and not own.negations else [])
+
+
+def _matters(word: str, near: Sequence[str], theirs: Sequence[str]) -> bool:
     """True if a word that a copy puts in may change its meaning.
 
-    No function word does, no other form of a word there, none of the same class ("must" for "shall"), and no number or
-    unit, which are compared by their amounts.
+    No function word does, no other form of a word there, and no number or unit, which are compared by their amounts.
     """
     if find_measures(word) or find_unit(word) or word in near:
         return False
-    own, other = parse_clause(word), parse_clause(" ".join(near))
-    if {shade[:2] for shade in _list_shades(own)} & {shade[:2] for shade in _list_shades(other)}:
-        return False
     stem = stem_word(word)
-    return word in _RELATIONS or (bool(stem or not word.isalpha()) and stem not in other.stems)
+    known = parse_clause(" ".join(near)).stems
+    return (word in _RELATIONS and word not in theirs) or (bool(stem or not word.isalpha()) and stem not in known)
 
 
-def _list_shades(clause: Clause) -> list[tuple[str, str, str]]:
-    return [(shade.family, shade.kind, shade.text) for shade in (*clause.shades, *clause.duties)]
+def _list_shades(words: Sequence[str]) -> list[tuple[tuple[str, str], str]]:
+    clause = parse_clause(" ".join(words))
+    return [((shade.family, shade.kind), shade.text) for shade in (*clause.shades, *clause.duties)]
 
 
-def _is_moved_adjunct(own: Sequence[str], theirs: Sequence[str]) -> bool:
-    """True for words such as "in March 2021" that stand elsewhere in the same sentence in the same order."""
-    if own[0] not in _OPENERS or len(own) < 2:  # noqa: PLR2004 - a preposition and its noun
-        return False
-    return any(tuple(theirs[at : at + len(own)]) == tuple(own) for at in range(len(theirs)))
+def _drop_moved(own: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    """Drop runs such as "in March 2021" that stand elsewhere in the same sentence, as an adjunct may."""
+    text = f" {' '.join(theirs)} "
+    kept: list[str] = []
+    at = 0
+    while at < len(own):
+        end = at + 1
+        while end < len(own) and f" {' '.join(own[at : end + 1])} " in text:
+            end += 1
+        if end - at < 2 or own[at] not in _OPENERS:  # noqa: PLR2004 - a preposition and its noun
+            kept.append(own[at])
+            end = at + 1
+        at = end
+    return kept
+
+
+def find_substitute(sentence: str, unit: str, known: frozenset[str]) -> Problem | None:
+    """Find a word that stands in the place of another one: "the risk of cancer" for "the risk of stroke"."""
+    words, theirs = _fold_copy(sentence), _fold_copy(unit)
+    places = {key: at for at in range(len(theirs)) for key in _list_places(theirs, at)}
+    said = parse_clause(sentence).stems
+    for at, word in enumerate(words):
+        stem = stem_word(word)
+        if (
+            not stem
+            or not word.isalpha()
+            or stem in known
+            or word.endswith(("ed", "ing"))
+            or find_measures(word)
+            or find_unit(word)
+        ):
+            continue
+        for key in _list_places(words, at):
+            other = theirs[places[key]] if key in places else ""
+            if (
+                other.isalpha()
+                and not find_measures(other)
+                and stem_word(other)
+                and stem_word(other) not in said
+                and not other.endswith(("ed", "ing"))
+            ):
+                return Problem(f"it says “{word}” where its sources say “{other}”", word)
+    return None
+
+
+def _list_places(words: Sequence[str], at: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what surrounds a word: the two words before, the two after, and one on each side."""
+    if at > 1:
+        yield "before", tuple(words[at - 2 : at])
+    if at + 2 < len(words):
+        yield "after", tuple(words[at + 1 : at + 3])
+    if 0 < at < len(words) - 1:
+        yield "between", (words[at - 1], words[at + 1])

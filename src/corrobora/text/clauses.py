@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from corrobora.text.tokens import split_words, stem_word
 
 
-@dataclass(frozen=True, slots=True)
-class Shade:
+class Shade(NamedTuple):
     """A word that shades a claim: its family ("quantifier"), its class ("all"), the stem it governs, its text."""
 
     family: str
@@ -52,7 +52,8 @@ _FORCES = {  # the first that matches at a place decides
         BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
     "discouraged": r"""should(?:_not|n['’]t) ought_not BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
         BE(?:discouraged|advised_against)""",
-    "needless": r"""need(?:_not|n['’]t) (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
+    "needless": r"""need(?:_not|n['’]t) no_longer_requires?
+        (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
         BE(?:not|no_longer)_(?:be_)?(?:required|mandatory|needed|obliged|compulsory|necessary)""",
     "required": r"""must shall (?:has|have|had)_to needs?_to requires? BE(?:required|obliged|bound) mandatory compulsory
         obligatory""",
@@ -60,12 +61,12 @@ _FORCES = {  # the first that matches at a place decides
     "permitted": r"may BE(?:permitted|allowed|free_to) permits? allows?",
 }
 _DUTY = re.compile(
-    r"(?i)\b(?:"
+    r"\b(?:"
     + "|".join(f"(?P<{name}>{_list_words(words).replace('BE', _BE)})" for name, words in _FORCES.items())
     + r")(?!\w)"
 )
 _NEGATION = re.compile(
-    r"(?i)\b(?:"
+    r"\b(?:"
     + _list_words(
         r"""not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
         no(?!_(?:more|less|fewer|later|longer_than|doubt)\b)
@@ -76,12 +77,11 @@ _NEGATION = re.compile(
 )
 _FAMILIES = {
     "quantifier": {
-        "all": r"all every each always entire(?:ly)? everyone any(?=_\w+_(?:is|can|will|must|shall))",
+        "all": r"all (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always entire(?:ly)? everyone",
         "most": r"most(?=_(?:of|\w+s)\b) (?:the|a)_majority mostly usually generally typically mainly largely",
         "some": r"some(?!_\d) several certain sometimes occasionally partly partially a_few a_number_of",
         "many": r"many often frequently numerous",
         "few": r"(?<!a\s)few rarely seldom a_minority",
-        "none": r"none never nobody no_one",
         "only": r"(?<!not\s)only solely exclusively",
     },
     "relation": {
@@ -99,7 +99,8 @@ _FAMILIES = {
     },
     "attribution": {
         "said": r"""according_to claim(?:s|ed)?(?=_(?:that|to)\b) sa(?:ys|id) argu(?:es|ed) believ(?:es?|ed) told wrote
-            alleg(?:es|ed|edly) reportedly critics assert(?:s|ed) in_the_(?:view|opinion)_of announced state[sd]""",
+            alleg(?:es|ed|edly) reportedly critics assert(?:s|ed) in_the_(?:view|opinion)_of announced state[sd]
+            report(?:s|ed)(?=_that)""",
     },
     "condition": {
         "if": r"if provided(?:_that)? as_long_as on_condition whenever in_case when once where(?!as) subject_to",
@@ -114,7 +115,7 @@ _FAMILIES = {
     },
 }
 _SHADES = re.compile(
-    r"(?i)(?<![\w-])(?:"
+    r"(?<![\w-])(?:"
     + "|".join(f"(?P<{f}_{k}>{_list_words(words)})" for f, kinds in _FAMILIES.items() for k, words in kinds.items())
     + r")(?![\w-])"
 )
@@ -169,21 +170,24 @@ def split_statement(sentence: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8_000)  # every sentence is compared with the same quotes
 def parse_clause(text: str) -> Clause:
     """Parse a clause or a whole sentence."""
+    low = text.lower() if len(text.lower()) == len(text) else text  # as long, so that places are the same
     duties: list[Shade] = []
-    for match in _DUTY.finditer(text):
+    for match in _DUTY.finditer(low):
+        said = text[match.start() : match.end()]
         verb = bool(duties) and text[: match.start()].rstrip().endswith(duties[-1].text)  # "shall not require"
-        if not verb and (match.group() != "May" or match.start() == 0):  # the month
-            duties.append(Shade("duty", match.lastgroup or "", _find_governed(text, match), match.group()))
+        if not verb and (said != "May" or match.start() == 0):  # the month
+            duties.append(Shade("duty", match.lastgroup or "", _find_governed(text, match), said))
     negated: set[str] = set()
     negations = 0
-    for match in _NEGATION.finditer(text):
+    for match in _NEGATION.finditer(low):
         negations += 1
         negated.add(_find_governed(text, match))
-    shades = tuple(
-        Shade(*(match.lastgroup or "_").split("_"), governs=_find_governed(text, match), text=match.group())
-        for match in _SHADES.finditer(text)
-        if match.group() != "May"
-    )
+    shades: list[Shade] = []
+    for match in _SHADES.finditer(low):
+        family, kind = (match.lastgroup or "_").split("_")
+        said = text[match.start() : match.end()]
+        if said != "May":
+            shades.append(Shade(family, kind, _find_governed(text, match), said))
     words = split_words(text)
     stems = frozenset(stem for word in words if (stem := stem_word(word)))
     return Clause(
@@ -193,7 +197,7 @@ def parse_clause(text: str) -> Clause:
         tuple(duties),
         frozenset(negated - {""}),
         negations,
-        shades,
+        tuple(shades),
     )
 
 

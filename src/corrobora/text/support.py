@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice
+from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice, find_substitute
 from corrobora.text.clauses import split_statement
 from corrobora.text.layout import LIST_ITEM
+from corrobora.text.scoring import load_weights, measure_features, score_support
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
 from corrobora.text.typed import Problem, Reading, compare_sentence, read_evidence
@@ -54,8 +55,7 @@ class SupportCheck:
     withholds: bool = False  # code knows it to be false: a typed failure, which no model overrules
 
 
-FULL_OVERLAP = 0.6
-PART_OVERLAP = 0.35
+_HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -74,13 +74,15 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
             if cut is None:
                 return SupportCheck(Support.SUPPORTED, 1.0)
             problems = [cut]
-    units = tuple(dict.fromkeys(unit for each in evidence for unit in _split_units(each)))
-    reading = read_evidence(units, "\n".join(each.context for each in evidence))
-    copy = align_copy(sentence, units)
+    reading = read_units(evidence)
+    copy = align_copy(sentence, [unit.text for unit in reading.units])
     problems += [*compare_sentence(sentence, reading), *copy.problems]
+    if not problems and copy.nearness < NEAR_COPY:
+        substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
+        problems += [found for found in substitutes if found is not None]
     problems.sort(key=lambda each: not each.false)
     overlap = _share_found(sentence, reading)
-    status = _decide_status(sentence, reading, problems, copied=copy.nearness >= NEAR_COPY, overlap=overlap)
+    status = _decide_status(sentence, reading, problems, copied=copy.nearness >= NEAR_COPY)
     failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
     if status is Support.UNSUPPORTED and not problems:
         missing = _find_missing_words(sentence, reading)
@@ -94,6 +96,12 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     )
 
 
+def read_units(evidence: Sequence[Evidence]) -> Reading:
+    """Parse evidence: its sentences, and what its sources say about themselves."""
+    units = tuple(dict.fromkeys(unit for each in evidence for unit in _split_units(each)))
+    return read_evidence(units, "\n".join(each.context for each in evidence))
+
+
 def _split_units(evidence: Evidence) -> list[str]:
     """Return the sentences of a quote and its neighbours, without list marks."""
     texts = (evidence.quote, evidence.before, evidence.after)
@@ -101,21 +109,21 @@ def _split_units(evidence: Evidence) -> list[str]:
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 
-def _decide_status(
-    sentence: str, reading: Reading, problems: Sequence[Problem], *, copied: bool, overlap: float
-) -> Support:
+def _decide_status(sentence: str, reading: Reading, problems: Sequence[Problem], *, copied: bool) -> Support:
     if any(each.contradicts for each in problems):
         return Support.CONTRADICTED
     if any(each.false for each in problems):
         return Support.UNSUPPORTED
     if copied:
         return Support.UNCLEAR if problems else Support.SUPPORTED
-    if overlap < PART_OVERLAP:
-        return Support.UNSUPPORTED
+    weights = load_weights()
+    score = score_support(measure_features(sentence, reading, problems), weights)
     shares = [_share_found(part, reading) for part in split_statement(sentence)]
-    if max(shares) >= FULL_OVERLAP and min(shares) < PART_OVERLAP:
+    if max(shares) >= _HELD and min(shares) <= _MISSED:
         return Support.PARTLY
-    return Support.UNCLEAR if problems or overlap < FULL_OVERLAP else Support.SUPPORTED
+    if score < weights.unsupported:
+        return Support.UNSUPPORTED
+    return Support.SUPPORTED if score >= weights.supported and not problems else Support.UNCLEAR
 
 
 def _share_found(text: str, reading: Reading) -> float:

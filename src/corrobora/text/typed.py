@@ -276,8 +276,9 @@ def _compare_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[
             continue
         if shade.family == "population":
             missing = True
-        elif shade.family == "quantifier":
-            missing = shade.governs in clause.stems
+        elif shade.family in ("quantifier", "hedge"):
+            other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
+            missing = shade.governs in clause.stems and not other
         elif shade.family == "condition":
             missing = not _carries_rest(clause, unit, shade.text)
         else:
@@ -329,6 +330,7 @@ def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
         opener = (
             mention.start == 0 and len(parts) == 1 and mention.kind is MentionKind.NAME and _is_common(mention.text)
         )
+        opener = opener or bool(find_measures(mention.text))
         absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
         if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
             yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
