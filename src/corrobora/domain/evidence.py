@@ -296,6 +296,11 @@ class Contradiction:
     scope: str = ""
 
     @property
+    def key(self) -> tuple[frozenset[FactId], str]:
+        """What tells contradictions apart: both facts, and the claim where two of their sentences may differ."""
+        return frozenset((self.a, self.b)), self.claim if self.difference else ""
+
+    @property
     def blocking(self) -> bool:
         """True for an open contradiction above MEDIUM (TRIPLET-40)."""
         return not self.resolved and self.severity is Severity.HIGH

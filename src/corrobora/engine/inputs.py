@@ -184,8 +184,8 @@ def build_part(found: Findings, limit: int) -> Part:
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:
-    """Contradictions of all parts, each pair once."""
-    return tuple({frozenset((c.a, c.b)): c for found in parts for c in found.contradictions}.values())
+    """Contradictions of all parts, each once."""
+    return tuple({c.key: c for found in parts for c in found.contradictions}.values())
 
 
 def merge_questions(parts: Sequence[Findings]) -> tuple[SubQuestion, ...]:

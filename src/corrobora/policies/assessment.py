@@ -229,18 +229,17 @@ def merge_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...
 def merge_contradictions(
     known: Sequence[Contradiction], found: Sequence[Contradiction], facts: Sequence[Fact]
 ) -> tuple[Contradiction, ...]:
-    """Merge contradictions, one for each pair of known facts; a resolved one stays resolved."""
+    """Merge contradictions, one for each claim of a pair of known facts; a resolved one stays resolved."""
     ids = {fact.id for fact in facts}
-    joined: dict[frozenset[str], Contradiction] = {frozenset((each.a, each.b)): each for each in known}
+    joined = {each.key: each for each in known}
     for each in found:
         if each.a not in ids or each.b not in ids or each.a == each.b:
             continue
-        pair = frozenset((each.a, each.b))
-        before = joined.get(pair)
+        before = joined.get(each.key)
         if before is None:
-            joined[pair] = each
+            joined[each.key] = each
         elif each.resolved and not before.resolved:
-            joined[pair] = replace(before, resolved=True, scope=each.scope or before.scope)
+            joined[each.key] = replace(before, resolved=True, scope=each.scope or before.scope)
     return tuple(joined.values())
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 from corrobora.domain.evidence import Fact, KnownConflict, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Focus, Subject
 from corrobora.domain.thread import ThreadState
-from corrobora.text.comparison import find_difference, parse_statement
+from corrobora.text.comparison import find_differences
 from corrobora.text.quantities import MONTH_NAMES
 from corrobora.text.tokens import fold_text, stem_text
 
@@ -241,14 +241,20 @@ def find_known_conflicts(
     """
     if not known:
         return ()
-    stated = [(text, parse_statement(text)) for text in known]
     found: list[KnownConflict] = []
     for fact in facts:
-        own = parse_statement(fact.quote)
-        for text, before in stated:
-            differs = find_difference(before, own)
-            if differs is not None and differs.opposed:
-                found.append(KnownConflict(text, fact.id, differs.text))
+        for text in known:
+            differing = (each for each in find_differences(text, fact.quote) if each.opposed)
+            found += [KnownConflict(text, fact.id, differs.text) for differs in differing][:1]
     if not found and facts:
-        found = [KnownConflict(text, facts[0].id, "reported by the reader of the source") for text in reported]
+        found = [KnownConflict(text, _find_nearest(text, facts).id, _REPORTED) for text in reported]
     return tuple(found)
+
+
+_REPORTED = "reported by the reader of the source"
+
+
+def _find_nearest(text: str, facts: Sequence[Fact]) -> Fact:
+    """Return the fact that shares most words with a text."""
+    said = frozenset(stem_text(text))
+    return max(facts, key=lambda fact: len(said & frozenset(stem_text(fact.quote))))

@@ -159,7 +159,7 @@ def render_conflicts(
     named = {Relation.SUPERSEDES: "later version differs", Relation.QUALIFIES: "qualified"}
     rows: dict[tuple[str, ...], tuple[str, ...]] = {}
     for c in pairs:
-        said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference)
+        said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference, c.claim)
         sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
         status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
         rows.setdefault(

@@ -1,115 +1,112 @@
-"""Comparison of statements: in which respect two of them differ.
+"""Comparison of statements: in which respect two of them differ, clause by clause.
 
-Knows words of obligation (RFC 2119 and everyday forms), negation, quantities, dates and word overlap. Does not know
-which statement is right or which source to believe.
+Knows obligations, polarity, comparatives, quantities and dates, as clauses and measures read them, and word overlap.
+Does not know which statement is right or which source to believe; spelling and wording are no difference.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora.text.quantities import MONTH_NAMES, Quantity, find_dates, find_quantities
+from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
+from corrobora.text.measures import Measure, find_identifiers, find_measures
+from corrobora.text.quantities import MONTH_NAMES, find_dates
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, fold_whitespace, split_words, stem_word
+from corrobora.text.tokens import split_words, stem_word
 
 
 class Aspect(StrEnum):
-    """The respect in which two statements differ."""
+    """The respect in which two statements differ, the most important first."""
 
     OBLIGATION = "obligation"
     NEGATION = "negation"
+    COMPARATIVE = "comparative"
     QUANTITY = "quantity"
     DATE = "date"
-    WORDING = "wording"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference: its aspect and the two readings, in the order of the statements."""
+    """One difference: its aspect, the two readings and the two sentences, in the order of the statements."""
 
     aspect: Aspect
     before: str
     after: str
+    opposed: bool = True  # the readings exclude each other; a stronger obligation does not
+    alike: float = 0.0  # how similar the topics of the sentences are
+    one: str = ""
+    other: str = ""
 
     @property
     def text(self) -> str:
         """The difference as printed: "SHOULD NOT -> SHALL NOT"."""
         return f"{self.before} -> {self.after}"
 
-    @property
-    def opposed(self) -> bool:
-        """True if the two readings exclude each other; a stronger obligation or another wording does not."""
-        if self.aspect is Aspect.OBLIGATION:
-            return (_rank_obligation(self.before) > 0) != (_rank_obligation(self.after) > 0)
-        return self.aspect is not Aspect.WORDING
-
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence parsed for comparison; made by `parse_statement`."""
+    """A sentence or a clause of one, parsed for comparison; made by `parse_statement`."""
 
     text: str
     topic: frozenset[str]  # stems without obligation, negation and numbers
     duties: tuple[tuple[str, str], ...]  # (words of obligation, stem of the verb after them)
-    negations: int
-    amounts: tuple[Quantity, ...]
+    clause: Clause
+    measures: tuple[Measure, ...]
     days: tuple[str, ...]
+    parts: tuple[Statement, ...] = ()  # the clauses, if there are several
 
     @property
     def force(self) -> int:
         """The strength of its strongest obligation, from 0 (none) to 3 (must, must not)."""
-        return max((abs(_rank_obligation(duty)) for duty, _ in self.duties), default=0)
+        return max((abs(_FORCES[duty.kind]) for duty in self.clause.duties), default=0)
 
 
-_OBLIGATION_RANKS = {
-    "must": 3, "shall": 3, "required": 3, "mandatory": 3, "should": 2, "recommended": 2, "may": 1, "optional": 1,
-    "permitted": 1, "allowed": 1, "acceptable": 1,
-    "should not": -2, "not recommended": -2, "discouraged": -2, "must not": -3, "shall not": -3, "may not": -3,
-    "cannot": -3, "can not": -3, "prohibited": -3, "forbidden": -3, "not permitted": -3, "not allowed": -3,
-    "not acceptable": -3, "not required": 1, "deprecated": -2,
-}  # fmt: skip
-_OBLIGATION = re.compile(
-    r"(?i)\b(?:(must|shall|should|may)(?:\s+(not)\b)?|(cannot|can not)|"
-    r"(not\s+)?(?:(?:be|been|being|is|are|was|were)\s+)?"
-    r"\b(required|mandatory|recommended|optional|permitted|allowed|acceptable|discouraged|prohibited|forbidden|deprecated))\b"
-)
-_NEGATION_WORDS = frozenset(
-    "not no never none neither nor without cannot isn aren wasn weren don doesn didn won wouldn hasn haven".split()
-)
-_OBLIGATION_STEMS = frozenset(map(stem_word, " ".join(_OBLIGATION_RANKS).split())) | {"must", "shall", "should", "may"}
+_FORCES = {"required": 3, "recommended": 2, "permitted": 1, "needless": 1, "discouraged": -2, "forbidden": -3}
 _MONTHS = frozenset(map(stem_word, MONTH_NAMES))
 _DIGIT = re.compile(r"\d")
+_ITEM = re.compile(r"\s*(?:[-*•]|\(?\w{1,3}[.)])\s+")
 SAME_SUBJECT_SHARE = 0.5  # share of common topic stems from which two statements have the same subject
 CLOSE_SUBJECT_SHARE = 0.62
 IDENTICAL_SUBJECT_SHARE = 0.75
+_INSIDE_SHARE = 0.75  # of a short topic that stands in a long one, from which opposite words are compared
 _MIN_TOPIC = 2
 
 
-def _rank_obligation(duty: str) -> int:
-    return _OBLIGATION_RANKS.get(" ".join(fold_text(duty).split()), 0)
+@lru_cache(maxsize=8_000)  # a fact is compared with every other one of its thread
+def parse_statement(text: str, lead_in: str = "") -> Statement:
+    """Parse a sentence for comparison; the words of a list's lead-in count as said in each of its items."""
+    whole = _parse_part(f"{lead_in} {text}".strip(), text)
+    parts = split_statement(text)
+    if len(parts) < 2 or lead_in:  # noqa: PLR2004 - one clause
+        return whole
+    return Statement(
+        text, whole.topic, whole.duties, whole.clause, whole.measures, whole.days,
+        tuple(_parse_part(part, part) for part in parts),
+    )  # fmt: skip
 
 
-@lru_cache(maxsize=4_000)  # a fact is compared with every other one of its thread
-def parse_statement(text: str) -> Statement:
-    """Parse a plain sentence for comparison."""
-    found: list[tuple[str, str]] = []
-    for match in _OBLIGATION.finditer(text):
-        modal, modal_not, cannot, adjective_not, adjective = match.groups()
-        said = " ".join(part for part in (modal, modal_not, cannot) if part) or f"{adjective_not or ''}{adjective}"
-        following = [stem_word(word) for word in split_words(text[match.end() : match.end() + 40])[:3]]
-        found.append((" ".join(said.split()), next((word for word in following if word), "")))
-    folded = split_words(text)
-    topic = frozenset(
-        s
-        for word in folded
-        if (s := stem_word(word)) and s not in _OBLIGATION_STEMS and s not in _MONTHS and _DIGIT.search(s) is None
-    )
-    negations = sum(1 for word in folded if word in _NEGATION_WORDS)
-    return Statement(text, topic, tuple(found), negations, find_quantities(text), find_dates(text))
+def _parse_part(text: str, shown: str) -> Statement:
+    clause = parse_clause(text)
+    said = frozenset(stem_word(word) for duty in clause.duties for word in split_words(duty.text))
+    topic = frozenset(s for s in clause.stems if s not in said and s not in _MONTHS and _DIGIT.search(s) is None)
+    duties = tuple((" ".join(duty.text.split()), duty.governs) for duty in clause.duties)
+    measures = tuple(each for each in find_measures(text) if not each.nouns & _MONTHS)
+    return Statement(shown, topic, duties, clause, measures, find_dates(text))
+
+
+def iter_statements(text: str) -> Iterator[Statement]:
+    """Yield the sentences of a text, parsed; items of a list are read together with the line that leads them in."""
+    lead = ""
+    for span in split_sentences(text):
+        said = text[span.start : span.end]
+        item = _ITEM.match(said)
+        yield parse_statement(said[item.end() :] if item else said, lead if item else "")
+        lead = said if said.rstrip().endswith(":") else lead if item else ""
 
 
 def compare_topics(a: Statement, b: Statement) -> float:
@@ -119,111 +116,122 @@ def compare_topics(a: Statement, b: Statement) -> float:
     return 0.7 * jaccard_similarity(a.topic, b.topic) + 0.3 * overlap_coefficient(a.topic, b.topic)
 
 
-def find_difference(a: Statement, b: Statement, *, editions: bool = False) -> Difference | None:
+def find_difference(a: Statement, b: Statement) -> Difference | None:
     """Return the most important difference between two statements on the same subject, or None.
 
-    With `editions` the statements come from two editions of one document; only then does a mere change of wording
-    count.
+    Each clause is compared with its closest counterpart; the whole sentences, where no clauses correspond.
     """
-    alike = compare_topics(a, b)
-    if alike < SAME_SUBJECT_SHARE:
+    found: list[Difference] = []
+    for one in a.parts or (a,):
+        other = max(b.parts or (b,), key=lambda each: compare_topics(one, each))
+        back = max(a.parts or (a,), key=lambda each: compare_topics(other, each))
+        if back is one:
+            found += _compare_parts(one, other)
+    found = found or list(_compare_parts(a, b))
+    best = min(found, key=lambda each: list(Aspect).index(each.aspect), default=None)
+    if best is None:
         return None
-    found = _obligation_difference(a, b)
-    if found is not None:
-        return found
+    return Difference(best.aspect, best.before, best.after, best.opposed, compare_topics(a, b), a.text, b.text)
+
+
+def find_differences(one: str, other: str) -> tuple[Difference, ...]:
+    """Return the differences between the sentences of two texts, each with its closest counterpart, nearest first."""
+    found: list[Difference] = []
+    theirs = tuple(iter_statements(other))
+    for mine in iter_statements(one):
+        nearest = sorted(theirs, key=lambda each: -compare_topics(mine, each))[:1]
+        found += [differs for each in nearest if (differs := find_difference(mine, each)) is not None]
+    return tuple(sorted(found, key=lambda each: -each.alike))
+
+
+def find_differing_sentences(one: str, other: str, told: str, claim: str = "") -> tuple[str, str]:
+    """Return the sentences of two quotes that show the difference `told`, or the whole quotes if none do.
+
+    If several do, the pair with the sentence `claim` is meant.
+    """
+    found = [each for each in find_differences(one, other) if each.text == told]
+    named = [each for each in found if claim and claim in (each.one, each.other)]
+    return next(((each.one, each.other) for each in (*named, *found)), (one, other))
+
+
+def _compare_parts(a: Statement, b: Statement) -> Iterator[Difference]:
+    """Compare two clauses in every respect."""
+    alike, shared = compare_topics(a, b), len(a.topic & b.topic)
+    if _name_different_things(a, b):
+        return
+    if alike < SAME_SUBJECT_SHARE:  # a short claim inside a long sentence
+        if shared > _MIN_TOPIC and shared >= _INSIDE_SHARE * min(len(a.topic), len(b.topic)):
+            yield from _compare_opposites(a.clause, b.clause)
+        return
+    yield from _compare_duties(a, b, alike)
     if alike < CLOSE_SUBJECT_SHARE:
-        return None
-    same_duties = {verb for _, verb in a.duties} == {verb for _, verb in b.duties}
-    found = _date_difference(a, b) or (_amount_difference(a, b) if same_duties else None)
-    if found is not None:
-        return found
-    if not a.duties and not b.duties and a.negations % 2 != b.negations % 2:
-        return Difference(Aspect.NEGATION, _find_negation_word(a), _find_negation_word(b))
-    return _wording_difference(a, b) if editions else None
-
-
-def find_differing_sentences(one: str, other: str, told: str) -> tuple[str, str]:
-    """Return the sentences of two quotes that show the difference `told`, or the whole quotes if none do."""
-    found: list[tuple[float, str, str]] = []
-    for mine in _parse_statements(one):
-        for yours in _parse_statements(other):
-            differs = find_difference(mine, yours, editions=True)
-            if differs is not None and differs.text == told:
-                found.append((compare_topics(mine, yours), mine.text, yours.text))
-    best = max(found, key=lambda row: row[0], default=None)
-    return (best[1], best[2]) if best is not None else (one, other)
-
-
-def _parse_statements(quote: str) -> list[Statement]:
-    read = fold_whitespace(quote)
-    return [parse_statement(read[span.start : span.end]) for span in split_sentences(read)]
-
-
-def _obligation_difference(a: Statement, b: Statement) -> Difference | None:
-    """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
-    pairs = [(mine, yours) for mine, verb in a.duties for yours, other in b.duties if verb and verb == other]
-    if (
-        not pairs
-        and len(a.duties) == len(b.duties) == 1
-        and compare_topics(a, b) >= IDENTICAL_SUBJECT_SHARE
-        and _same_amounts(a, b)
-    ):
-        pairs = [(a.duties[0][0], b.duties[0][0])]
-    kept = {_rank_obligation(mine) for mine, yours in pairs if _rank_obligation(mine) == _rank_obligation(yours)}
-    for mine, yours in pairs:
-        first, second = _rank_obligation(mine), _rank_obligation(yours)
-        if first != second and first not in kept and second not in kept:
-            return Difference(Aspect.OBLIGATION, mine, yours)
-    return None
-
-
-def _same_amounts(a: Statement, b: Statement) -> bool:
-    return {(q.value, q.unit) for q in a.amounts} == {(q.value, q.unit) for q in b.amounts}
-
-
-def _amount_difference(a: Statement, b: Statement) -> Difference | None:
-    """Compare quantities of the same unit if each side states exactly one value for it."""
-    for unit in dict.fromkeys(q.unit for q in a.amounts):
-        mine = {q.value: q for q in a.amounts if q.unit == unit}
-        yours = {q.value: q for q in b.amounts if q.unit == unit}
-        if len(mine) == len(yours) == 1 and mine.keys() != yours.keys():
-            first, second = next(iter(mine.values())), next(iter(yours.values()))
-            return Difference(Aspect.QUANTITY, first.text, second.text)
-    return None
-
-
-def _date_difference(a: Statement, b: Statement) -> Difference | None:
+        return
+    yield from _compare_polarity(a.clause, b.clause)
+    yield from _compare_opposites(a.clause, b.clause)
+    verbs = [frozenset(verb for _, verb in each.duties) for each in (a, b)]
+    if not all(verbs) or verbs[0] & verbs[1] or alike >= IDENTICAL_SUBJECT_SHARE:
+        yield from _compare_measures(a, b)
     if len(a.days) == len(b.days) == 1 and a.days != b.days:
-        return Difference(Aspect.DATE, a.days[0], b.days[0])
-    return None
+        yield Difference(Aspect.DATE, a.days[0], b.days[0])
 
 
-def _find_negation_word(one: Statement) -> str:
-    return next((word for word in split_words(one.text) if word in _NEGATION_WORDS), "affirmed")
+def _name_different_things(a: Statement, b: Statement) -> bool:
+    mine, yours = frozenset(find_identifiers(a.text)), frozenset(find_identifiers(b.text))
+    return bool(mine and yours and mine.isdisjoint(yours))
 
 
-def _wording_difference(a: Statement, b: Statement) -> Difference | None:
-    """Return the single run of words that was replaced, if the sentences agree before and after it."""
-    mine, yours = a.text.split(), b.text.split()
-    start = 0
-    while start < min(len(mine), len(yours)) and fold_text(mine[start]) == fold_text(yours[start]):
-        start += 1
-    end = 0
-    while end < min(len(mine), len(yours)) - start and fold_text(mine[-1 - end]) == fold_text(yours[-1 - end]):
-        end += 1
-    before, after = mine[start : len(mine) - end], yours[start : len(yours) - end]
-    same = start + end
-    if not (1 <= len(before) <= 4 and 1 <= len(after) <= 4) or same < 8:  # noqa: PLR2004 - a term, in a whole sentence
-        return None
-    if stem_word(fold_text(before[-1].strip(".,;:"))) == "" or stem_word(fold_text(after[-1].strip(".,;:"))) == "":
-        return None  # it ends in a function word: an idiom, not a term
-    first, second = (" ".join(said).strip('.,;:"“”‘’()') for said in (before, after))
-    if {stem_word(w) for w in split_words(first)} == {stem_word(w) for w in split_words(second)} or _DIGIT.search(
-        first + second
-    ):
-        return None
-    if fold_text(first).startswith(fold_text(second)) or fold_text(second).startswith(
-        fold_text(first)
-    ):  # "Section" and "Sec"
-        return None
-    return Difference(Aspect.WORDING, first, second)
+def _compare_duties(a: Statement, b: Statement, alike: float) -> Iterator[Difference]:
+    """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
+    pairs = [(m, y) for m in a.clause.duties for y in b.clause.duties if m.governs and m.governs == y.governs]
+    if not pairs and len(a.duties) == len(b.duties) == 1 and alike >= IDENTICAL_SUBJECT_SHARE:
+        same = {(m.value, m.dimension) for m in a.measures} == {(m.value, m.dimension) for m in b.measures}
+        pairs = [(a.clause.duties[0], b.clause.duties[0])] if same else []
+    kept = {mine.kind for mine, yours in pairs if mine.kind == yours.kind}
+    for mine, yours in pairs:
+        if mine.kind != yours.kind and mine.kind not in kept and yours.kind not in kept:
+            opposed = (_FORCES[mine.kind] > 0) != (_FORCES[yours.kind] > 0)
+            yield Difference(Aspect.OBLIGATION, " ".join(mine.text.split()), " ".join(yours.text.split()), opposed)
+
+
+def _compare_polarity(a: Clause, b: Clause) -> Iterator[Difference]:
+    """Find a word that one side denies and the other affirms, where obligations do not say it already."""
+    if a.duties or b.duties or (a.negations - b.negations) % 2 == 0:
+        return
+    denied = (a.negated & (b.stems - b.negated)) | (b.negated & (a.stems - a.negated))
+    if denied:
+        first = bool(a.negated & denied)
+        word = f"not {min(denied)}"
+        yield Difference(Aspect.NEGATION, word if first else min(denied), min(denied) if first else word)
+
+
+def _compare_opposites(a: Clause, b: Clause) -> Iterator[Difference]:
+    yield from (Difference(Aspect.COMPARATIVE, one, other) for one, other in find_opposites(a.terms, b.terms))
+
+
+def _compare_measures(a: Statement, b: Statement) -> Iterator[Difference]:
+    """Compare amounts of one dimension, or of one noun, if each side states exactly one of them."""
+    for mine in a.measures:
+        own = [each for each in a.measures if _measure_same(mine, each)]
+        theirs = [each for each in b.measures if _measure_same(mine, each)]
+        if len(own) != 1 or len(theirs) != 1:
+            continue
+        yours = theirs[0]
+        if not mine.equals(yours) and not (mine.approximate or yours.approximate):
+            yield Difference(Aspect.QUANTITY, _show(mine, a), _show(yours, b))
+        elif mine.bound and yours.bound and mine.bound[0] != yours.bound[0]:
+            yield Difference(Aspect.COMPARATIVE, f"{mine.bound} {mine.text}", f"{yours.bound} {yours.text}")
+
+
+def _measure_same(one: Measure, other: Measure) -> bool:
+    """True if two amounts measure the same: one dimension and, where both count something, the same noun."""
+    if one.dimension != other.dimension:
+        return False
+    return bool(one.nouns & other.nouns) or (bool(one.dimension) and not (one.nouns and other.nouns))
+
+
+def _show(measure: Measure, said: Statement) -> str:
+    """Return an amount with the word it counts: "8 characters"."""
+    if measure.dimension:
+        return measure.text
+    noun = re.match(r"[\s-]+[^\W\d_]+", said.text[measure.end :]) if measure.text in said.text[: measure.end] else None
+    return f"{measure.text}{noun.group()}" if noun else measure.text

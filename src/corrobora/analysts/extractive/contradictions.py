@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.analysts.extractive.lines import Line
-from corrobora.domain.evidence import Contradiction, Fact, FactId, FollowUp, LinkedSource, Relation, Severity
+from corrobora.domain.evidence import Contradiction, Fact, FollowUp, LinkedSource, Relation, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
 from corrobora.text.comparison import (
@@ -23,12 +23,12 @@ from corrobora.text.comparison import (
     Statement,
     compare_topics,
     find_difference,
-    parse_statement,
+    find_differences,
+    iter_statements,
 )
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import MONTH_NAMES, MONTHS, find_years
 from corrobora.text.questions import read_expectation, weigh_terms
-from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_text, fold_whitespace, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases
 
@@ -40,9 +40,7 @@ _CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
 _PAIRS = 40  # contradictions reported at once, weightiest first
 _SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
 _COMMON = 60  # a stem in more sentences than this pairs nothing by itself
-_MARKS = re.compile(r"[\"'“”‘’()]")
-_WEIGHT = {Aspect.OBLIGATION: 0, Aspect.NEGATION: 1, Aspect.QUANTITY: 2, Aspect.DATE: 3, Aspect.WORDING: 4}
-_LEAST = _WEIGHT[Aspect.WORDING]
+_WEIGHT = {aspect: at for at, aspect in enumerate(Aspect)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,43 +55,18 @@ def find_contradictions(facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     """Return the differences between facts of different origins, older edition first, most important first.
 
     Each sentence is compared only with its closest counterpart in each other edition, and only if that is mutual. A
-    pair of sentences, or a term that was replaced everywhere, is reported once, and the order of the facts does not
-    matter.
+    pair of sentences is reported once, and the order of the facts does not matter.
     """
-    said = [
-        ComparedSentence(fact, parse_statement(text))
-        for fact in sorted(facts, key=lambda fact: fact.id)
-        for text in _fact_sentences(fact)
-    ]
-    found: dict[tuple[FactId, FactId], tuple[int, float, Contradiction]] = {}
-    told: set[tuple[str, ...]] = set()
+    ordered = sorted(facts, key=lambda fact: fact.id)
+    said = [ComparedSentence(fact, statement) for fact in ordered for statement in iter_statements(fact.quote)]
+    found: dict[frozenset[str], tuple[int, float, Contradiction]] = {}
     for alike, first, second in _match_sentences(said):
         made = _build_contradiction(said[first], said[second])
-        if made is None:
-            continue
-        weight, contradiction = made
-        key = (contradiction.a, contradiction.b)
-        same = sorted((said[first].statement.text, said[second].statement.text))
-        ways: set[tuple[str, ...]] = {(normalize_difference(contradiction.difference), *same)}
-        if weight == _LEAST:
-            ways.add((normalize_difference(contradiction.difference),))
-        if ways & told and key not in found:
-            continue
-        told |= ways
-        if key not in found or (weight, -alike) < found[key][:2]:
-            found[key] = (weight, -alike, contradiction)
-    ranked = sorted(found.values(), key=lambda row: (row[0], row[1], row[2].a, row[2].b))
+        if made is not None:
+            pair = frozenset(" ".join(said[at].statement.text.split()) for at in (first, second))
+            found.setdefault(pair, (made[0], -alike, made[1]))
+    ranked = sorted(found.values(), key=lambda row: (*row[:2], row[2].a, row[2].b, row[2].claim))
     return tuple(row[2] for row in ranked[:_PAIRS])
-
-
-def normalize_difference(difference: str) -> str:
-    """Return a difference without quotation marks and case, for comparison."""
-    return fold_text(_MARKS.sub("", difference))
-
-
-def _fact_sentences(fact: Fact) -> list[str]:
-    read = fold_whitespace(fact.quote)
-    return [read[s.start : s.end] for s in split_sentences(read)]
 
 
 def _edition_key(fact: Fact) -> str:
@@ -159,7 +132,7 @@ def _build_contradiction(one: ComparedSentence, other: ComparedSentence) -> tupl
     order = compare_versions((one.fact.version, one.fact.published), (other.fact.version, other.fact.published))
     older, newer = (other, one) if order > 0 else (one, other)
     editions = bool(one.fact.version and other.fact.version and one.fact.version != other.fact.version)
-    differs = find_difference(older.statement, newer.statement, editions=editions and order != 0)
+    differs = find_difference(older.statement, newer.statement)
     if differs is None:
         return None
     superseded = editions and order != 0
@@ -186,8 +159,6 @@ def _claim_text(older: ComparedSentence, newer: ComparedSentence) -> str:
 
 
 def _rate_severity(differs: Difference) -> Severity:
-    if differs.aspect is Aspect.WORDING:
-        return Severity.LOW
     if differs.aspect in (Aspect.NEGATION, Aspect.OBLIGATION) and differs.opposed:
         return Severity.HIGH
     return Severity.MEDIUM
@@ -240,18 +211,11 @@ def filter_contradictions(
     parts: Sequence[SubQuestion],
     found: Sequence[Contradiction],
     pairs: Sequence[Equivalence] = (),
-    known: Sequence[Contradiction] = (),
 ) -> tuple[Contradiction, ...]:
-    """Keep the differences relevant to the question, the most serious and relevant first.
-
-    Differences of wording count only if a change is asked for, and not if they are `known`.
-    """
+    """Keep the differences relevant to the question, the most serious and relevant first."""
     compares = read_expectation(question).comparison
-    told = {normalize_difference(one.difference) for one in known if one.severity is Severity.LOW}
     kept: list[tuple[int, float, int, Contradiction]] = []
     for at, one in enumerate(found):
-        if one.severity is Severity.LOW and (not compares or normalize_difference(one.difference) in told):
-            continue
         near = max((_topic_nearness(one, part, pairs) for part in parts), default=0.0)
         if near >= _TOPIC_SHARES[compares] or (compares and one.severity is Severity.HIGH):
             kept.append((_SERIOUS[one.severity], -near, at, one))
@@ -306,16 +270,12 @@ def add_insights(
 
 
 def _find_conflicts(known: Sequence[str], quotes: Sequence[Quote]) -> list[str]:
-    found: list[str] = []
-    stated = [parse_statement(fact) for fact in known]
-    for quote in quotes:
-        own = parse_statement(quote.claim)
-        for fact in stated:
-            differs = find_difference(fact, own)
-            if differs is not None:
-                found.append(f"{differs.text}: {quote.claim}")
-                break
-    return found
+    """Return what of the quotes differs from a known fact, which it names."""
+    return [
+        f"{differs.text}: {quote.claim} (known: {fact})"
+        for quote in quotes
+        for fact, differs in [(fact, each) for fact in known for each in find_differences(fact, quote.quote)][:1]
+    ]
 
 
 def _linked_sources(given: Excerpt) -> tuple[LinkedSource, ...]:

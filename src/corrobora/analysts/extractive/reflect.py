@@ -116,7 +116,7 @@ def reflect_on_facts(given: Learned) -> Proposal:
     if not whole.enough and given.facts:
         known = " ".join(gap.text for gap in gaps)
         gaps += [Gap(f"{UNNAMED}: {name}") for name in whole.missing if name not in known][:3]
-    fresh = filter_contradictions(given.question, parts, find_contradictions(given.facts), pairs, given.contradictions)
+    fresh = filter_contradictions(given.question, parts, find_contradictions(given.facts), pairs)
     unpaired = _unpaired_statements(given)
     if unpaired:
         gaps.append(Gap(f"{ONE_SIDED}."))

@@ -318,7 +318,7 @@ def _is_weak(order: Sequence[RankedFact], turn: int, bound: float) -> bool:
 def _difference_rows(given: Material, facts: Sequence[Fact]) -> tuple[Contradiction, ...]:
     """Return the contradictions relevant to the question, most relevant first."""
     known = {fact.id for fact in facts}
-    every = {frozenset((one.a, one.b)): one for one in (*find_contradictions(facts), *given.contradictions)}
+    every = {one.key: one for one in (*find_contradictions(facts), *given.contradictions)}
     topic = set(find_topic_stems(" ".join((given.question, *(part.text for part in given.sub_questions)))))
     scored = [
         (one.severity is not Severity.LOW, len(topic & set(stem_text(one.claim))), -at, one)

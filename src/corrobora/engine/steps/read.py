@@ -31,7 +31,7 @@ from corrobora.engine.session.journal import CallMeta, decode, encode, hash_part
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract
-from corrobora.text.comparison import SAME_SUBJECT_SHARE, Aspect, compare_topics, find_difference, parse_statement
+from corrobora.text.comparison import find_differences
 from corrobora.text.mentions import find_names
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
@@ -246,15 +246,8 @@ def has_insight_trigger(
 
 
 def contradicts_itself(extraction: Extraction) -> bool:
-    """True if two quotes of one source differ about the same thing, in more than wording (TREE-30)."""
-    quotes = extraction.quotes
-    said = [parse_statement(quote.quote) for quote in quotes] if len(quotes) > 1 else []
-    return any(
-        compare_topics(one, other) >= SAME_SUBJECT_SHARE
-        and (found := find_difference(one, other)) is not None
-        and found.aspect is not Aspect.WORDING
-        for one, other in combinations(said, 2)
-    )
+    """True if two quotes of one source differ about the same thing (TREE-30)."""
+    return any(find_differences(one.quote, other.quote) for one, other in combinations(extraction.quotes, 2))
 
 
 async def _send_passages(
