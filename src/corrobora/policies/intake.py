@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
+from corrobora.text.characters import sanitize_text
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -34,9 +35,9 @@ _COMPLEX_PARTS = 4
 def check_question(text: str) -> str:
     """Return the question as it will be asked, or refuse it before anything is spent (bad-input Q01 to Q12).
 
-    Removes surrounding white space and invisible format characters (zero-width, soft hyphen, tag characters); joiners
-    and direction marks inside stay. Whatever the text says remains text: it authorizes nothing, cites nothing and opens
-    no file (bad-input Q14, Q15, Q17, Q18).
+    Removes surrounding white space, escape sequences, control and direction characters and invisible format characters
+    (zero-width, soft hyphen, tag characters); joiners inside stay. Whatever the text says remains text: it authorizes
+    nothing, cites nothing and opens no file (bad-input Q14, Q15, Q17, Q18).
 
     Raises `UserError` with the code question_not_utf8, question_control_char, question_too_long, question_empty or
     question_too_short.
@@ -48,7 +49,7 @@ def check_question(text: str) -> str:
             f"The question has a NUL character at position {text.index(chr(0)) + 1}.",
             next_step="Remove it.",
         )
-    plain = "".join(c for c in text if not _is_invisible(c)).strip().strip("".join(_BIDI)).strip()
+    plain = sanitize_text("".join(c for c in text if not _is_invisible(c))).strip().strip("".join(_BIDI)).strip()
     if len(plain) > LIMITS.question_max_chars:
         raise UserError(
             "question_too_long",

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from corrobora.domain.report import Citation, Report
-from corrobora.reporting.render import format_source_details, strip_control
+from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
+from corrobora.text.characters import sanitize_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -58,7 +59,7 @@ def render_html(report: Report) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(strip_control(report.title), quote=False)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{escape(sanitize_text(report.title), quote=False)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f"<main>\n{_insert_contents(body, contents)}</main>\n</body>\n</html>\n"
     )
 
@@ -128,7 +129,7 @@ def _make_text_token(content: str) -> Token:
 def _make_link_tokens(shown: str, source: Citation) -> Iterator[Token]:
     from markdown_it.token import Token  # noqa: PLC0415 - only a delivery needs it, and the import is slow
 
-    said = " ".join(strip_control(source.quotes[0]).split()) if source.quotes else ""
+    said = " ".join(sanitize_text(source.quotes[0]).split()) if source.quotes else ""
     hint = f"{source.title}: “{said if len(said) <= _TOOLTIP_CHARS else said[: _TOOLTIP_CHARS - 1].rstrip() + '…'}”"
     yield Token("link_open", "a", 1, attrs={"href": f"#s{source.number}", "class": "n", "title": hint})
     yield _make_text_token(shown)
@@ -151,7 +152,7 @@ def _render_source(cited: Citation) -> str:
     """Render one source: title, address, quotes, and the hash of the stored text."""
     details = format_source_details(cited).lstrip(" ,")
     meta = f'<p class="meta">{escape(details, quote=False)}</p>\n' if details else ""
-    quotes = "".join(f"<p>{escape(' '.join(strip_control(each).split()), quote=False)}</p>\n" for each in cited.quotes)
+    quotes = "".join(f"<p>{escape(' '.join(sanitize_text(each).split()), quote=False)}</p>\n" for each in cited.quotes)
     notice = f"<p><strong>{phrases.NOTICE}:</strong> {escape(cited.notice, quote=False)}</p>\n" if cited.notice else ""
     mark = f"{escape(cited.source)}:{escape(cited.passage)} sha256:{escape(cited.snapshot)}"
     return (

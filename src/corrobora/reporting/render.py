@@ -18,15 +18,10 @@ from corrobora.reporting.account import render_account, summarize_checks
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.words import describe_code
 from corrobora.text import phrases
+from corrobora.text.characters import sanitize_text
 from corrobora.text.comparison import find_differing_sentences
 
-_BIDI = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
-
-
-def strip_control(text: str) -> str:
-    """Drop control and direction characters that could change how a line is shown."""
-    return _BIDI.sub("", text)
 
 
 def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
@@ -76,14 +71,14 @@ def build_citations(
             number=number,
             source=held[0].source,
             passage=held[0].passage,
-            title=strip_control(held[0].title),
-            url=strip_control(held[0].url),
+            title=sanitize_text(held[0].title),
+            url=sanitize_text(held[0].url),
             snapshot=sources.get(held[0].source, unknown).snapshot,
-            notice=strip_control(sources.get(held[0].source, unknown).notice),
+            notice=sanitize_text(sources.get(held[0].source, unknown).notice),
             quotes=_drop_contained([fact.quote for fact in held]),
             version=held[0].version,
             published=held[0].published,
-            heading=strip_control(held[0].heading),
+            heading=sanitize_text(held[0].heading),
         )
         for marker, number in sorted(numbers.items(), key=lambda item: item[1])
         if (held := by_marker.get(marker))
@@ -103,7 +98,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
     def format_mark(fact: Fact) -> str:
         return f"[{numbers[fact.marker]}]" if fact.marker in numbers else ""
 
-    title, rest = f"# {strip_control(report.title)}", body.lstrip()
+    title, rest = f"# {sanitize_text(report.title)}", body.lstrip()
     if rest.startswith("# "):
         title, _, rest = rest.partition("\n")
     parts = [
@@ -117,7 +112,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
         render_sources(report.citations),
     ]
     # a quote may hold HTML, images or links (SAFE-4)
-    return escape_markdown("\n\n".join(part for part in parts if part).strip()) + "\n"
+    return sanitize_text(escape_markdown("\n\n".join(part for part in parts if part).strip())) + "\n"
 
 
 def _render_status(report: Report) -> str:
@@ -230,21 +225,21 @@ def render_sources(cited: Sequence[Citation]) -> str:
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
         head += f"\n\n**{phrases.NOTICE}:** {format_cell(citation.notice)}" if citation.notice else ""
-        quotes = "\n>\n".join(f"> {' '.join(strip_control(quote).split())}" for quote in citation.quotes)
+        quotes = "\n>\n".join(f"> {' '.join(sanitize_text(quote).split())}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
 
 
 def format_source_head(citation: Citation, *, version: bool = True) -> str:
     """Return what a reference says of its source: title, edition and date, heading."""
-    return f"**{format_cell(strip_control(citation.title), 200)}**{format_source_details(citation, version=version)}"
+    return f"**{format_cell(sanitize_text(citation.title), 200)}**{format_source_details(citation, version=version)}"
 
 
 def format_source_details(citation: Citation, *, version: bool = True) -> str:
     """Return what follows the title: " (edition, date), heading"."""
     told = ", ".join(part for part in (citation.version, citation.published) if part)
     details = f" ({format_cell(told, 120)})" if told and version else ""
-    return details + (f", {format_cell(strip_control(citation.heading), 160)}" if citation.heading else "")
+    return details + (f", {format_cell(sanitize_text(citation.heading), 160)}" if citation.heading else "")
 
 
 def decide_outcome(

@@ -20,8 +20,8 @@ from corrobora.reporting.render import (
     render_gaps,
     render_sources,
     renumber_sections,
-    strip_control,
 )
+from corrobora.text.characters import sanitize_text
 
 ONE = fact("The harbour of Ardal was opened in 1874.", passage="C1")
 TWO = fact("The mill of Ardal has two wheels.", source="S2", passage="C2")
@@ -49,7 +49,7 @@ def test_a_source_is_listed_with_its_address_its_hash_and_its_literal_quote() ->
     assert "[1] **Ardal, a port** (1990). ardal.md `S1:C1` `sha256:" + "ab" * 32 + "`" in section
     assert "\n\n**Notice in this source:** RETRACTED: Ardal\n\n> The harbour of Ardal was opened in 1874." in section
     assert render_sources(()) == ""
-    assert strip_control("a\u2066b\x00c") == "abc"
+    assert sanitize_text("a\u2066b\x00c") == "abc"
 
 
 def test_a_quote_inside_of_another_is_listed_once_and_a_title_keeps_its_one_full_stop() -> None:

@@ -14,6 +14,7 @@ from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+from corrobora.text.characters import sanitize_text
 from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _PAGE = "\x01"  # begins each page while lines are joined; no page holds one
 _HYPHEN = re.compile(r"(?<=[^\W\d_])(?:\ufffe\n?|[-\u2010\u00ad]\n)(?=\x01?[a-zß-öø-ÿ])")
 _CUT = re.compile(r"\ufffe\n?")  # a hyphen at a line end before a capital or a digit stays a hyphen
-_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\uffff\u00ad]")
+_NOT_TEXT = re.compile("[\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
@@ -104,7 +105,7 @@ def _read_metadata(document: PdfDocument) -> tuple[str, str]:
 
 def write_pages(pages: list[str], writer: TextWriter) -> None:
     """Write the paragraphs, and note each page at the first sentence that begins on it."""
-    whole = "\n".join(f"{_PAGE}{_NOT_TEXT.sub('', page).strip()}" for page in pages)
+    whole = "\n".join(f"{_PAGE}{sanitize_text(_NOT_TEXT.sub('', page)).strip()}" for page in pages)
     number = 0
     waiting = False  # a page has begun whose first sentence has not
     for block in join_paragraphs(_CUT.sub("-", _HYPHEN.sub("", whole))):

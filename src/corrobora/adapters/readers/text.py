@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from corrobora.domain.documents import Heading, ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
+from corrobora.text.characters import sanitize_text
 
 _MAGIC = (
     (b"%PDF-", "a PDF file"),
@@ -35,6 +36,7 @@ _MAGIC = (
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _REFUSED = frozenset({"utf-7", "utf7", "unicode-1-1-utf-7"})
 _BAD_SHARE = 0.05
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -51,7 +53,7 @@ def decode_text(data: bytes, declared: str = "") -> str:
     bad = text.count("�") + len(_CONTROL.findall(text))
     if bad > _BAD_SHARE * len(text):
         raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters make no sense.")
-    return _CONTROL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return sanitize_text(_LINE_END.sub("\n", text))
 
 
 def _decode_bytes(data: bytes, declared: str) -> str:
@@ -111,7 +113,7 @@ class TextWriter:
 
     def _add_near(self, text: str, kind: str) -> int:
         """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
-        text = fold_spaces(text)
+        text = fold_spaces(sanitize_text(text))  # an entity may have brought what the bytes did not show
         if not text:
             return -1
         if self._parts:
@@ -144,7 +146,7 @@ class TextWriter:
 
     def add_verbatim(self, text: str) -> None:
         """Append a block as it is: program text, where spaces mean something."""
-        text = text.strip("\n").rstrip()
+        text = sanitize_text(text).strip("\n").rstrip()
         if not text.strip():
             return
         if self._parts:
@@ -154,7 +156,7 @@ class TextWriter:
 
     def add_heading(self, text: str, level: int) -> None:
         """Append a heading and note where it starts."""
-        text = " ".join(text.split())
+        text = " ".join(sanitize_text(text).split())
         if not text:
             return
         if self._parts:
@@ -187,7 +189,7 @@ class TextWriter:
     ) -> ParsedDocument:
         """Return what was written, titled by `title` or the first heading."""
         return ParsedDocument(
-            title=" ".join(title.split())[:_TITLE_CHARS] or self.first_heading,
+            title=" ".join(sanitize_text(title).split())[:_TITLE_CHARS] or self.first_heading,
             text="".join(self._parts),
             headings=tuple(self._headings),
             published=published,

@@ -43,6 +43,7 @@ from corrobora.reporting.thread_json import (
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
+from corrobora.text.characters import sanitize_json, sanitize_text
 from corrobora.text.notices import find_notice
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
@@ -392,4 +393,4 @@ def _build_files(report: Report, run: Session) -> dict[str, str]:
     if report.markdown:
         files["report.html"] = render_html(report)
     files["methodology.json"] = format_json(asdict(report.methodology))
-    return files
+    return {name: (sanitize_json if name.endswith(".json") else sanitize_text)(text) for name, text in files.items()}

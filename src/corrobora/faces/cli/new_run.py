@@ -38,8 +38,9 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
-from corrobora.faces.cli.terminal import is_terminal, one_line, sanitize_text, write_stderr
+from corrobora.faces.cli.terminal import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
+from corrobora.text.characters import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -24,9 +24,9 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli.exit_codes import print_notice
-from corrobora.faces.cli.terminal import sanitize_text
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
+from corrobora.text.characters import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,23 +16,9 @@ from typing import TextIO, cast
 
 from corrobora.domain.run import Event
 from corrobora.faces.cli.screen import estimate_text, text_field
+from corrobora.text.characters import sanitize_text
 
-_ESCAPE_SEQUENCES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movement
-    r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)"  # titles, hyperlinks, device control
-    r"|\x1b[ -/]*[0-~]?"  # the short ones, and a lone ESC
-)
-_CONTROL_CHARACTERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
-    "\U000e0000-\U000e007f]"  # tag characters
-)
 MIN_WIDTH = 60  # columns below which the live display gives way to lines
-
-
-def sanitize_text(text: str) -> str:
-    """Return `text` without anything a terminal would obey: escape sequences, control and direction characters."""
-    return _CONTROL_CHARACTERS.sub("", _ESCAPE_SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str, limit: int = 200) -> str:

@@ -16,6 +16,7 @@ from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.storage.index import links, segments
 from corrobora.storage.index.posting_lists import Fields, Tokenizer
+from corrobora.text.characters import sanitize_text
 from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import tokenizer_fingerprint
 
@@ -277,14 +278,14 @@ class _PreparedDocument:
 
 
 def clean_text(text: str) -> str:
-    """Drop what a database cannot hold: NUL and lone surrogates."""
-    text = text.replace("\0", "")
+    """Drop what a terminal would obey and what a database cannot hold: control characters and lone surrogates."""
+    text = sanitize_text(text)
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_clean(source: Source) -> bool:
     words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
-    return words.isascii() and "\0" not in words
+    return words.isascii() and words.isprintable()
 
 
 def _clean_source(source: Source) -> Source:

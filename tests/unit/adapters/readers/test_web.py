@@ -7,11 +7,9 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from io import BytesIO
 
 import pytest
-from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from tests.unit.adapters.readers.test_pdf import made
 
 from corrobora.adapters.clock import SystemClock
 from corrobora.adapters.readers.pages import WebReader
@@ -180,24 +178,9 @@ async def test_h06_a_cut_page_says_so(library: PostgresLibrary, parser: ParserPr
     assert document.truncated
 
 
-def _pdf(text: str) -> bytes:
-    writer = PdfWriter()
-    page = writer.add_blank_page(612, 792)
-    font = DictionaryObject({NameObject("/Type"): NameObject("/Font"), NameObject("/Subtype"): NameObject("/Type1")})
-    font[NameObject("/BaseFont")] = NameObject("/Helvetica")
-    fonts = DictionaryObject({NameObject("/F1"): font})
-    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-    stream = DecodedStreamObject()
-    stream.set_data(f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode())
-    page[NameObject("/Contents")] = stream
-    out = BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("type_", ["application/pdf", "application/pdf; charset=binary", "text/html"])
 async def test_a_pdf_is_read_as_pdf_whatever_its_type_says(type_: str, library: PostgresLibrary, parser: ParserProcess):
-    body = _pdf("The stone bridge of Weil was opened on 4 May 1824.")
+    body = made("The stone bridge of Weil was opened on 4 May 1824.")
 
     async def respond(request: Request) -> Response:
         return Response(404) if request.path == "/robots.txt" else Response(200, body, type_)

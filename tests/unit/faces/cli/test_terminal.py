@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.faces.cli.terminal import can_draw, is_terminal, one_line, sanitize_text
+from corrobora.faces.cli.terminal import can_draw, is_terminal, one_line
+from corrobora.text.characters import sanitize_text
 
 OBEYED = {
     "colour": ("\x1b[31mred\x1b[0m", "red"),
