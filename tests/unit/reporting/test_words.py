@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.app.estimates import ASK_ABOVE_USD
+from corrobora.domain.run import RequestOption
 from corrobora.domain.report import Outcome
 from corrobora.domain.thread import StopReason
 from corrobora.reporting.words import describe_code
 
 
-@pytest.mark.parametrize("code", [*Outcome, *StopReason, "too_large", ASK_ABOVE_USD])
+@pytest.mark.parametrize("code", [*Outcome, *StopReason, "too_large", RequestOption.ASK_ABOVE_USD])
 def test_every_code_has_words(code: str) -> None:
     assert "_" not in describe_code(code)
