@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Subject
 
-Score = Annotated[float, Field(ge=0.0, le=1.0)]
+_PERCENT_FROM, _PERCENT = 10, 100  # 8 may be of ten: it is refused
+
+
+def _read_percent(value: Any) -> Any:
+    """Read 90 as .9; what may mean something else is left to be refused."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value / _PERCENT if is_number and _PERCENT_FROM < value <= _PERCENT else value
+
+
+Score = Annotated[float, Field(ge=0.0, le=1.0), BeforeValidator(_read_percent)]
 Ids = Annotated[list[str], Field(description="Ids exactly as shown.")]
 Names = Annotated[list[str], Field(description="Names exactly as shown.")]
 

@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from corrobora.analysts.language_model.model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
-from corrobora.analysts.language_model.parsing import drop_thinking, extract_object, fill_form
+from corrobora.analysts.language_model.parsing import (
+    drop_thinking,
+    extract_object,
+    fill_form,
+    read_markdown,
+    unwrap_object,
+)
 from corrobora.analysts.language_model.rendering import hash_prompt, render_prompt
 from corrobora.domain.errors import CorroboraError, RoleError
 from corrobora.domain.limits import LIMITS, Usage
@@ -115,7 +121,13 @@ class _Play:
             raise RoleError("refusal", f"{self.model.label} refused to play {name}.")
         if reply.ending == "length":
             raise RoleError("output_truncated", f"The answer for {name} was cut off twice at its limit of tokens.")
-        text = extract_object(reply.text, role=name)
+        fields = _make_form(self.role).form.schema.get("properties", {})
+        try:
+            text = unwrap_object(extract_object(reply.text, role=name), fields)
+        except RoleError as error:
+            if error.code != "json_invalid" or set(fields) != {"title", "body"}:
+                raise
+            text = read_markdown(reply.text, title=self.given.question, role=name)
         try:
             filled = fill_form(_make_form(self.role).adapter, text)
             return filled if self.role.convert is None else self.role.convert(self.given, filled)

@@ -1,7 +1,8 @@
 """Parsing: from the text of an answer to a filled-in form, or a typed refusal.
 
-Knows fences, thinking blocks, repeated keys, depth, numbers that are none, and one small repair. Every scan is linear
-in the text; the standard parser alone would take the last of two equal keys and accept NaN.
+Knows fences, thinking blocks, prose with braces, bare Markdown, repeated keys, depth, numbers that are none, and one
+small repair. Every scan is linear in the text; the standard parser alone would take the last of two equal keys and
+accept NaN.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Container
 from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,14 +19,18 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.limits import LIMITS
 
 _THINK, _THOUGHT = "<think>", "</think>"
+_MARKDOWN_FENCE = re.compile(r"\A```[a-z]{0,20}\n(.*?)\n?```\Z", re.DOTALL)
+_TITLE = re.compile(r"^#[ \t]+(\S.{0,400})$", re.MULTILINE)
+_MARKER = re.compile(r"\[S\d{1,9}:C\d{1,9}")
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # a character that no text of a database may hold
 
 
 def extract_object(text: str, *, role: str) -> str:
     """Return the JSON object in `text`, as strict JSON text.
 
-    Accepts fences, words around the object and a thinking block; repairs comments and trailing commas in texts of at
-    most `LIMITS.repair_max_chars`.
+    Accepts fences, words around the object (where they hold braces, too, the longest balanced part counts), raw line
+    ends in texts and a thinking block; repairs comments and trailing commas in texts of at most
+    `LIMITS.repair_max_chars`.
 
     Raises:
         RoleError: `empty_output`, `output_too_large`, `json_too_deep` or `json_invalid`.
@@ -41,14 +47,35 @@ def extract_object(text: str, *, role: str) -> str:
         raise RoleError("json_invalid", f"The answer for {role} holds no JSON object: it starts with {body[:60]!r}.")
     inner = body[start : end + 1] if end > start else body[start:]
     try:
-        return _parse_strictly(inner, role)
+        return _parse_or_repair(inner, role)
     except RoleError as error:
-        if error.code != "json_invalid" or len(inner) > LIMITS.repair_max_chars:
+        longest = _find_longest_object(inner)
+        if error.code != "json_invalid" or longest in ("", inner):
             raise
-        repaired = _repair(inner)
-        if repaired == inner:
-            raise
-        return _parse_strictly(repaired, role)
+        return _parse_or_repair(longest, role)
+
+
+def read_markdown(text: str, *, title: str, role: str) -> str:
+    """Return a text that was written bare or fenced, not as JSON, as the form of a draft: `title` and `body`.
+
+    The title is its first heading, else `title`. Raises `RoleError` (`json_invalid`) if it has neither a heading nor a
+    citation marker, or is broken JSON: a refusal is no report.
+    """
+    body = drop_thinking(text).strip()
+    fenced = _MARKDOWN_FENCE.match(body)
+    body = fenced.group(1).strip() if fenced else body
+    heading = _TITLE.search(body)
+    if '"body"' in body or body.startswith("{") or not (heading or _MARKER.search(body)):
+        raise RoleError("json_invalid", f"The answer for {role} is neither JSON nor a text with headings and markers.")
+    return _parse_strictly(json.dumps({"title": heading.group(1) if heading else title, "body": body}), role)
+
+
+def unwrap_object(text: str, fields: Container[str]) -> str:
+    """Return the object inside a wrapper such as `{"extract": {...}}`; `text` if its one member is a field."""
+    value = json.loads(text)
+    if len(value) == 1 and isinstance(inner := next(iter(value.values())), dict) and next(iter(value)) not in fields:
+        return json.dumps(inner, ensure_ascii=False)
+    return text
 
 
 def fill_form(adapter: TypeAdapter[Any], text: str) -> Any:
@@ -87,10 +114,43 @@ def drop_thinking(text: str) -> str:
     return text[end + len(_THOUGHT) :] if end >= 0 else ""
 
 
+def _parse_or_repair(text: str, role: str) -> str:
+    try:
+        return _parse_strictly(text, role)
+    except RoleError as error:
+        if error.code != "json_invalid" or len(text) > LIMITS.repair_max_chars:
+            raise
+        repaired = _repair(text)
+        if repaired == text:
+            raise
+        return _parse_strictly(repaired, role)
+
+
+def _find_longest_object(text: str) -> str:
+    """Return the longest part from a brace to the brace that closes it; "" if none closes."""
+    longest, start, depth, at = "", 0, 0, text.find("{")
+    while 0 <= at < len(text):
+        if text[at] == '"' and depth:
+            at = _find_string_end(text, at)
+            continue
+        if text[at] == "{":
+            start = start if depth else at
+            depth += 1
+        elif text[at] == "}" and depth:
+            depth -= 1
+            longest = text[start : at + 1] if not depth and at + 1 - start > len(longest) else longest
+        at += 1
+    return longest
+
+
 def _parse_strictly(text: str, role: str) -> str:
     try:
         value = json.loads(
-            text, object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_parse_number
+            text,
+            strict=False,  # raw line ends in texts
+            object_pairs_hook=_refuse_repeated_keys,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_number,
         )
     except RecursionError:
         raise _make_depth_error(role) from None
@@ -100,12 +160,10 @@ def _parse_strictly(text: str, role: str) -> str:
         raise RoleError("json_invalid", f"The answer for {role} is no JSON object.")
     if not _is_shallow(value):
         raise _make_depth_error(role)
-    if "\\u" in text:
-        try:
-            return _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False).encode().decode())
-        except UnicodeEncodeError:
-            raise RoleError("json_invalid", f"The answer for {role} holds half a character (lone surrogate).") from None
-    return text
+    try:
+        return _NUL.sub(r"\1", json.dumps(value, ensure_ascii=False).encode().decode())
+    except UnicodeEncodeError:
+        raise RoleError("json_invalid", f"The answer for {role} holds half a character (lone surrogate).") from None
 
 
 def _make_depth_error(role: str) -> RoleError:
