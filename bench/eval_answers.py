@@ -25,6 +25,7 @@ from corrobora.storage.index.catalog import Catalog
 from corrobora.text.tokens import stem_text
 
 FIRST = 3  # statements that a reader sees at once
+WORDS = 75  # words at which reports are compared, as three sentences reward long ones
 _WHOLE, _SHOWN = 0.99, 0.7  # shares of an answer: all of it; so little that it is worth reading why
 _NO_WORDS = frozenset(("yes", "no"))  # answers that no quote repeats
 
@@ -69,6 +70,14 @@ def opening(report: Report, most: int) -> list[str]:
     ]
 
 
+def first_words(report: Report, most: int = WORDS) -> list[str]:
+    """Return the cited sentences that open the report, cut after so many words in all."""
+    found: list[str] = []
+    for check in report.checks:
+        found += check.sentence.split()[: most - len(found)] if check.facts else []
+    return [" ".join(found)]
+
+
 def sample(questions: Sequence[Known], most: int) -> list[Known]:
     """Take every n-th question, so that all kinds stay."""
     step = max(1, len(questions) // most)
@@ -81,6 +90,7 @@ async def measured(workspace: Workspace, data: Path, name: str, most: int, *, sh
     first: list[float] = []
     three: list[float] = []
     every: list[float] = []
+    equal: list[float] = []
     words: list[int] = []
     refused = {True: [0, 0], False: [0, 0]}
     begin = time.process_time()
@@ -92,6 +102,7 @@ async def measured(workspace: Workspace, data: Path, name: str, most: int, *, sh
         if absent:
             continue
         first.append(recall(one.answer, opening(report, 1)))
+        equal.append(recall(one.answer, first_words(report)))
         three.append(recall(one.answer, opening(report, FIRST)))
         every.append(recall(one.answer, [quote for each in report.citations for quote in each.quotes]))
         words.append(len(report.markdown.split("## Methodology")[0].split()))
@@ -101,8 +112,10 @@ async def measured(workspace: Workspace, data: Path, name: str, most: int, *, sh
     spent = (time.process_time() - begin) / len(first) * 1e3
     print(
         f"{name:9} answer words in the first statement {mean(first):.3f}, in the first {FIRST} {mean(three):.3f} "
-        f"(whole answer {whole:.3f}), in any cited quote {mean(every):.3f}; absent refused {refused[True][0]} of "
-        f"{refused[True][1]}, others {refused[False][0]} of {refused[False][1]}; {mean(words):.0f} words, "
+        f"(whole answer {whole:.3f}), "
+        f"in the first {WORDS} words {mean(equal):.3f}, in any cited quote {mean(every):.3f}; "
+        f"absent refused {refused[True][0]} of {refused[True][1]}, others {refused[False][0]} of {refused[False][1]}; "
+        f"{mean(words):.0f} words, "
         f"{len(first)} questions, {spent:.0f} CPU ms each",
         flush=True,
     )

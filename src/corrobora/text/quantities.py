@@ -12,7 +12,6 @@ its unit is no version.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -139,7 +138,6 @@ _NOT_MEASURED = re.compile(r"(?i)\s?(?:is|was|has|does|vs|as|this|series|release
 _SECTION = re.compile(r"(?i)(?:§|\b(?:section|sec\.?|chapter|clause|table|figure|fig\.?|appendix|page|part))\s*$")
 _RANGE = re.compile(r"(?i)\b(?:between|from|since|after)\b")
 _PARTS = re.compile(r"\d+|[a-z]+")
-_BELOW_ITS_NAME, _OF_IT, _OF_NONE, _OF_ANOTHER = 12.0, 2.0, 0.7, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,22 +189,6 @@ def remove_releases(text: str) -> str:
         if named
         else text
     )
-
-
-def score_release_match(asked: Releases, placed: Sequence[str], *, every: bool = False) -> float:
-    """Return the weight of a statement for a question about releases; 1.0 if it asks about none.
-
-    `placed` holds the statement and then the texts above it; the first one that names a release decides. With `every`,
-    the question asks for all changes of a release, and text under a heading that names it counts most.
-    """
-    if not asked:
-        return 1.0
-    naming = next((at for at, text in enumerate(placed) if find_releases(text)), -1)
-    if naming < 0:
-        return _OF_NONE
-    if every and any(asked.is_named_in(text) for text in placed[1:]):
-        return _BELOW_ITS_NAME
-    return _OF_IT if asked.is_named_in(placed[naming]) else _OF_ANOTHER
 
 
 def _release_key(number: str) -> tuple[tuple[int, str], ...]:

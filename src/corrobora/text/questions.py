@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import find_asked_releases, find_years, is_calendar_name, remove_releases
+from corrobora.text.quantities import is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
 
 _BETWEEN = re.compile(
@@ -64,8 +64,6 @@ _DOES_IT = re.compile(
     r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
 )  # asks for instructions, not for a difference
 _POSSESSIVE = re.compile(r"['’]s?$")
-_OF_YEAR, _OF_NO_YEAR, _OF_ANOTHER_YEAR = 2.0, 0.8, 0.5
-_NOVELTY = frozenset(map(stem_word, "new version release fixed added removed introduced bring brought".split()))
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
@@ -175,41 +173,6 @@ def find_topic_stems(question: str) -> tuple[str, ...]:
     """Return the distinct stems of a question's topic in order, without framing words."""
     light = find_framing_stems(question)
     return tuple(dict.fromkeys(s for s in stem_text(question) if s not in light))
-
-
-def names_source(question: str, source: str) -> bool:
-    """True if the address or title of a source contains an identifier that the question names.
-
-    "KR-2" is named by "rules/kr-2.txt", but not by "rules/xkr-2.txt" or "rules/kr-2.1.txt".
-    """
-    return any(pattern.search(source) for pattern in _identifier_patterns(question))
-
-
-@lru_cache(maxsize=1_000)
-def _identifier_patterns(question: str) -> tuple[re.Pattern[str], ...]:
-    named = [mention.text for mention in find_mentions(question) if mention.kind is MentionKind.IDENTIFIER]
-    return tuple(
-        re.compile(rf"(?i)(?<![\w.-]){'[ _-]?'.join(map(re.escape, re.split('[ _-]', name)))}(?!\w|[.-]\d)")
-        for name in named
-    )
-
-
-def score_year_match(question: str, text: str) -> float:
-    """Return the weight of a statement for a question that names a year: higher if it names the same year."""
-    wanted = frozenset(find_years(question))
-    said = frozenset(find_years(text)) if wanted else frozenset[int]()
-    if not wanted:
-        return 1.0
-    return _OF_YEAR if wanted & said else _OF_ANOTHER_YEAR if said else _OF_NO_YEAR
-
-
-@lru_cache(maxsize=1_000)
-def asks_for_every_change(question: str) -> bool:
-    """True if a question asks for everything a release changed ("What is new in Kilnlib 2.3?")."""
-    if not find_asked_releases(question):
-        return False
-    named = frozenset(term for name in find_subjects(question) for term in stem_text(name))
-    return not weigh_terms(question).topic - named - _NOVELTY
 
 
 def find_spellings(question: str, wanted: frozenset[str]) -> tuple[str, ...]:

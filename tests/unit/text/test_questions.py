@@ -16,7 +16,6 @@ from corrobora.text.questions import (
     find_topic_stems,
     is_relational,
     read_expectation,
-    score_year_match,
     weigh_terms,
 )
 
@@ -89,9 +88,3 @@ def test_two_things_that_differ_are_the_sides():
     assert find_differing_sides("How do the opening dates of Hall 9 and Hall 10 differ?") == ("Hall 9", "Hall 10")
     assert find_differing_sides("How do oak and ash differ?") == ("oak", "ash")
     assert find_differing_sides("What do the rules and the guide say?") == ()
-
-
-def test_the_year_of_a_question_counts_and_another_speaks_against():
-    asked = "Who kept the kiln in 2010?"
-    texts = ("Ann kept it from April 2010 on.", "Bo kept it.", "Cid kept it in 2004.")
-    assert sorted(texts, key=lambda text: -score_year_match(asked, text)) == list(texts)

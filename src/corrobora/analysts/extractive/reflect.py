@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.lines import split_joined_names
-from corrobora.analysts.extractive.quotes import preference_factor
-from corrobora.analysts.extractive.relevance import is_same_family
+from corrobora.analysts.extractive.ranker import is_same_family
 from corrobora.analysts.extractive.selection import fact_text, rank_facts
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
@@ -271,7 +270,7 @@ def _unpaired_statements(given: Learned) -> list[str]:
         own = [one.fact for one in rank_facts(part.text, given.facts) if not part.id or part.id in one.fact.answers]
         own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if wanted.obligation else own
         alone = [fact for fact in own[:_CONSIDERED] if not _has_counterpart(fact, given.facts, stated)]
-        texts = [fact.quote[:_QUERY_CHARS] for fact in alone if preference_factor(fact.quote, wanted) > 1]
+        texts = [f.quote[:_QUERY_CHARS] for f in alone if score_answer_fit(f.quote, answer_kind(part.text)) > 0]
         found |= dict.fromkeys(text for text in texts[:1] if text not in past)
     return list(found)
 

@@ -59,7 +59,7 @@ async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> A
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
-    for hit in hits:
+    for hit in score_by_query(hits):
         ordered = run.evidence.claims_in_order(hit)
         turn = ReadingTurn(tuple(turns) if ordered else ())
         turns += [turn.own] if ordered else []
@@ -71,6 +71,19 @@ async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> A
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
+    """Express the scores of hits relative to the best of their query; without scores the order counts: 1, 1/2 ..."""
+    best: dict[tuple[str, str], float] = {}
+    for hit in hits:
+        best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
+    return [
+        replace(
+            hit, score=hit.score / best[hit.query, hit.provider] if best[hit.query, hit.provider] > 0 else 1 / place
+        )
+        for place, hit in enumerate(hits, start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,7 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
         excerpt = extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
-        facts, _ = _quotes_to_facts(extraction.quotes, document, thread)
+        facts, _ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
         found.append(Reading(reading.hit, ReadOutcome.READ, source.id, facts=facts, title=source.title, again=True))
     return found
 
@@ -207,7 +220,7 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
     found = run.claims.find_extractions(task, passages)
     ids = {p.id for p in passages}
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
-    facts, dropped = _quotes_to_facts(quotes, document, thread)
+    facts, dropped = _quotes_to_facts(quotes, document, thread, hit.score)
     intense = any(s.discovery_intense for s in thread.specs)
     against = find_known_conflicts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
@@ -265,7 +278,9 @@ async def _send_passages(
         claim.settle(answer)
 
 
-def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: ThreadState) -> tuple[tuple[Fact, ...], int]:
+def _quotes_to_facts(
+    quotes: Sequence[Quote], document: Document, thread: ThreadState, score: float
+) -> tuple[tuple[Fact, ...], int]:
     """Turn quotes into facts: literal, long enough, and at one place of the source. Returns the number dropped.
 
     A quote that answers only what other threads ask is theirs and is left out without being counted.
@@ -285,6 +300,7 @@ def _quotes_to_facts(quotes: Sequence[Quote], document: Document, thread: Thread
             confidence=quote.confidence,
             answers=tuple(a for a in quote.answers if not mine or a in mine),
             subjects=quote.subjects,
+            score=score,
         )
         if fact is None or not _is_strong_quote(fact.quote, document.text):
             dropped += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.analysts.extractive.relevance import find_explained_term, score_explanation
+from corrobora.analysts.extractive.definitions import find_explained_term, score_explanation
 from corrobora.text.tokens import stem_text
 
 

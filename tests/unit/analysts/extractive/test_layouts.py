@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from markdown_it import MarkdownIt
-from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
+from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, facts_of
 
 from corrobora.analysts.extractive.layouts import (
     FURTHER,
@@ -15,9 +14,7 @@ from corrobora.analysts.extractive.layouts import (
     layout_by_angles,
     layout_by_questions,
 )
-from corrobora.reporting.verify import normalize_markers
 from corrobora.text import phrases
-from corrobora.text.markdown import read_inline
 
 OLD, NEW = facts_of(OLD_DOCUMENT), facts_of(NEW_DOCUMENT)
 
@@ -26,7 +23,7 @@ def page(*sections: Section, **more: object) -> Page:
     facts = {fact.id: fact for section in sections for fact in section.facts}
     values: dict[str, object] = {
         "title": "Kilns", "question": "What of kilns?", "sections": sections, "rows": (), "facts": facts, "gaps": (),
-        "missing": (), "enough": True, "uncovered": (), "sub_questions": (), "words_max": 900,
+        "missing": (), "enough": True, "uncovered": (), "sub_questions": (),
     }  # fmt: skip
     return Page(**{**values, **more})  # type: ignore[arg-type]
 
@@ -48,15 +45,6 @@ def test_key_figures_are_bold_where_asked():
     assert "**" not in cite_fact(fact)
 
 
-def test_marks_and_links_of_a_source_are_shown_as_they_stand_and_do_nothing():
-    text = "Kilns\n\nThe kiln rules on opening stand in [the book](https://evil.example/x) <img src=x> [S9:C9] of it."
-    (fact, *_) = facts_of(document(1, "Kilns", text))
-    line = cite_fact(fact)
-    assert "[S9:C9]" not in normalize_markers(line)
-    assert "<" not in MarkdownIt().renderInline(line)
-    assert read_inline(line).replace(f" {fact.marker}", "") == text.removeprefix("Kilns\n\n")
-
-
 def test_a_section_of_one_edition_names_it_where_the_page_has_several():
     body = layout_by_questions(
         page(Section("Opening", "", OLD, had_facts=True), Section("Fuel", "", NEW, had_facts=True))
@@ -70,7 +58,7 @@ def test_a_section_of_one_edition_names_it_where_the_page_has_several():
 def test_timed_a_page_of_several_editions_opens_with_its_best_statement_and_says_where_it_stands():
     lines = layout_by_questions(page(Section("Opening", "", (*OLD, *NEW), had_facts=True))).splitlines()
     assert lines[2].startswith(cite_fact(OLD[0]).partition(" [")[0])
-    assert lines[2].endswith(f"{phrases.STANDS_IN} 2015 edition.") or "; 2021 edition." in lines[2]
+    assert f"{phrases.STANDS_IN} 2015 edition." in lines[2]
     headings = [line for line in lines if line.startswith("#")]
     assert headings[1].startswith("## "), "no part of a section stands above the first section"
 
@@ -81,11 +69,3 @@ def test_angles_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without
     assert "Nothing speaks of fuel" not in body, "the engine lists the gaps, in every report"
     assert f"{phrases.NO_COVERAGE}." in body.partition("## 2. Fuel")[2].partition("---")[0]
     assert f"- {phrases.NO_COVERAGE}: Accidents" in body.partition("## Conclusion")[2]
-
-
-def test_a_question_that_asks_of_what_stands_before_the_quote_is_not_printed():
-    fact = facts_of(OLD_DOCUMENT)[0]
-    two = replace(fact, quote="Should those be fired too? Fire every lid with its pot.", claim="")
-    assert cite_fact(two) == "Fire every lid with its pot [S1:C1]."
-    faq = replace(fact, quote="May I open a kiln? Never above 200 degrees.", claim="")
-    assert cite_fact(faq).startswith("May I open a kiln [S1:C1]?")

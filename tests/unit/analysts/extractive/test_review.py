@@ -121,7 +121,10 @@ def test_angles_27_a_comparison_whose_rows_all_went_goes_with_what_announces_it(
 
 
 def test_angles_27_a_section_that_a_revision_adds_keeps_the_form_of_the_report():
-    thin = Draft("T", "# T\n\n## 1. Fuel\n\nLogs [S1:C1].\n\n---\n\n## Conclusion\n\nNothing [S1:C1].\n")
+    thin = Draft(
+        "T",
+        "# T\n\n## 1. Heat\n\nA kiln holds heat for ceramic work [S1:C1].\n\n---\n\n## Conclusion\n\nNo [S1:C1].\n",
+    )
     body = play(revise, Revising("r", QUESTION, thin, Critique(("x",)), FACTS)).body
     added = [line for line in body.splitlines() if line.startswith("## ")]
     assert added[0].startswith("## 2. ") or added[1].startswith("## 2. ")

@@ -128,18 +128,9 @@ def test_where_no_statement_gives_what_is_asked_the_report_says_so_before_what_c
     facts = facts_of(WALL, question=asked[0].text, parts=asked)
     body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
     first = body.split("\n\n")[1]
-    assert first == "No statement that was read gives the number that is asked for. What comes nearest:"
+    assert first.startswith("No statement that was read gives the number that is asked for. What comes nearest: The")
     assert "brick walls [S41:C41]" in body
     assert "Further evidence" not in body
-
-
-def test_a_word_that_is_said_otherwise_hides_no_answer():
-    asked = (SubQuestion("sq-1", "Which colour have the walls of the kiln hall?"),)
-    gap = Gap(f"No statement that was found for this uses “colour”: {asked[0].text}", "sq-1")
-    facts = facts_of(WALL, question=asked[0].text, parts=asked)
-    body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
-    assert phrases.NEAR not in body
-    assert "brick walls [S41:C41]" in body
 
 
 def test_of_several_questions_the_one_without_an_answer_says_so_under_its_heading():
@@ -151,25 +142,3 @@ def test_of_several_questions_the_one_without_an_answer_says_so_under_its_headin
     facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
     body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
     assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
-
-
-def test_a_part_without_statements_says_which_word_none_uses():
-    asked = (
-        SubQuestion("sq-1", "How did the rules on kiln opening change?"),
-        SubQuestion("sq-2", "How did the rules on kiln rotation change?"),
-    )
-    gap = Gap(f"No statement that was found for this uses “rotation”: {asked[1].text}", "sq-2")
-    body = play(synthesize, material(asked=asked, gaps=(gap,), layout="questions")).body
-    section = body.split("## How did the rules on kiln rotation change\n\n")[1]
-    assert section.startswith("No statement that was found for this uses “rotation”.")
-
-
-def test_a_number_answers_though_another_sentence_holds_more_words():
-    asked = (SubQuestion("sq-1", "What is the maximum size of a tray or a lid?"),)
-    text = (
-        "The maximum size of a tray or a lid can be lowered by the keeper at any time. "
-        "The hall only supports a tray or lid up to 2147483 or less."
-    )
-    facts = facts_of(document(43, "Trays", text), question=asked[0].text, parts=asked)
-    body = play(synthesize, material(facts, asked[0].text, asked, layout="questions")).body
-    assert "2147483" in body.split("## Key statements\n\n- ")[1].split("\n")[0]

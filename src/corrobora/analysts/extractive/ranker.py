@@ -1,0 +1,240 @@
+"""Ranker: how likely each sentence of some passages answers a question, by fitted weights over readable features.
+
+Knows the words of a question with their rarity among the sentences at hand, headings, neighbours, the order of a
+search, and the kind of answer asked for. Does not know any index or subject: all statistics come from the sentences.
+The weights lie in `corrobora/data/ranker.json`; `python -m bench.fit_ranker --data DIR` fits them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from corrobora.analysts.extractive.definitions import find_explained_term, score_explanation
+from corrobora.text.answers import classify_question, score_answer_fit
+from corrobora.text.questions import find_framing_stems, weigh_terms
+from corrobora.text.vocabulary import Aliases
+
+FEATURES = (
+    "own",  # rarity-weighted share of the question's words in the sentence
+    "together",  # of the words in it, its neighbours, headings, title, speaker and lead-in
+    "passage",  # of the words in its passage
+    "pairs",  # of neighbouring words of the question that stand together in the sentence
+    "kind",  # fit to the kind of answer asked for
+    "first",  # place of its passage in the search: 1, 1/2, 1/3 ...
+    "score",  # score of its passage in the search, relative to the best
+    "result",  # words of a result, not of an aim
+    "listed",  # an item of a list, or a sentence after a colon
+    "explains",  # says what the thing is, where that is asked
+    "asks",  # is itself a question
+    "bare",  # states nothing: a reference, a title, an address
+)
+_FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
+_CLOSE = 4  # words within which two words stand together
+_RESULT = re.compile(
+    r"(?i)\b(?:results?|found|finds?|findings?|show(?:s|ed|n)?|demonstrat\w+|reveal\w*|observed|conclu\w+|indicat\w+|"
+    r"suggests?|suggested|increas\w+|decreas\w+|reduc\w+|significant\w*|associated|compared with|therefore|thus)\b"
+)
+_AIM = re.compile(
+    r"(?i)\b(?:aims?|aimed|objectives?|purpose|goal|to (?:determine|investigate|examine|assess|evaluate|explore|test|"
+    r"compare) (?:whether|the|if|how)|we (?:investigate|investigated|examine|examined|sought|set out|asked))\b"
+)
+_ASKS = re.compile(r"\?[^\w.!]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence to rank. Sentences of one `passage` are given in its order."""
+
+    text: str
+    stems: tuple[str, ...]
+    above: frozenset[str]  # stems of the title, the headings, the speaker and the lead-in
+    passage: str
+    spoken: bool = False  # a turn of a conversation
+    listed: bool = False
+    bare: bool = False
+    score: float = 0.0  # of its passage in the search; 0.0 if unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What a sentence is worth for a question, and how much of the question's topic it covers."""
+
+    worth: float  # 0 to 1
+    own: float  # rarity-weighted share of the question's words in the sentence
+    together: float  # in the sentence, its neighbours, its headings and its title
+    topic: float  # plain share of the topic words in the sentence and its headings
+    held: int  # topic words in the sentence itself
+    words: int  # topic words in the sentence and its headings
+    fits: float  # to the kind of answer asked for
+    said: frozenset[str]  # words of the question in the sentence
+    near: frozenset[str]  # words of the question in its passage, its headings and its title
+
+
+def is_question(text: str) -> bool:
+    """True for a question, whatever punctuation follows its question mark."""
+    return _ASKS.search(text) is not None
+
+
+def is_same_family(one: str, other: str) -> bool:
+    """True if two stems belong to one word family: "direct" and "director", "nation" and "national"."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _FAMILY and long.startswith(short) and len(long) - len(short) <= _ENDING
+
+
+class QuestionTerms:
+    """The words of a question as bits, with their weights among some sentences."""
+
+    def __init__(self, question: str, sentences: Sequence[Sentence], aliases: Aliases) -> None:
+        read = weigh_terms(question)
+        self.terms = tuple(read.weights)
+        self._bits = {term: 1 << at for at, term in enumerate(self.terms)}
+        self._names = [
+            (name, self._bits[term]) for term, names in aliases.items() if term in self._bits for name in names
+        ]
+        vocabulary = {stem for one in sentences for stem in one.stems}.union(*(one.above for one in sentences))
+        self._known = {stem: bits for stem in vocabulary if (bits := self._match(stem))}
+        self.topic = self.read(read.topic) | sum(self._bits[term] for term in read.topic if term in self._bits)
+        self.own = [self.read(one.stems) for one in sentences]
+        self.above = [self.read(one.above) for one in sentences]
+        count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
+        rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) + 0.3 for n in count]
+        top = max(rare, default=1.0)
+        unsaid = any(not count[at] for at, term in enumerate(self.terms) if term in read.topic)
+        frame = find_framing_stems(question) if unsaid else frozenset[str]()  # said otherwise: the frame counts in full
+        self._weights = [
+            (1.0 if term in frame else read.weights[term]) * (0.5 + 0.5 * each / top)
+            for term, each in zip(self.terms, rare, strict=True)
+        ]
+        self._mass = sum(self._weights) or 1.0
+        self.near: list[
+            int
+        ] = []  # the words in the passage and headings of each sentence; filled as features are measured
+        self._shares: dict[int, float] = {0: 0.0}
+
+    def _match(self, stem: str) -> int:
+        return sum(bit for term, bit in self._bits.items() if is_same_family(term, stem))
+
+    def read(self, stems: Iterable[str]) -> int:
+        """Return the words of the question, as bits, that some stems express."""
+        found = 0
+        for stem in stems:
+            found |= self._known.get(stem, 0)
+        if self._names:
+            held = frozenset(stems)
+            for name, bit in self._names:
+                if 3 * len(held & name) >= 2 * len(name):
+                    found |= bit
+        return found
+
+    def share(self, mask: int) -> float:
+        """Return the weighted share of the question that some of its words hold."""
+        found = self._shares.get(mask)
+        if found is None:
+            found = sum(w for at, w in enumerate(self._weights) if mask >> at & 1) / self._mass
+            self._shares[mask] = found
+        return found
+
+    def name_terms(self, mask: int) -> frozenset[str]:
+        """Return the words of the question that some bits stand for."""
+        return frozenset(term for at, term in enumerate(self.terms) if mask >> at & 1)
+
+    def count_pairs(self, stems: Sequence[str]) -> float:
+        """Return the share of neighbouring words of the question that stand close together, in order, in a sentence."""
+        if len(self.terms) < 2:  # noqa: PLR2004 - a pair
+            return 0.0
+        places = [(at, bits) for at, stem in enumerate(stems) if (bits := self._known.get(stem, 0))]
+        met = 0
+        for at, first in places:
+            for other, second in places:
+                if 0 < other - at < _CLOSE:
+                    met |= (first << 1) & second
+        return met.bit_count() / (len(self.terms) - 1)
+
+
+def measure_features(
+    question: str, sentences: Sequence[Sentence], aliases: Aliases
+) -> tuple[list[tuple[float, ...]], QuestionTerms]:
+    """Return the features of each sentence in the order of `FEATURES`, each 0 to 1, and the question's terms."""
+    asked = QuestionTerms(question, sentences, aliases)
+    kind, thing = classify_question(question), find_explained_term(question)
+    whole: dict[str, int] = {}
+    scores: dict[str, float] = {}
+    for one, own in zip(sentences, asked.own, strict=True):
+        whole[one.passage] = whole.get(one.passage, 0) | own
+        scores[one.passage] = max(one.score, scores.get(one.passage, 0.0))
+    best = max(scores.values(), default=0.0) or 1.0
+    order = sorted((each for each in scores if scores[each] > 0), key=lambda each: -scores[each])
+    first = {each: 1 / place for place, each in enumerate(order, start=1)}
+    found: list[tuple[float, ...]] = []
+    for at, one in enumerate(sentences):
+        own, above = asked.own[at], asked.above[at]
+        near = 0
+        for other in (at - 1, at + 1):
+            if 0 <= other < len(sentences) and sentences[other].passage == one.passage:
+                near |= asked.own[other]
+        every = own | above | near
+        asked.near.append(whole[one.passage] | above)
+        share = asked.share(own)
+        below_colon = at > 0 and sentences[at - 1].passage == one.passage and sentences[at - 1].text.endswith(":")
+        result = (_RESULT.search(one.text) is not None) - 2 * (_AIM.search(one.text) is not None) if own else 0
+        found.append(
+            (
+                share,
+                asked.share(every),
+                asked.share(whole[one.passage] | above),
+                asked.count_pairs(one.stems) if own.bit_count() > 1 else 0.0,
+                score_answer_fit(one.text, kind) if every else 0.0,
+                first.get(one.passage, 0.0),
+                scores[one.passage] / best,
+                float(result),
+                float(one.listed or below_colon),
+                score_explanation(one.text, thing) if thing and own else 0.0,
+                float(is_question(one.text)),
+                float(one.bare),
+            )
+        )
+    return found, asked
+
+
+@lru_cache(maxsize=1)
+def read_weights() -> dict[str, tuple[float, ...]]:
+    """Return the fitted weights of prose and of dialogue, an intercept first, in the order of `FEATURES`."""
+    stored = json.loads(resources.files("corrobora.data").joinpath("ranker.json").read_text("ascii"))
+    return {
+        form: (stored[form]["intercept"], *(stored[form]["weights"][name] for name in FEATURES))
+        for form in ("prose", "dialogue")
+    }
+
+
+def rank_sentences(question: str, sentences: Sequence[Sentence], aliases: Aliases) -> list[Ranked]:
+    """Return the worth of each sentence for a question, in the order given."""
+    features, asked = measure_features(question, sentences, aliases)
+    weights = read_weights()
+    size = max(1, asked.topic.bit_count())
+    found: list[Ranked] = []
+    for at, (one, row) in enumerate(zip(sentences, features, strict=True)):
+        intercept, *fitted = weights["dialogue" if one.spoken else "prose"]
+        total = intercept + sum(weight * value for weight, value in zip(fitted, row, strict=True))
+        own, above = asked.own[at] & asked.topic, asked.above[at] & asked.topic
+        found.append(
+            Ranked(
+                1 / (1 + math.exp(-max(-30.0, min(30.0, total)))),
+                row[FEATURES.index("own")],
+                row[FEATURES.index("together")],
+                (own | above).bit_count() / size,
+                own.bit_count(),
+                (own | above).bit_count(),
+                row[FEATURES.index("kind")],
+                asked.name_terms(asked.own[at]),
+                asked.name_terms(asked.near[at]),
+            )
+        )
+    return found

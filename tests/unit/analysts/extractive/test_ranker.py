@@ -1,0 +1,50 @@
+"""Ranker: sentences are worth what they share with a question, in whatever words."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrobora.analysts.extractive.ranker import FEATURES, Sentence, is_question, rank_sentences, read_weights
+from corrobora.text.tokens import stem_text
+
+
+def sentence(text: str, passage: str = "C1", score: float = 0.0) -> Sentence:
+    return Sentence(text, stem_text(text), frozenset(), passage, score=score)
+
+
+def worths(question: str, *sentences: Sentence) -> list[float]:
+    return [one.worth for one in rank_sentences(question, sentences, {})]
+
+
+def test_there_is_a_weight_for_each_feature() -> None:
+    assert {len(weights) for weights in read_weights().values()} == {len(FEATURES) + 1}
+
+
+def test_what_shares_the_rare_words_of_a_question_comes_first() -> None:
+    near, far = worths("How hot is the kiln?", sentence("The kiln is hot."), sentence("Cows graze.", "C2"))
+    assert near > far
+
+
+def test_a_result_comes_before_an_aim() -> None:
+    aim, result = worths(
+        "Does clay reduce heat?",
+        sentence("The aim was to determine whether clay reduces heat."),
+        sentence("Clay reduced heat significantly.", "C2"),
+    )
+    assert result > aim
+
+
+def test_the_better_passage_of_a_search_counts() -> None:
+    first, second = worths("Is it hot?", sentence("It is hot.", "C1", 2.0), sentence("It is hot.", "C2", 1.0))
+    assert first > second
+
+
+@given(st.lists(st.text(max_size=60), max_size=5), st.text(max_size=60))
+def test_any_text_has_a_worth_between_none_and_one(texts: list[str], question: str) -> None:
+    assert all(0.0 <= worth <= 1.0 for worth in worths(question, *map(sentence, texts)))
+
+
+def test_a_question_ends_with_its_mark() -> None:
+    assert is_question("Is it hot?")
+    assert not is_question("It is hot.")
