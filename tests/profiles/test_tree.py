@@ -278,6 +278,17 @@ async def test_tree_iterations_only_improve_what_was_found():
     assert report.findings.facts
 
 
+async def test_tree_an_error_of_the_engine_in_an_iteration_keeps_all_findings_and_is_noted():
+    gate = Gate("more", Criteria(corroboration=9), max_iterations=3)
+    tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
+    whole = await (await desk("tree", analysts=(Mixed({"plan": Plan(inner("root", *tree.children))}),))).research()
+    broken = Mixed({"plan": Plan(tree), "refine": RuntimeError("x")})
+    report = await (await desk("tree", analysts=(broken,))).research()
+    assert {fact.id for fact in report.findings.facts} == {fact.id for fact in whole.findings.facts}
+    assert "12 months" in report.markdown
+    assert any("more, iteration 2" in note and "RuntimeError" in note for note in report.methodology.notes)
+
+
 async def test_tree_criteria_are_corroboration_themes_contradictions_and_confidence():
     criteria = Criteria(2, ("underwater basket",), contradictions_resolved=True, minimum_confidence=1.0)
     gate = Gate("all", criteria, max_iterations=2)

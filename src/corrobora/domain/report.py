@@ -205,6 +205,12 @@ class Report:
         return len(good) / len(claims) if claims else 0.0
 
 
+def collect_notes(found: Findings) -> tuple[str, ...]:
+    """Return the notes of a node and of all below it, discarded iterations included, each once."""
+    below = (note for child in (*found.children, *found.left_out) for note in collect_notes(child))
+    return tuple(dict.fromkeys(note for note in (*found.notes, *below) if note))
+
+
 def iter_threads(found: Findings) -> Iterator[Findings]:
     """Yield the findings of all threads below, in the order of the plan; discarded iterations come last."""
     if not found.children:

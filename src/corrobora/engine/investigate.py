@@ -23,7 +23,7 @@ from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
-from corrobora.roles.refine import Refinement, refine
+from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
 
 SUBAGENT_FILES = "subagents"  # the profile's word for these files
@@ -47,15 +47,28 @@ async def investigate(node: Node, run: Session) -> Findings:
             missing = find_unmet_criteria(gate, findings)
             if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
                 break
-            change = await run.call(refine, refine_input(node, turn, missing, findings))
+            lacking = refine_input(node, turn, missing, findings)
             turn += 1
-            node = refine_node(node, change, turn)
-            after = await _run_children(node, run, findings)
-            log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
-            run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
-            taken = after if has_improved(gate, findings, after) else leave_out_iteration(findings, after)
-            findings = replace(taken, delta=(*findings.delta, log))
+            try:
+                node, findings = await _iterate_node(node, gate, lacking, findings, run)
+            except (JournalError, NeedsHuman, ModelSilent, TimeoutError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
+                return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
     return findings
+
+
+async def _iterate_node(
+    node: Node, gate: Gate, lacking: Shortfall, findings: Findings, run: Session
+) -> tuple[Node, Findings]:
+    """Change what a node's leaves look for and gather again; an iteration that improves nothing is left out."""
+    change, turn = await run.call(refine, lacking), lacking.iteration + 1
+    node = refine_node(node, change, turn)
+    after = await _run_children(node, run, findings)
+    log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
+    run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
+    taken = after if has_improved(gate, findings, after) else leave_out_iteration(findings, after)
+    return node, replace(taken, delta=(*findings.delta, log))
 
 
 async def _run_children(node: Node, run: Session, before: Findings | None) -> Findings:
@@ -104,9 +117,23 @@ async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], nod
     except (JournalError, NeedsHuman, ModelSilent):
         raise
     except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (ENGINE-4)
-        reason = error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
+        reason = describe_failure(error)
         run.emit(EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": reason})
         return await write_leaf_result(node, make_sentinel(node, reason), run)
+
+
+def describe_failure(error: Exception) -> str:
+    """Say what failed: our own message, or the kind and words of an error that nobody expected."""
+    return error.message if isinstance(error, CorroboraError) else f"{type(error).__name__}: {error}"
+
+
+def keep_findings(node: Node, findings: Findings, what: str, error: Exception, run: Session) -> Findings:
+    """Go on with what a node found before something failed; the failure is recorded and noted."""
+    told = f"{what} of {node.title!r} failed: {describe_failure(error)}; what was found before is kept."
+    run.emit(
+        EventType.LEAF_FAILED, node.path, {"title": node.title, "objective": node.objective, "why": told}, part=what
+    )
+    return replace(findings, notes=(*findings.notes, told))
 
 
 def make_sentinel(node: Node, reason: str) -> Findings:
@@ -142,6 +169,7 @@ def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: 
         delta=before.delta if before else (),
         children=(*(before.children if before else ()), *parts),
         left_out=before.left_out if before else (),
+        notes=before.notes if before else (),
         seconds=sum(found.seconds for found in parts),
     )
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints,
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
-from corrobora.domain.report import Findings
+from corrobora.domain.report import Findings, iter_threads
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity
 from corrobora.policies.profile import Profile
@@ -53,7 +53,7 @@ def plan_input(query: Brief, number: int, scoping: Scoping, profile: Profile, *,
 
 def refine_input(node: Node, iteration: int, missing: tuple[str, ...], findings: Findings) -> Shortfall:
     """What a gate still misses, for the planner."""
-    asked = tuple(q.text for child in findings.children for r in child.rounds for q in r.intent.queries)
+    asked = tuple(q.text for leaf in iter_threads(findings) for r in leaf.rounds for q in r.intent.queries)
     return Shortfall(node.path, node, iteration, missing, findings.gaps, findings.linked, asked)
 
 

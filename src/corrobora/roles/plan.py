@@ -123,7 +123,10 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
 
 
 def _merge_tasks(root: Node) -> Node:
-    """One thread for the sub-questions of all tasks: its loop works on gaps, not on branches."""
+    """One thread for the sub-questions of all tasks: its loop works on gaps, not on branches.
+
+    What a task left to its neighbours is dropped: together they leave nothing out.
+    """
     tasks = collect_leaves(root)
     if len(tasks) == 1:
         return replace(tasks[0], path=root.path)
@@ -134,7 +137,6 @@ def _merge_tasks(root: Node) -> Node:
         sub_questions=tuple({q.id: q for task in tasks for q in task.sub_questions}.values()),
         subjects=tuple({s.name: s for task in tasks for s in task.subjects}.values()),
         queries=tuple(dict.fromkeys(query for task in tasks for query in task.queries)),
-        out_of_scope="; ".join(dict.fromkeys(task.out_of_scope for task in tasks if task.out_of_scope)),
     )
 
 

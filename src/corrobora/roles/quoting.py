@@ -24,7 +24,7 @@ _HIDDEN = re.compile(f"[{_INVISIBLE}]")
 _BREAK = re.compile(f"\r\n|[{_BREAKS}]")
 _MARKER = re.compile(r"[\[\u3010\uff3b]S\d{1,12}:C\d{1,12}[\]\u3011\uff3d]")
 _TAG = re.compile(r"</?data-", re.IGNORECASE)
-_IDENT = re.compile(r"[\w.:/@+,() \-\[\]]{0,200}\Z")
+_IDENT = re.compile(r"[\w.:/@+,() ~\-\[\]]{0,200}\Z")  # ~: the second iteration of root/1 is root/1~2
 
 _KEY = b"corrobora: text that nobody vouches for"  # public: what a text cannot do is contain the hash of itself
 _CODE_BYTES = 5

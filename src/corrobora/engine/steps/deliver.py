@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, iter_threads
+from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round, StopReason
 from corrobora.engine.session.calls import Session, format_json
@@ -155,7 +155,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
                 (
                     *_describe_fallbacks(run),
                     *_describe_secrets(checked),
-                    *(note for leaf in leaves for note in leaf.notes if note),
+                    *collect_notes(found),
                 )
             )
         ),

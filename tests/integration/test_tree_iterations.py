@@ -1,0 +1,71 @@
+"""A tree whose gates never hold, over the wire: every iteration of every nested gate runs, and no failure costs a fact.
+
+Knows the plan that the scripted model gives and the server's log. Does not know how iterations are named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.integration.rig import Ended, good, rig
+
+from corrobora.domain.report import iter_threads
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import answer_prompt
+from corrobora.testing.server import ModelServer
+
+NEVER = {"corroboration": 9, "max_iterations": 3}
+ASKED = ("How often must the sluice gates be greased?", "How high may the mill pond stand?")
+
+
+def is_role(asked: WireRequest, role: str) -> bool:
+    return f"# Role: {role}\n" in asked.system
+
+
+def make_task(key: str, parent: str, text: str, **fields: object) -> dict[str, object]:
+    task = {"key": key, "parent": parent, "title": text, "objective": text, "queries": [text]}
+    return {**task, "sub_questions": [text], **fields}
+
+
+def write_nested_plan() -> str:
+    tasks = [
+        make_task("mill", "", "Orrin mill", sub_questions=[], queries=[], gate=NEVER),
+        make_task("water", "mill", "Water of Orrin mill", sub_questions=[], queries=[], gate=NEVER),
+        make_task("pond", "water", ASKED[1]),
+        make_task("history", "water", "When was Orrin mill built?"),
+        make_task("gates", "mill", ASKED[0]),
+    ]
+    return json.dumps({"tier": "moderate", "tasks": tasks})
+
+
+def answer_nested(asked: WireRequest) -> str:
+    return write_nested_plan() if is_role(asked, "plan") else answer_prompt(asked.system, asked.user)
+
+
+def count_sources(found: Ended) -> int:
+    assert found.report is not None
+    return len({fact.source for fact in found.report.findings.facts})
+
+
+async def test_nested_gates_iterate_three_times_and_the_report_is_written(database_url: str):
+    async with ModelServer(answers=answer_nested) as server, rig(database_url) as lab:
+        found = await lab.run(server, "tree")
+        await good(found, lab)
+    assert found.report is not None
+    refined = [asked.user for asked in server.asked if is_role(asked, "refine")]
+    assert len(refined) >= 4
+    assert any(re.search(r"root/[\d/]+~[23]", user) for user in refined), "a refinement of a refined node"
+    assert "extractive" not in found.report.methodology.analyst
+    assert count_sources(found) >= 2
+    assert len(list(iter_threads(found.report.findings))) >= 6
+
+
+async def test_a_refinement_that_cannot_be_used_ends_in_a_report_with_all_findings(database_url: str):
+    def answer(asked: WireRequest) -> str:
+        return "no" if is_role(asked, "refine") else answer_nested(asked)
+
+    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
+        found = await lab.run(server, "tree")
+        await good(found, lab)
+    assert count_sources(found) >= 2
