@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from tests.paths.catalog import commands_with
+from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR, PHRASE, THREAD
 from tests.plugins.shell import Shell
 
 from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb, WebPage
 
 
 @pytest.mark.parametrize("command", commands_with("--config"))
@@ -139,3 +141,23 @@ def test_exports_and_lists_for_programs(finished: tuple[Shell, str]) -> None:
     assert real.read_text().startswith("# ")
     assert json.loads(shell("runs", "show", run, "--json").out)["id"] == run
     assert {"timed", "tree"} <= set(json.loads(shell("profiles", "list", "--json").out))
+
+
+@pytest.mark.covers("verify --fetch")
+def test_cited_pages_are_requested_only_where_it_is_asked_for(served: Shell, serve: Serve[LoopbackWeb]) -> None:
+    page = "<html><title>Tides</title><p>The tide of Ardal rises by 4 metres twice a day in every month.</p></html>"
+    web = serve(LoopbackWeb([WebPage.of_html("/tides.html", page)]))
+    served.setenv(CORROBORA_SOURCES_ALLOWED_ENDPOINTS=f"127.0.0.1:{web.port}")
+    (served.folder / "theirs.md").write_text(
+        "The tide of Ardal rises by 4 metres twice a day in every month [1]. The tide of Ardal rises by 9 metres [1]. "
+        "Nobody knows tin [2].\n\n"
+        f"[1] Tides {web.url}/tides.html\n[2] Tin {web.url}/gone.html\n"
+    )
+    assert served("verify", "theirs.md").code == 6
+    assert not web.requests
+    result = served("verify", "theirs.md", "--fetch", "--json")
+    counts = json.loads(result.out)
+    assert (result.code, counts["carried"], counts["checkable"], counts["not_checkable"]) == (5, 1, 2, 1)
+    assert any(request.path == "/tides.html" for request in web.requests)
+    served.setenv(CORROBORA_OFFLINE="true")
+    assert served("verify", "theirs.md", "--fetch").code == 2

@@ -122,6 +122,12 @@ class RecheckResult:
     seal: SealStatus = SealStatus.NONE
     run: str = ""  # whose stored report the file was compared with
     changes: tuple[Change, ...] = ()
+    told: int = 0  # lines about the run itself: status, gaps, account, methodology
+
+    @property
+    def not_compared(self) -> int:
+        """Lines about the run itself that nothing here can confirm, because the run is not stored here."""
+        return 0 if self.run else self.told
 
     @property
     def cited(self) -> int:
@@ -188,6 +194,7 @@ async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
         tuple(n for n in parsed.references if n not in used),
         len(addresses) - len(set(addresses)),
         ours=parsed.ours,
+        told=parsed.told,
         problems={number: each.problem for number, each in checked.items() if each.problem},
         notices={number: each.notice for number, each in checked.items() if each.notice},
     )

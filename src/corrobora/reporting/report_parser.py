@@ -81,6 +81,7 @@ class ParsedReport:
     body: tuple[Block, ...]
     references: Mapping[int, Reference]
     ours: bool
+    told: int = 0  # lines about the run itself (status, gaps, account, methodology), which only the stored run proves
 
 
 def split_blocks(text: str) -> list[Block]:
@@ -130,7 +131,7 @@ def parse_report(text: str) -> ParsedReport:
     """Split a report into its body and its references, in our form or in a common foreign one."""
     body: list[Block] = []
     references: dict[int, Reference] = {}
-    current = 0
+    current = told = 0
     section = ""
     blocks = split_blocks(text)
     ours = any(_OURS.match(block.text) for block in blocks)
@@ -147,7 +148,14 @@ def parse_report(text: str) -> ParsedReport:
             references[current] = replace(held, quotes=(*held.quotes, block.text.lstrip("> ")))
         elif section not in (_OWN_SECTIONS if ours else _CODE_SECTIONS):
             body.append(block)
-    return ParsedReport(tuple(body), references, ours)
+        elif section in _OWN_SECTIONS:
+            told += not block.text.startswith("#")
+    told += sum(_is_status(number, block) for number, block in enumerate(body))
+    return ParsedReport(tuple(body), references, ours, told if ours else 0)
+
+
+def _is_status(number: int, block: Block) -> bool:
+    return number <= _STATUS_PLACE and block.text.lstrip("*_").startswith("Status:")
 
 
 def _parse_own_reference(block: Block) -> Reference | None:
@@ -182,8 +190,7 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     found: list[CitedText] = []
     for number, block in enumerate(parsed.body):
         line = block.text
-        status = number <= _STATUS_PLACE and line.lstrip("*_").startswith("Status:")
-        skipped = status or line.startswith(("#", ">")) or set(line) <= set("|-: *_=")
+        skipped = _is_status(number, block) or line.startswith(("#", ">")) or set(line) <= set("|-: *_=")
         if skipped or (block.code and not parsed.ours):
             continue
         if is_row(line):

@@ -34,7 +34,7 @@ class SealStatus(StrEnum):
 
     DELIVERED = "delivered"  # the file is the stored report, white space and layout apart
     CHANGED = "changed"  # it differs from the stored report
-    INTACT = "intact"  # the digest fits the file, but the run is not stored here: anybody could have made it
+    UNKNOWN = "unknown_here"  # the digest fits, but the run is not stored here: the status and gaps are not checkable
     BROKEN = "broken"  # the digest does not fit the file
     NONE = "none"  # the file has no seal, and no stored report is like it
 
@@ -111,7 +111,7 @@ def canonical_json(fields: dict[str, object]) -> str:
 
 
 def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change, ...]]:
-    """Say whether a text is the stored one, and where it differs; without a stored one, whether its seal is intact."""
+    """Say whether a text is the stored one, and where it differs; without a stored one, whether its seal fits."""
     if stored is not None:
         if compute_digest(text) == compute_digest(stored):
             return SealStatus.DELIVERED, ()
@@ -120,7 +120,7 @@ def check_seal(text: str, stored: str | None) -> tuple[SealStatus, tuple[Change,
     seal = find_seal(text)
     if seal is None:
         return SealStatus.NONE, ()
-    return (SealStatus.INTACT if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
+    return (SealStatus.UNKNOWN if seal.digest == compute_digest(text) else SealStatus.BROKEN), ()
 
 
 def find_changes(text: str, stored: str) -> tuple[Change, ...]:

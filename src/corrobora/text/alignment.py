@@ -45,8 +45,8 @@ class Copy:
     problems: tuple[Problem, ...] = ()
 
 
-def find_slice(sentence: str, quote: str) -> tuple[str, str] | None:
-    """Return what stands before and after an exact slice in its sentence of the quote, or None if it is no slice.
+def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before and after an exact slice in its sentence of the quote, for each place of it.
 
     White space, and the full stop at the end of the slice, may differ; nothing else.
     """
@@ -58,9 +58,8 @@ def find_slice(sentence: str, quote: str) -> tuple[str, str] | None:
             spans = split_sentences(text)
             head = next((text[span.start : at] for span in spans if span.start <= at < span.end), "")
             tail = next((text[end : span.end] for span in spans if span.start < end < span.end), "")
-            return head.strip(), tail.strip()
+            yield head.strip(), tail.strip()
         at = text.find(wanted, at + 1)
-    return None
 
 
 def _begins(text: str, at: int) -> bool:

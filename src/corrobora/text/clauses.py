@@ -75,6 +75,7 @@ _NEGATION = re.compile(
     )
     + r")(?!\w)"
 )
+_ABSENCE = re.compile(r"without|lack|absence|free")
 _FAMILIES = {
     "quantifier": {
         "all": r"all (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always entire(?:ly)? everyone",
@@ -181,7 +182,8 @@ def parse_clause(text: str) -> Clause:
     negations = 0
     for match in _NEGATION.finditer(low):
         negations += 1
-        negated.add(_find_governed(text, match))
+        if not _ABSENCE.match(match.group()):  # "lacking" and "without" govern a noun, for which there are other words
+            negated.add(_find_governed(text, match))
     shades: list[Shade] = []
     for match in _SHADES.finditer(low):
         family, kind = (match.lastgroup or "_").split("_")

@@ -36,6 +36,7 @@ class Measure:
     bound: str = ""  # ">=", ">", "<=", "<"
     approximate: bool = False
     spelled: bool = False  # in words
+    vague: bool = False  # part of a name ("SHP-2", "BRCA 1"), or said roughly ("a third", "several hundred")
 
     def equals(self, other: Measure) -> bool:
         """True if both say the same amount; a bare number may be the fraction that a percentage is."""
@@ -91,11 +92,11 @@ _SPELLED = re.compile(
     rf"((?:{_SMALL})(?:(?:[\s-]|\sand\s)(?:{_SMALL}))*s?))(?!\w|-in-)"
 )
 _DIGITS = re.compile(
-    r"(?<![\w.])([-−+])?([$€£¥])?[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:\.\d+)?|\.\d+)"
-    r"(?:[\s-]?(bn|mn)\b|[\s-](hundred|thousand|million|billion|trillion|dozen)\b|(?<=[$€£¥]\d)([mk])\b)?(?![\d])"
+    r"(?<![\w.])([-−+])?([$€£¥])?[   ]?(\d{1,3}(?:[,   ’']\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:[.·]\d+)?|\.\d+)"
+    r"(?:[\s-]?(bn|mn)\b|[\s-](hundred|thousand|million|billion|trillion|dozen)\b|(?<=[$€£¥]\d)([mk])\b)?(?![\d²³¹⁰-⁹])"
 )
 _IDENTIFIER = re.compile(
-    r"(?<![\w.-])(?:[^\W\d_]{1,20}[-.]?\d[\w.-]*\w|[^\W\d_]{1,20}\d|\d+(?:\.\d+){2,}|\d+-\d+[A-Z]\w*)(?![\w])"
+    r"(?:(?<![\w.])[^\W\d_]{1,20}(?:[-.]?\d[\w.-]*\w|-?\d)|(?<![\w.-])\d+(?:(?:\.\d+){2,}|-\d+[A-Z]\w*|[A-Z]\d\w*))(?!\w)"
 )
 _UNIT_WORD = re.compile(r"([%‰$€£¥]|°\s?[CFcf]\b|(?:[^\W\d_]|µ)+(?:[²³]|[23](?!\w))?)")
 _SHAPE = re.compile(r"(?i)(square|sq\.?|cubic|degrees?|per ?cent\b|percentage(?=[\s-]points?\b))[\s-]?")
@@ -135,6 +136,8 @@ _ABOUT = re.compile(
     r"(?i)(?:\b(?:about|around|approximately|roughly|nearly|almost|circa|ca\.|some|close to|just (?:over|under)"
     r"|estimated|well over)|[~≈±])\s*(?:an?)?\s*$"
 )
+_VAGUE = re.compile(r"(?i)\b(?:several|a few|many|some)\s*$")
+_NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|[A-Z][a-z]+)\s$")  # before its digits
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
 _WINDOW = 28  # characters before a number in which its bound stands
@@ -203,7 +206,7 @@ def find_measures(text: str) -> tuple[Measure, ...]:
 def _read_digits(text: str, match: re.Match[str]) -> Measure:
     sign, currency, digits, short, scale, letter = match.groups()
     plain = digits.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", digits) else re.sub(r"[,    ’']", "", digits)
-    value = float(plain) * _SCALES.get((short or scale or "").lower(), 1.0)
+    value = float(plain.replace("·", ".")) * _SCALES.get((short or scale or "").lower(), 1.0)
     value *= {"m": 1e6, "k": 1e3}.get(letter or "", 1.0)
     negative = sign in ("-", "−") and not text[: match.start()][-1:].isalnum()
     return _finish(text, -value if negative else value, match.start(2 if currency else 3), match.end(), currency or "")
@@ -248,8 +251,19 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
         before = _ABOUT.sub("", before)
     bound = next((sign for sign, pattern in _BEFORE if pattern.search(before)), "")
     bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
-    shown = text[start:end].strip()
-    return Measure(value, number, dimension, shown, start, end, _read_nouns(text, end), bound, about, spelled)
+    nouns = _read_nouns(text, end)
+    vague = spelled and (dimension == "ratio" or _VAGUE.search(before) is not None)
+    vague = vague or (not dimension and (text[end : end + 1].isalpha() or (not bound and _is_named(before, text, end))))
+    return Measure(value, number, dimension, text[start:end].strip(), start, end, nouns, bound, about, spelled, vague)
+
+
+def _is_named(before: str, text: str, end: int) -> bool:
+    """True if digits that end at `end` are part of a name: "OCT3/4", "BRCA 1 carriers", "Level 2."."""
+    match = _NAMED.search(before)
+    if match is None or not (word := match.group(1)):
+        return match is not None
+    following = text[end : end + 2].strip()[:1]
+    return not following.islower() if word[1:].islower() else find_unit(word) is None
 
 
 def _read_unit(text: str, at: int) -> tuple[Unit | None, int]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slice, find_substitute
+from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.clauses import split_statement
 from corrobora.text.layout import LIST_ITEM
 from corrobora.text.scoring import load_weights, measure_features, score_support
@@ -69,8 +69,8 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
         return SupportCheck(Support.UNCITED, 0.0)
     problems: list[Problem] = []
     for each in evidence:
-        if (around := find_slice(sentence, each.quote)) is not None:
-            cut = find_cut(*around)
+        for head, tail in find_slices(sentence, each.quote):
+            cut = find_cut(head, tail)
             if cut is None:
                 return SupportCheck(Support.SUPPORTED, 1.0)
             problems = [cut]

@@ -171,7 +171,7 @@ def _compare_number(
         return None
     if any(_includes(measure, other) for other in close) or _spans(measure, alike, beside):
         return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
-    if measure.spelled and measure.number <= _EXACT_UPTO and not rivals:
+    if measure.vague or (measure.spelled and measure.number <= _EXACT_UPTO and not rivals):
         return Problem(f"its number {said} stands in none of its sources", said)
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
@@ -256,7 +256,8 @@ def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: b
             return
     for stem in sorted((clause.negated & unit.stems) - unit.negated):
         own = next((part for part in parts if stem in part.stems), unit)
-        if same and (clause.negations - own.negations) % 2:
+        free = any(stem in each.negated for each in reading.units)
+        if same and not free and (clause.negations - own.negations) % 2:
             yield Problem(
                 f"it denies “{_show(clause, stem)}”, its sources do not",
                 _show(clause, stem),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.domain.run import RequestOption
 from corrobora.domain.report import Outcome
+from corrobora.domain.run import RequestOption
 from corrobora.domain.thread import StopReason
 from corrobora.reporting.words import describe_code
 

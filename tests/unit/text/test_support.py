@@ -27,6 +27,11 @@ def test_a_slice_of_a_quote_is_supported() -> None:
     assert check("The reservoir at Lake Arden\n held 4,200 million litres.", LAKE).support is Support.SUPPORTED
 
 
+def test_a_slice_may_stand_at_several_places() -> None:
+    quote = "Unless it rains, Pump 7 of Ardal runs at night. It was built of brass. Pump 7 of Ardal runs at night."
+    assert check("Pump 7 of Ardal runs at night.", quote).support is Support.SUPPORTED
+
+
 def test_without_a_quote_it_is_uncited() -> None:
     assert check("Anything at all.").support is Support.UNCITED
 
@@ -56,6 +61,7 @@ def test_truth_3_other_words_and_units_for_the_same_are_supported(sentence: str,
         ("Lake Arden was low after 18 weeks of drought.", LAKE, "18 weeks"),
         ("Take 5 g of the powder twice a day unless your doctor says otherwise.", DOSE, "5 g"),
         ("Passwords must be at least 64 characters long.", RULE, "64"),
+        ("The lake covers 10 metres of the shore.", "The lake covers 10² metres of the shore.", "10 metres"),
         ("Verifiers SHALL require users to change passwords periodically.", RULE, "SHALL"),
         ("Verifiers SHOULD NOT require users to change passwords periodically.", RULE, "SHOULD NOT"),
         ("Passwords MAY be at least 8 characters long.", RULE, "MAY"),
@@ -88,6 +94,9 @@ def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
         ("Verifiers SHALL NOT require evidence of compromise of the authenticator.", RULE),  # two sentences spliced
         ("Take 5 mg of the powder twice a day.", DOSE),
         ("Tаke 5 mg of the powder twice a day unless your doctor says otherwise.", DOSE),  # a Cyrillic letter
+        ("Take ５ mg of the powder twice a day unless your doctor says otherwise.", DOSE),  # a full-width digit
+        ("A third of the patients improved.", "12 % of the patients improved."),  # said roughly
+        ("The protein SHP-3 binds to the membrane of a cell.", "The protein SHP-2 binds to the membrane of a cell."),
         ("Some patients improved.", "All patients improved."),
         ("All patients improved.", "Some patients improved."),
     ],

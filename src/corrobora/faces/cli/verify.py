@@ -31,9 +31,9 @@ _MOST_CHANGES = 40
 _SEALS = {
     "delivered": "this is the report that run {run} delivered",
     "changed": "this is NOT the report that run {run} delivered: {changes} differences",
-    "intact": "intact, but its run is not stored here: anybody could have sealed it",
+    "unknown_here": "its run is not known here: the seal proves only that nothing was changed after sealing",
     "broken": "BROKEN: the text was changed after it was sealed",
-    "none": "none: status, gaps and tables cannot be compared with a delivered report",
+    "none": "none, and no stored report is like it",
 }
 
 
@@ -121,6 +121,7 @@ def summarize_recheck(result: RecheckResult) -> dict[str, object]:
         "coverage": round(result.coverage, 3),
         "checkable": result.checkable,
         "not_checkable": result.not_checkable,
+        "run_lines_not_checkable": result.not_compared,
         "carried": result.carried,
         "carried_of_checkable": round(result.carried / result.checkable, 3) if result.checkable else None,
         "citations": {found.value: result.count_status(found) for found in CitationStatus},
@@ -167,6 +168,9 @@ def _print_summary(result: RecheckResult) -> None:
     click.echo(f"carried     {result.carried} of {result.checkable} that could be checked")
     if result.not_checkable:
         click.echo(f"not checked {result.not_checkable} of {result.cited}: their sources could not be looked at")
+    if result.not_compared:
+        what = "lines about the run (status, gaps, account, methodology)"
+        click.echo(f"not checked {result.not_compared} {what}: not checkable, because the run is not stored here")
     if result.never_cited or result.duplicates:
         click.echo(f"references  {len(result.never_cited)} never cited, {result.duplicates} twice")
     for line in _describe_findings(result):

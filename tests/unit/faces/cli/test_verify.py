@@ -112,9 +112,23 @@ def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[A
     (shell.folder / "forged.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
     result = shell("verify", "forged.md")
     assert result.code == 5, result.out
-    assert "intact, but its run is not stored here" in result.out
+    assert "its run is not known here: the seal proves only" in result.out
     (shell.folder / "broken.md").write_text(f"{bare}\n{format_seal('r_elsewhere', text)}\n")
     assert "BROKEN" in shell("verify", "broken.md").out
+
+
+def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_checkable(
+    finished: tuple[Any, str],
+) -> None:
+    shell, run = finished
+    forged = FORGED["gaps"](FORGED["status"](strip_seal(shell("export", run, "-f", "md", "-o", "-").out)))
+    # no other run of the same sources is alike: a stored report is looked up only for a file without a seal
+    (shell.folder / "forged.md").write_text(f"{forged}\n{format_seal('r_elsewhere', forged)}\n")
+    counts = json.loads(shell("verify", "forged.md", "--json").out)
+    assert (counts["seal"], counts["run"], counts["passed"]) == ("unknown_here", "", True)
+    assert counts["run_lines_not_checkable"] > 3
+    assert "lines about the run (status, gaps, account, methodology): not checkable" in shell("verify", "forged.md").out
+    assert json.loads(shell("verify", run, "--json").out)["run_lines_not_checkable"] == 0
 
 
 @pytest.mark.covers("verify --sources")
