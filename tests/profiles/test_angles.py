@@ -256,7 +256,7 @@ async def test_angles_a_failed_sub_agent_is_a_sentinel_and_its_angle_is_named():
 
     run, _ = await angles(plan_of("background", "limitations-risks"), {"scope": broken})
     report = await run.research()
-    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)
+    assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.PASSAGES)
     assert report.markdown
     failed = json.loads(run.files["subagents/limitations-risks.json"])
     assert failed["failed"]

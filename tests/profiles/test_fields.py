@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,18 @@ import pytest
 from tests.profiles import corpus
 from tests.profiles.research import Mixed, desk
 from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
+from tests.unit.policies.threads import fact, one_round, thread
 
 from corrobora.app.wiring import open_analysts
 from corrobora.config import load_profile, load_settings
 from corrobora.config.profiles import list_fields
-from corrobora.domain.evidence import PassageId, Query
+from corrobora.domain.evidence import Grade, PassageId, Query
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Critique, Report, Verdict
 from corrobora.domain.run import EventType, Request
 from corrobora.domain.thread import Gap, Intent, Phase, Proposal
 from corrobora.faces.cli.request import research
+from corrobora.policies.assessment import assess_thread
 from corrobora.policies.profile import Profile, Review
 from corrobora.testing import run_virtually
 
@@ -171,6 +174,13 @@ def covered(profile: Profile) -> bool:
     return any(r.intent.forced for r in Ran(profile, scope=one).rounds)
 
 
+def graded(profile: Profile) -> Grade:
+    """The grade of one page of example.org in a thread of this profile."""
+    page = fact(kind="web", url="https://example.org/page")
+    state = replace(thread(), course=profile.course)
+    return assess_thread(state, one_round(urls="a", facts=(page,))).facts[0].grade
+
+
 PHASES = {
     "name": (phases('name = "mine"'), lambda p: Ran(p, scope=one).rounds[0].phase, "mine"),
     "goal": (
@@ -244,6 +254,7 @@ PROBES: dict[str, tuple[str, str, Callable[[Profile], object], object]] = {
     "coverage": ("timed", "true", covered, True),
     "minutes": ("timed", "0.5", lambda p: endless(p)[0].session.budget.elapsed <= 30, True),
     "reserve_minutes": ("timed", "4.5", lambda p: endless(p)[0].session.budget.elapsed <= 31, True),
+    "publishers": ("timed", '["example.org"]', graded, Grade.PLAUSIBLE),
     "share_facts": ("timed", "true", lambda p: bool(Ran(p).lab.journal.keys("root/recall")), True),
     "recall_facts": ("timed", "true", lambda p: bool(Ran(p).lab.journal.keys("root/recall")), True),
     "layout": ("timed", '"completion"', lambda p: "## Sub-question status" in Ran(p).report.markdown, True),

@@ -176,7 +176,7 @@ def test_convergence_answered_subjects_searched_and_no_open_severe_contradiction
 def test_convergence_the_formula_term_by_term():
     state = state_after(made({**PAGES, "https://fog.gov/horn": PAGES["https://fog.example/horn"]}, budget=9))
     assert meets_criteria(state)
-    unanswered = replace(state.sub_questions[0], standing=SubQuestionStatus.ANSWERED, grade=Grade.UNVERIFIED)
+    unanswered = replace(state.sub_questions[0], standing=SubQuestionStatus.PARTIAL, grade=Grade.UNVERIFIED)
     assert not meets_criteria(replace(state, sub_questions=(unanswered, *state.sub_questions[1:])))
     unsearched = replace(state.subjects[0], rounds=0)
     assert not meets_criteria(replace(state, subjects=(unsearched, *state.subjects[1:])))
@@ -312,7 +312,7 @@ BREAK: dict[str, Any] = {
     "every fact has an address": lambda s: replace(s, facts=(replace(s.facts[0], url=""), *s.facts[1:])),
     "every fact was read": lambda s: replace(s, facts=(replace(s.facts[0], id="F0"), *s.facts[1:])),
     "sub-question statuses": lambda s: replace(
-        s, sub_questions=(replace(s.sub_questions[0], standing=SubQuestionStatus.OPEN), *s.sub_questions[1:])
+        s, sub_questions=(replace(s.sub_questions[0], grade=Grade.UNVERIFIED), *s.sub_questions[1:])
     ),
     "subject registry": lambda s: replace(s, subjects=(replace(s.subjects[0], rounds=99), *s.subjects[1:])),
     "drift detection": lambda s: replace(s, rounds=(*s.rounds[:-1], unchecked(s.rounds[0], len(s.rounds)))),

@@ -24,6 +24,15 @@ class Grade(StrEnum):
     UNVERIFIED = "UNVERIFIED"
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What several facts say alike: copies and paraphrases together, each publisher counted once (TRUTH-4)."""
+
+    facts: tuple[FactId, ...]
+    publishers: tuple[str, ...]  # independent ones: hosts, or origins of documents
+    grade: Grade
+
+
 class ReadOutcome(StrEnum):
     """The closed set of outcomes: every requested document has exactly one (TRUTH-5)."""
 

@@ -20,6 +20,7 @@ class Outcome(StrEnum):
 
     COMPLETE = "complete"
     PARTIAL = "partial"
+    PASSAGES = "passages"  # what was found is near the question and does not answer it
     NO_EVIDENCE = "no_evidence"  # searched, but found nothing sufficient
     INACCESSIBLE = "evidence_inaccessible"  # found, but could not be read
     LIMIT_REACHED = "limit_reached"

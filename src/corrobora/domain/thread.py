@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le, MaxLen, doc
 
 from corrobora.domain.declaration import Minutes, Text
-from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome
+from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
 from corrobora.domain.limits import Meter
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 
@@ -87,6 +87,7 @@ class Course:
     escapes: bool = False
     coverage: bool = False  # a subject without a round of its own gets one past half the budget (TRIPLET-16)
     exhaust: bool = True  # give a sub-question up after `attempts` failures (TIMED-14); else it stays open
+    publishers: tuple[str, ...] = ()  # hosts that count as credible beside those of the built-in table
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a model may propose after a round: gaps, never the decision to continue.
-
-    `should_continue`, `next_topic` and `url` are the loop decision (TIMED-6) as the model wrote it, recorded beside the
-    decision of the code.
-    """
+    """What a model may propose after a round: gaps, never the decision to continue (TIMED-6)."""
 
     summary: str
     gaps: tuple[Gap, ...] = ()
@@ -113,7 +110,8 @@ class Proposal:
     should_continue: bool | None = None
     reasoning: str = ""
     contradictions: tuple[Contradiction, ...] = ()
-    answered: tuple[str, ...] = ()  # ids of sub-questions the analyst thinks are answered; grading decides
+    answered: tuple[str, ...] = ()  # ids of the sub-questions that a model counts as answered
+    judged: bool = False  # every question was judged, so that one not among `answered` is not answered
     new_sub_questions: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # vocabulary of the sources, worth searching for
 
@@ -189,12 +187,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """A thread as assessed after a round: graded facts, sub-questions, subjects, contradictions."""
+    """The one value that says what a thread knows and lacks; everything that is told of it is read from here."""
 
     facts: tuple[Fact, ...]
     sub_questions: tuple[SubQuestion, ...]
     subjects: tuple[Subject, ...]
     contradictions: tuple[Contradiction, ...]
+    statements: tuple[Statement, ...] = ()  # what the facts say, copies and paraphrases together
+    gaps: tuple[Gap, ...] = ()  # each question that is not answered, and what else a model misses
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,31 +333,30 @@ class ThreadState:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """The gaps of the last proposal."""
+        """The gaps that the assessment of the last round found."""
         last = self.last
         return last.decision.proposal.gaps if last is not None and last.decision is not None else ()
 
     def add_round(self, done: Round, standings: Assessment) -> ThreadState:
-        """Add a finished round; `standings` is the policies' assessment of all facts, old and new."""
+        """Add a finished round with the assessment of all facts: a statement that no earlier fact made is new.
+
+        An earlier one that was read again, in a copy or in other words, is confirmed; a re-reading confirms nothing.
+        """
         known = {fact.id for fact in self.facts}
-        fresh = [fact for fact in standings.facts if fact.id not in known]
         seen = {fact.id for reading in done.readings if not reading.again for fact in reading.facts}
-        confirming = seen & known  # reading the same source again confirms nothing
+        earlier = [each for each in standings.statements if known.intersection(each.facts)]
         counted = replace(
             done,
-            new_facts=len(fresh),
-            confirming_facts=len(confirming),
+            new_facts=len(standings.statements) - len(earlier),
+            confirming_facts=sum(1 for each in earlier if seen.intersection(each.facts)),
             prior=tuple((subject.name, subject.coverage.value) for subject in self.subjects),
         )
-        return replace(
-            self,
-            rounds=(*self.rounds, counted),
-            facts=standings.facts,
-            sub_questions=standings.sub_questions,
-            subjects=standings.subjects,
-            contradictions=standings.contradictions,
-            escape=None,
-        )
+        return replace(self, rounds=(*self.rounds, counted), escape=None).take_assessment(standings)
+
+    def take_assessment(self, assessed: Assessment) -> ThreadState:
+        """Take facts, questions, subjects and contradictions as assessed; the gaps enter with the proposal."""
+        known = {name: getattr(assessed, name) for name in ("facts", "sub_questions", "subjects", "contradictions")}
+        return replace(self, **known)
 
     def record_proposal(self, proposal: Proposal, meter: Meter) -> ThreadState:
         """Record what the analyst proposed and what the meter showed; nothing is decided yet."""

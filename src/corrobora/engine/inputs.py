@@ -18,6 +18,7 @@ from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.session.journal import name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
+from corrobora.policies.outcome import merge_gaps
 from corrobora.policies.profile import Profile
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.critique import Reviewing
@@ -26,7 +27,6 @@ from corrobora.roles.reflect import Learned
 from corrobora.roles.revise import Revising
 from corrobora.roles.scout import Candidate, Sweep
 from corrobora.roles.synthesize import Material, Part
-from corrobora.text.phrases import is_lead
 
 if TYPE_CHECKING:
     from corrobora.engine.session.calls import Session
@@ -147,15 +147,10 @@ def summary_input(thread: ThreadState) -> Material:
 
 
 def list_open_gaps(thread: ThreadState) -> tuple[Gap, ...]:
-    """What the thread did not find: its last gaps, else its open sub-questions."""
-    waiting = tuple(
-        Gap(q.text, q.id)
-        for q in thread.sub_questions
-        if q.standing in (SubQuestionStatus.OPEN, SubQuestionStatus.PARTIAL, SubQuestionStatus.EXHAUSTED)
-    )
-    named = {gap.target for gap in waiting}
-    missing = [gap for gap in thread.gaps if not is_lead(gap.text)]
-    return (*waiting, *(gap for gap in missing if not gap.target or gap.target not in named))
+    """What the thread did not find: the gaps of its last assessment; all it was asked before there is one."""
+    if thread.last is not None and thread.last.decision is not None:
+        return thread.gaps
+    return tuple(Gap(q.text, q.id) for q in thread.sub_questions)
 
 
 def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -> Material:
@@ -166,9 +161,9 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
         question=node.objective or question,
         title=node.title,
         parts=tuple(build_part(found, MAX_FACTS_SHOWN // max(1, len(parts)) + 8) for found in parts),
-        sub_questions=merge_questions(parts),
+        sub_questions=(questions := merge_questions(parts)),
         contradictions=merge_part_contradictions(parts),
-        gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
+        gaps=merge_gaps(parts, questions),
         uncovered=tuple(found.title for found in parts if found.failed),
         output_format=node.output_format,
         words_max=900,

@@ -22,6 +22,7 @@ from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
+from corrobora.policies.outcome import merge_gaps
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
@@ -159,9 +160,9 @@ def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: 
         summary=draft.body,
         facts=tuple(kept.values()),
         contradictions=merge_part_contradictions(everything),
-        sub_questions=merge_questions(everything),
+        sub_questions=(questions := merge_questions(everything)),
         subjects=tuple({s.name: s for found in everything for s in found.subjects}.values()),
-        gaps=tuple(dict.fromkeys(gap for found in parts for gap in found.gaps)),
+        gaps=merge_gaps(parts, questions),
         rounds=(),
         failed="all parts failed" if parts and all(found.failed for found in everything) else "",
         follow_ups=tuple(dict.fromkeys(f for found in everything for f in found.follow_ups)),

@@ -22,7 +22,7 @@ from corrobora.engine.session.people import steer_between_rounds
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.steps.read import read_hits, reread_sources
 from corrobora.engine.steps.search import list_attempts, scope_round, search_round
-from corrobora.policies.assessment import GRADE_RANK, assess_thread, merge_proposed_contradictions
+from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.selection import select_hits
 from corrobora.policies.stop import (
     find_first_stop,
@@ -59,12 +59,12 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = absorb_round(thread, gathered)
         proposal = await run.call(reflect, reflect_input(thread))  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
-        thread = merge_proposed_contradictions(thread.record_proposal(proposal, meter), proposal)
+        thread, proposal = settle_round(thread, proposal)
+        thread = thread.record_proposal(proposal, meter)
         thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
         thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape
         await report_round(thread, run)  # one round, one report, checked
         thread = await steer_between_rounds(thread, run)
-    thread = run.evidence.reconsider_thread(thread)
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
     draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
@@ -227,16 +227,12 @@ def _facts_were_read(thread: ThreadState) -> bool:
 
 
 def _statuses_updated(thread: ThreadState) -> bool:
-    """Only facts of PLAUSIBLE or better answer a sub-question, and they always do."""
-    enough = {
-        answer
-        for fact in thread.facts
-        if GRADE_RANK[fact.grade] >= GRADE_RANK[Grade.PLAUSIBLE]
-        for answer in fact.answers
-    }
+    """Only a statement of PLAUSIBLE or better answers a sub-question, and what is answered is no gap."""
+    open_ids = {gap.target for gap in thread.gaps}
+    answered = [each for each in thread.sub_questions if each.standing is SubQuestionStatus.ANSWERED]
     return all(
-        (question.standing is SubQuestionStatus.ANSWERED) == (question.id in enough)
-        for question in thread.sub_questions
+        each.finding and each.grade in (Grade.PLAUSIBLE, Grade.VERIFIED) and each.id not in open_ids
+        for each in answered
     )
 
 

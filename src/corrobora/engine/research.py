@@ -13,7 +13,7 @@ from corrobora.domain.evidence import Document, Fact, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
-from corrobora.domain.thread import Gap, StopReason
+from corrobora.domain.thread import StopReason
 from corrobora.engine.inputs import (
     critique_input,
     judge_input,
@@ -37,7 +37,7 @@ from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.steps.reading_set import load_reading_set
-from corrobora.policies.assessment import grade_facts, merge_facts
+from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import select_shed_work
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
@@ -57,6 +57,7 @@ from corrobora.roles.judge import judge
 from corrobora.roles.plan import plan
 from corrobora.roles.revise import revise
 from corrobora.roles.synthesize import synthesize
+from corrobora.text.mentions import find_names
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 
@@ -193,15 +194,14 @@ def _has_time(run: Session) -> bool:
 
 async def rescue_report(run: Session, why: StopReason) -> Report:
     """Write the partial report from the journal, with the analyst that always answers."""
-    facts = grade_facts(merge_facts((), await _restore_facts(run)))
-    answered = {answer for fact in facts for answer in fact.answers}
-    open_questions = tuple(q for q in run.questions if q.id not in answered)
+    names = find_names(run.brief.question)
+    facts, questions, gaps = assess_questions(run.questions, await _restore_facts(run), names, run.profile.publishers)
     findings = Findings(
         path="root",
         title=run.brief.question,
-        facts=tuple(facts),
-        sub_questions=run.questions,
-        gaps=tuple(Gap(q.text, q.id) for q in open_questions),
+        facts=facts,
+        sub_questions=questions,
+        gaps=gaps,
         stop=why,
         notes=("The run was cut at its deadline; this report was written from what was journaled.",),
     )

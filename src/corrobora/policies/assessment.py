@@ -1,158 +1,26 @@
-"""Assessment: what facts are worth, and which questions and subjects of a thread they cover.
+"""Assessment: the one value that says which questions and subjects of a thread are answered, and what is missing.
 
-Knows sources, origins and quotes: a grade depends on who says something and who else says it, never on a model's
-opinion of its own findings. Does not know who found the facts or whether the thread continues: `stop` decides that.
+Knows graded statements, the answer test and, where a language model judged, its word: a question is answered if a
+statement of grade PLAUSIBLE or better passes the test and the model said so too. Does not know whether the thread
+continues: `stop` decides that from this value, and everything that is told of a thread is read from it.
 """
 
 from __future__ import annotations
 
-import functools
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
-from corrobora.domain.thread import Assessment, Proposal, Round, ThreadState
+from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
+from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
 from corrobora.policies.queries import is_exhausted
-from corrobora.policies.selection import find_on_topic_facts
-from corrobora.text.questions import weigh_terms
-from corrobora.text.tokens import fold_text, split_words, stem_text
-
-GRADE_RANK: Mapping[Grade, int] = MappingProxyType({Grade.UNVERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.VERIFIED: 2})
-MIN_AGREEMENT = 0.6  # share of the shorter statement's stems that both must have
-MIN_AGREEING_STEMS = 3
-COPY_SHARE_ABOVE = 0.9  # statements that share more of their words than this ...
-MIN_COPIED_STEMS = 8  # ... and are this long were copied from each other
-
-_OFFICIAL_LABELS = frozenset({"gov", "mil", "edu", "int", "gob", "gouv", "govt"})
-_BELOW_COUNTRY = frozenset({"ac", "edu", "gov", "gob", "gouv", "govt", "mil"})  # gov.uk, ac.jp
-_STANDARDS = frozenset(
-    {"ietf.org", "rfc-editor.org", "w3.org", "iso.org", "iec.ch", "ieee.org", "ecma-international.org", "etsi.org"}
-    | {"unicode.org", "itu.int", "oasis-open.org", "europa.eu", "un.org"}
-)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_STANCE_WORDS = frozenset("not no never nor cannot without neither none should shall must may".split())
-
-
-def is_official(url: str) -> bool:
-    """True for addresses of governments, universities, treaty bodies and standards bodies, judged by their names."""
-    try:
-        host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    except ValueError:
-        return False
-    labels = host.split(".")
-    if len(labels) < 2:  # noqa: PLR2004 - a name without a dot belongs to nobody
-        return False
-    below_country = len(labels[-1]) == 2 and labels[-2] in _BELOW_COUNTRY  # noqa: PLR2004 - country codes
-    known = any(host == name or host.endswith(f".{name}") for name in _STANDARDS)
-    return labels[-1] in _OFFICIAL_LABELS or below_country or known
-
-
-def identify_witness(fact: Fact) -> str:
-    """Name the independent source of a fact: its web host, else the origin of its text (TRUTH-4)."""
-    if fact.kind == "web":
-        try:
-            host = (urlsplit(fact.url).hostname or "").removeprefix("www.")
-        except ValueError:
-            host = ""
-        if host:
-            return f"host:{host}"
-    return f"origin:{fact.origin or fact.source}"
-
-
-def grade_facts(facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Grade all facts of a thread, in order (TRIPLET-23).
-
-    VERIFIED: a primary or official source, or independent agreement with the same numbers and stance. PLAUSIBLE: a
-    document given by the user. UNVERIFIED: a single web page of unknown standing. Only facts that share enough stems
-    are compared.
-    """
-    statements = [_QuoteFeatures.from_fact(fact) for fact in facts]
-    having: dict[str, list[int]] = {}
-    for at, statement in enumerate(statements):
-        for stem in statement.stems:
-            having.setdefault(stem, []).append(at)
-    result: list[Fact] = []
-    for at, fact in enumerate(facts):
-        found = _grade_by_source(fact)
-        if found is not Grade.VERIFIED:
-            shared = Counter(other for stem in statements[at].stems for other in having[stem])
-            likely = (other for other, count in shared.items() if count >= MIN_AGREEING_STEMS)
-            if any(_is_independent(facts[k], fact) and _is_agreement(statements[k], statements[at]) for k in likely):
-                found = Grade.VERIFIED
-        result.append(fact if fact.grade is found else replace(fact, grade=found))
-    return tuple(result)
-
-
-def sort_by_grade(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Sort facts by grade, confidence and relevance; equal facts keep their order."""
-    return tuple(sorted(facts, key=lambda fact: (-GRADE_RANK[fact.grade], -fact.confidence, -fact.score)))
-
-
-def combine_confidence(facts: Iterable[Fact]) -> float:
-    """Combine the confidence of facts about one thing into a value in [0, 1] (TREE-18).
-
-    Independent sources add up (one minus the product of doubts); of each source only the most confident fact counts.
-    """
-    surest: dict[str, float] = {}
-    for fact in facts:
-        surest[identify_witness(fact)] = max(
-            surest.get(identify_witness(fact), 0.0), min(1.0, max(0.0, fact.confidence))
-        )
-    doubt = 1.0
-    for each in surest.values():
-        doubt *= 1.0 - each
-    return 1.0 - doubt
-
-
-@dataclass(frozen=True, slots=True)
-class _QuoteFeatures:
-    """What two facts are compared by: stems, numbers, and words of negation and obligation."""
-
-    stems: frozenset[str]
-    numbers: frozenset[str]
-    stance: frozenset[str]
-
-    @classmethod
-    def from_fact(cls, fact: Fact) -> _QuoteFeatures:
-        """Read the quote, not the claim: a claim is a model's wording."""
-        return _read_features(fact.quote)
-
-
-@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread again
-def _read_features(quote: str) -> _QuoteFeatures:
-    stance = frozenset(split_words(quote)) & _STANCE_WORDS
-    if "n't" in quote or "n’t" in quote:
-        stance |= {"not"}
-    return _QuoteFeatures(frozenset(stem_text(quote)), frozenset(_NUMBER.findall(quote)), stance)
-
-
-def _grade_by_source(fact: Fact) -> Grade:
-    """Grade a fact by its source alone."""
-    if fact.primary or is_official(fact.url):
-        return Grade.VERIFIED
-    return Grade.UNVERIFIED if fact.kind == "web" else Grade.PLAUSIBLE
-
-
-def _is_independent(other: Fact, fact: Fact) -> bool:
-    same_origin = bool(fact.origin) and fact.origin == other.origin
-    return not same_origin and identify_witness(other) != identify_witness(fact)
-
-
-def _is_agreement(other: _QuoteFeatures, fact: _QuoteFeatures) -> bool:
-    shared = len(other.stems & fact.stems)
-    shorter = min(len(other.stems), len(fact.stems))
-    if shared < MIN_AGREEING_STEMS or shared < MIN_AGREEMENT * shorter:
-        return False
-    if not fact.numbers <= other.numbers or other.stance != fact.stance:
-        return False
-    both = len(other.stems | fact.stems)
-    copied = shorter >= MIN_COPIED_STEMS and shared >= COPY_SHARE_ABOVE * both
-    return not copied
+from corrobora.text import phrases
+from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides
+from corrobora.text.mentions import find_names
+from corrobora.text.questions import read_expectation
+from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
 
 def choose_forced_subject(thread: ThreadState) -> Subject | None:
@@ -170,51 +38,216 @@ def choose_forced_subject(thread: ThreadState) -> Subject | None:
     return waiting[0] if waiting and due else None
 
 
-def assess_thread(thread: ThreadState, done: Round, *, contradictions: Iterable[Contradiction] = ()) -> Assessment:
-    """Assess a thread after a finished round: graded facts, sub-questions, subjects and contradictions.
+def assess_thread(
+    thread: ThreadState,
+    done: Round | None = None,
+    *,
+    contradictions: Iterable[Contradiction] = (),
+    proposal: Proposal | None = None,
+) -> Assessment:
+    """Assess a thread: statements with grades, questions, gaps, subjects and contradictions.
 
-    Pure and repeatable: the same thread and round give the same assessment. Nothing found earlier is dropped.
+    Pure and repeatable: the same arguments give the same assessment. Nothing found earlier is dropped. It is called
+    with `done` when a round was read, and with the `proposal` of the analyst when it was reflected on.
     """
-    found = tuple(fact for reading in done.readings for fact in reading.facts)
-    facts = grade_facts(merge_facts(thread.facts, found))
+    found = tuple(fact for reading in done.readings for fact in reading.facts) if done else ()
+    names = name_subject(thread)
+    facts, statements = grade_facts(merge_facts(thread.facts, found), names, thread.course.publishers)
+    view = EvidenceView(facts, read_equivalences(thread, facts, proposal))
+    judged = _read_judgement(thread, proposal)
+    results = [_assess_question(asked, view, judged) for asked in thread.sub_questions]
+    questions = tuple(
+        _count_attempt(asked, result.question, thread, done, found)
+        for asked, result in zip(thread.sub_questions, results, strict=True)
+    )
+    subjects = thread.subjects
+    if done is not None:
+        subjects = tuple(_assess_subject(each, done, facts) for each in thread.subjects)
+    proposed = (*contradictions, *(proposal.contradictions if proposal else ()))
     return Assessment(
         facts=facts,
-        sub_questions=tuple(_assess_question(each, thread, done, facts, found) for each in thread.sub_questions),
-        subjects=tuple(_assess_subject(each, done, facts) for each in thread.subjects),
-        contradictions=merge_contradictions(thread.contradictions, tuple(contradictions), facts),
+        sub_questions=questions,
+        subjects=subjects,
+        contradictions=merge_contradictions(thread.contradictions, proposed, facts),
+        statements=statements,
+        gaps=_list_gaps(questions, [result.reason for result in results], proposal),
     )
 
 
-def accept_nearest_facts(thread: ThreadState) -> ThreadState:
-    """If no fact of a thread answers anything, let those that share enough of its topic answer.
+def settle_round(thread: ThreadState, proposal: Proposal) -> tuple[ThreadState, Proposal]:
+    """Assess the last round with what the analyst proposed; return the thread and the proposal as it is recorded.
 
-    The last resort of a thread whose quotes no model has judged: a statement may answer without using the question's
-    names. Each fact answers the sub-question it shares most words with; the gaps stay.
+    The gaps and the summary that are recorded are those of the assessment: a gap of a question that is answered is
+    closed, and a question that is not answered is a gap, whatever the analyst wrote.
     """
-    near = frozenset(
-        () if any(fact.answers for fact in thread.facts) else find_on_topic_facts(thread.brief.question, thread.facts)
+    assessed = assess_thread(thread, proposal=proposal)
+    answered = sum(each.standing is SubQuestionStatus.ANSWERED for each in assessed.sub_questions)
+    counts = f"{len(assessed.statements)} statements; {answered} of {len(assessed.sub_questions)} questions answered."
+    settled = replace(
+        proposal,
+        gaps=assessed.gaps,
+        summary=f"{counts} {proposal.summary}".rstrip(),
+        done=proposal.done or not assessed.gaps,
     )
-    if not near or not thread.rounds:
-        return thread
-    topics = [(part.id, weigh_terms(part.text).topic) for part in thread.sub_questions]
-    facts = tuple(
-        replace(fact, answers=_nearest_question(fact, topics)) if fact.id in near else fact for fact in thread.facts
+    return thread.take_assessment(assessed), settled
+
+
+def assess_questions(
+    questions: Sequence[SubQuestion], facts: Sequence[Fact], names: Sequence[str] = (), credible: Sequence[str] = ()
+) -> tuple[tuple[Fact, ...], tuple[SubQuestion, ...], tuple[Gap, ...]]:
+    """Assess facts without a thread: return them graded, the questions with their status, and the gaps."""
+    graded, _ = grade_facts(merge_facts((), facts), names, credible)
+    results = [_assess_question(asked, EvidenceView(graded), {}) for asked in questions]
+    assessed = tuple(result.question for result in results)
+    return graded, assessed, _list_gaps(assessed, [result.reason for result in results], None)
+
+
+def name_subject(thread: ThreadState) -> tuple[str, ...]:
+    """Return the names that a thread's research is about: those of its question and its subjects."""
+    asked = (name for text in (thread.brief.question, thread.objective) for name in find_names(text))
+    return tuple(dict.fromkeys((*asked, *(name for each in thread.subjects for name in (each.name, *each.aliases)))))
+
+
+def read_equivalences(thread: ThreadState, facts: Sequence[Fact], proposal: Proposal | None) -> tuple[Equivalence, ...]:
+    """Return what the sources call the things of a question: learned terms, definitions, expanded acronyms."""
+    asked = " ".join((thread.brief.question, *(part.text for part in thread.sub_questions)))
+    proposed = [each.decision.proposal for each in thread.rounds if each.decision is not None]
+    terms = [term for each in (*proposed, *((proposal,) if proposal else ())) for term in each.terms]
+    terms += [term for each in thread.rounds for reading in each.readings for term in reading.terms]
+    learned = (pair for term in terms if (pair := parse_equivalence(term)) is not None)
+    said = (pair for fact in facts for pair in find_equivalences(fact.quote))
+    full = (pair for fact in facts for pair in find_expansions(f"{fact.quote} {fact.title}", asked))
+    return tuple(dict.fromkeys((*learned, *said, *full)))
+
+
+class EvidenceView:
+    """The facts of a thread as the answer test sees them: each with its title and headings and its whole source."""
+
+    def __init__(self, facts: Sequence[Fact], pairs: tuple[Equivalence, ...] = ()) -> None:
+        self.facts = facts
+        self._pairs = pairs
+        texts: dict[str, dict[str, None]] = {}
+        for fact in facts:
+            own = texts.setdefault(fact.source, {})
+            own |= dict.fromkeys((fact.title, fact.version, fact.published, fact.url.replace("/", " ")))
+            own |= dict.fromkeys((fact.heading, fact.quote))
+        self._around = {source: "\n".join(own) for source, own in texts.items()}
+
+    def check(self, question: str) -> list[tuple[Fact, AnswerCheck]]:
+        """Return every fact with its result in the answer test for a question."""
+        return [
+            (fact, check_answer(question, fact.quote, _headings(fact), self._around[fact.source], self._pairs))
+            for fact in self.facts
+        ]
+
+
+def _headings(fact: Fact) -> str:
+    return f"{fact.title} {fact.heading} {fact.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    question: SubQuestion
+    reason: str = ""  # why it is not answered, as a gap says it
+
+
+def _assess_question(asked: SubQuestion, view: EvidenceView, judged: Mapping[str, bool]) -> _Result:
+    """Assess one question by the statements and by what the analyst `judged`."""
+    checked = view.check(asked.text)
+    passing = sort_by_grade(fact for fact, check in checked if check.passed)
+    best = passing[0] if passing else None
+    claimed = judged.get(asked.id)
+    reason = ""
+    if best is None:
+        reason = phrases.CLAIMED if claimed else _explain_miss(check for _, check in checked)
+    elif not _has_both_sides(asked.text, passing):
+        best, reason = None, phrases.OTHER_SIDE
+    elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
+        reason = phrases.UNKNOWN_STANDING
+    elif claimed is False:
+        reason = phrases.DOUBTED
+    if not reason:
+        standing = SubQuestionStatus.ANSWERED
+    else:
+        standing = SubQuestionStatus.PARTIAL if best is not None or claimed else SubQuestionStatus.OPEN
+    evidence = dict.fromkeys(fact.id for fact in (*passing, *(f for f in view.facts if asked.id in f.answers)))
+    question = replace(
+        asked,
+        standing=standing,
+        grade=best.grade if best is not None else None,
+        finding=_select_claim(passing, asked.text) if best is not None else "",
+        evidence=tuple(evidence),
     )
-    done = replace(thread.rounds[-1], cut=True)  # its attempts are counted already
-    parts = tuple(_assess_question(part, thread, done, facts, ()) for part in thread.sub_questions)
-    return replace(thread, facts=facts, sub_questions=parts)
+    return _Result(question, reason)
 
 
-def _nearest_question(fact: Fact, topics: Sequence[tuple[str, frozenset[str]]]) -> tuple[str, ...]:
-    own = frozenset(stem_text(f"{fact.quote} {fact.title} {fact.heading}"))
-    best = max(topics, key=lambda topic: len(topic[1] & own), default=None)
-    return (best[0],) if best is not None else ()
+def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
+    """True unless a question compares two things or editions and the passing statements speak of one only."""
+    if not read_expectation(question).comparison:
+        return True
+    texts = tuple(f"{fact.quote} {_headings(fact)} {fact.published}" for fact in passing)
+    if not covers_both_sides(question, texts):
+        return False
+    versions = {fact.version for fact in passing}
+    return len(versions) != 1 or "" in versions
 
 
-def merge_proposed_contradictions(thread: ThreadState, proposal: Proposal) -> ThreadState:
-    """Add the contradictions of a proposal between facts of this thread; ignore its wishes."""
-    merged = merge_contradictions(thread.contradictions, proposal.contradictions, thread.facts)
-    return thread if merged == thread.contradictions else replace(thread, contradictions=merged)
+def _explain_miss(checks: Iterable[AnswerCheck]) -> str:
+    nearest = max(checks, key=lambda check: check.rank, default=None)
+    if nearest is None:
+        return phrases.NOTHING_FOUND
+    match nearest.lack:
+        case Lack.NAME:
+            return f"{phrases.UNNAMED} {nearest.what}"
+        case Lack.KIND:
+            return f"{phrases.UNSTATED} {nearest.what}"
+        case _:
+            return phrases.NO_ANSWER
+
+
+def _list_gaps(questions: Sequence[SubQuestion], reasons: Sequence[str], proposal: Proposal | None) -> tuple[Gap, ...]:
+    """List what is missing: each question that is not answered, in the model's words where it named the gap."""
+    proposed = proposal.gaps if proposal is not None else ()
+    ids = {each.id for each in questions}
+    gaps: list[Gap] = []
+    for asked, reason in zip(questions, reasons, strict=True):
+        if asked.standing is SubQuestionStatus.ANSWERED:
+            continue
+        own = [gap for gap in proposed if gap.target == asked.id]
+        gaps += own or [Gap(f"{reason}: {asked.text}", asked.id)]
+    return tuple(dict.fromkeys((*gaps, *(gap for gap in proposed if gap.target not in ids))))
+
+
+def _read_judgement(thread: ThreadState, proposal: Proposal | None) -> Mapping[str, bool]:
+    """Map questions to whether the analyst counts them as answered; a question it did not judge is absent.
+
+    What was once counted stays counted until a gap of the last proposal names the question.
+    """
+    earlier = [each.decision.proposal for each in thread.rounds if each.decision is not None]
+    last = (proposal,) if proposal is not None else ()
+    judged = any(each.judged for each in (*earlier, *last))
+    verdicts = dict.fromkeys((each.id for each in thread.sub_questions), False) if judged else {}
+    verdicts |= dict.fromkeys((asked for each in earlier for asked in each.answered), True)
+    verdicts |= dict.fromkeys((gap.target for each in last for gap in each.gaps), False)
+    return verdicts | dict.fromkeys((asked for each in last for asked in each.answered), True)
+
+
+def _count_attempt(
+    before: SubQuestion, asked: SubQuestion, thread: ThreadState, done: Round | None, found: Sequence[Fact]
+) -> SubQuestion:
+    """Count a failed attempt, and give a question up after too many.
+
+    A cut round, or one that did not target it, is no failed attempt.
+    """
+    attempts = before.attempts
+    if done is not None and asked.id in done.intent.targets and not done.cut:
+        got = any(asked.id in fact.answers for fact in found)
+        attempts += not got and asked.standing is not SubQuestionStatus.ANSWERED
+    asked = replace(asked, attempts=attempts)
+    given_up = thread.course.exhaust and is_exhausted(asked, thread.course.attempts)
+    if given_up and asked.standing is not SubQuestionStatus.ANSWERED:
+        return replace(asked, standing=SubQuestionStatus.EXHAUSTED)
+    return asked
 
 
 def merge_facts(known: Sequence[Fact], found: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -250,33 +283,6 @@ def _merge_fact(before: Fact, again: Fact) -> Fact:
         subjects=tuple(dict.fromkeys((*before.subjects, *again.subjects))),
         confidence=max(before.confidence, again.confidence),
         score=max(before.score, again.score),
-    )
-
-
-def _assess_question(
-    asked: SubQuestion, thread: ThreadState, done: Round, facts: Sequence[Fact], found: Sequence[Fact]
-) -> SubQuestion:
-    """Assess one sub-question. A cut round, or one that did not target it, is no failed attempt."""
-    evidence = sort_by_grade(fact for fact in facts if asked.id in fact.answers)
-    best = evidence[0] if evidence else None
-    grade = best.grade if best is not None else asked.grade
-    answered = grade is not None and GRADE_RANK[grade] >= GRADE_RANK[Grade.PLAUSIBLE]
-    got = any(asked.id in fact.answers for fact in found)
-    failed = asked.id in done.intent.targets and not got and not answered and not done.cut
-    attempts = asked.attempts + (1 if failed else 0)
-    if answered:
-        standing = SubQuestionStatus.ANSWERED
-    elif thread.course.exhaust and is_exhausted(replace(asked, attempts=attempts), thread.course.attempts):
-        standing = SubQuestionStatus.EXHAUSTED
-    else:
-        standing = SubQuestionStatus.PARTIAL if best is not None else asked.standing
-    return replace(
-        asked,
-        standing=standing,
-        grade=grade,
-        finding=_select_claim(evidence, asked.text) or asked.finding,
-        evidence=tuple(fact.id for fact in evidence) or asked.evidence,
-        attempts=attempts,
     )
 
 

@@ -27,7 +27,8 @@ from corrobora.domain.plan import (
 )
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course
-from corrobora.policies.assessment import combine_confidence, identify_witness
+from corrobora.policies.grading import combine_confidence
+from corrobora.policies.publishers import identify_witness
 from corrobora.text.tokens import stem_text
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)

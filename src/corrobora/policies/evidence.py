@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.thread import ThreadState
-from corrobora.policies.assessment import accept_nearest_facts
-from corrobora.policies.selection import explain_refusal
+from corrobora.policies.outcome import explain_refusal
 from corrobora.ports import Analyst
 
 
@@ -28,10 +27,6 @@ class EvidencePolicy:
     def list_rereadings(self, thread: ThreadState) -> Sequence[Reading]:  # noqa: ARG002
         """Return the readings of earlier rounds whose sources are read again in this round."""
         return ()
-
-    def reconsider_thread(self, thread: ThreadState) -> ThreadState:
-        """Return a thread whose rounds are over, with its answers reconsidered."""
-        return thread
 
     def explain_refusal(self, question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:  # noqa: ARG002
         """Say why the facts of a run are no report, "" if they are one."""
@@ -52,10 +47,6 @@ class UnjudgedEvidence(EvidencePolicy):
         if last is None or not _has_new_terms(thread):
             return ()
         return [r for done in thread.rounds for r in done.readings if r.outcome is ReadOutcome.READ and not r.again]
-
-    def reconsider_thread(self, thread: ThreadState) -> ThreadState:
-        """Where no statement answers anything, let those answer that hold much of the topic together."""
-        return accept_nearest_facts(thread)
 
     def explain_refusal(self, question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
         """Measure what was found against the question: statements that do not answer it are no report."""

@@ -77,6 +77,9 @@ class Profile:
         Annotated[float, Ge(0), Le(MAX_MINUTES)] | None,
         doc("Time kept for writing; by default 1.5 minutes, and at most 0.3 of the run's time."),
     ] = None
+    publishers: Annotated[
+        tuple[Text, ...], doc("Hosts that count as credible publishers, beside the built-in table.")
+    ] = ()
     share_facts: Annotated[bool, doc("A leaf may use the facts that earlier leaves stored.")] = False
     recall_facts: Annotated[bool, doc("A run may use the facts that earlier runs stored.")] = False
     review: Review = Review()

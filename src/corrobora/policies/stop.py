@@ -12,9 +12,9 @@ from enum import IntEnum
 from functools import cache
 from types import MappingProxyType
 
-from corrobora.domain.evidence import Grade, PassageId, ReadOutcome
+from corrobora.domain.evidence import PassageId, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.thread import (
     AdvanceRule,
     Escape,
@@ -373,15 +373,7 @@ def meets_criteria(thread: ThreadState) -> bool:
     if not thread.sub_questions and not thread.subjects:
         return False
     return (
-        all(is_answered(each) for each in thread.sub_questions)
+        all(each.standing is SubQuestionStatus.ANSWERED for each in thread.sub_questions)
         and all(each.rounds >= 1 for each in thread.subjects)
         and not any(each.blocking for each in thread.contradictions)
-    )
-
-
-def is_answered(sub_question: SubQuestion) -> bool:
-    """True if it is ANSWERED with PLAUSIBLE or better; an UNVERIFIED one never is (TRIPLET-59)."""
-    return sub_question.standing is SubQuestionStatus.ANSWERED and sub_question.grade in (
-        Grade.PLAUSIBLE,
-        Grade.VERIFIED,
     )

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.report import Citation, Findings, Methodology, Outcome, Report, iter_threads
-from corrobora.domain.thread import StopReason
+from corrobora.domain.report import Citation, Findings, Methodology, Report
 from corrobora.reporting.account import render_account, summarize_checks
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.words import describe_code
@@ -240,62 +239,3 @@ def format_source_details(citation: Citation, *, version: bool = True) -> str:
     told = ", ".join(part for part in (citation.version, citation.published) if part)
     details = f" ({format_cell(told, 120)})" if told and version else ""
     return details + (f", {format_cell(sanitize_text(citation.heading), 160)}" if citation.heading else "")
-
-
-def decide_outcome(
-    found: Findings, cited: int, *, failed_searches: int, searches: int, withheld: int = 0
-) -> tuple[Outcome, str]:
-    """Return how a run ended and why; *not found* differs from *could not look* (TRUTH-5).
-
-    A report of which sentences were `withheld` is not complete.
-    """
-    if not cited:
-        return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
-    reasons: list[str] = []
-    open_questions = [q for q in found.sub_questions if q.standing != "ANSWERED"]
-    if open_questions:
-        reasons.append(f"{len(open_questions)} of {len(found.sub_questions)} sub-questions without sufficient evidence")
-    elif found.gaps:
-        reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
-    if any(_ended_early(leaf) for leaf in iter_threads(found)):
-        reasons.append("the research was ended before it was done")
-    failed = [child for child in found.children if child.failed]
-    if failed:
-        reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
-    if failed_searches:
-        reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
-    if withheld:
-        reasons.append(_format_count(withheld, "sentence withheld", "sentences withheld"))
-    return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
-
-
-def _ended_early(leaf: Findings) -> bool:
-    """True for a thread that a person ended while it still had something to find."""
-    answered = bool(leaf.sub_questions) and all(q.standing == "ANSWERED" for q in leaf.sub_questions)
-    return leaf.stop is StopReason.CANCELLED and not answered
-
-
-def _format_count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
-
-
-def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
-    leaves = list(iter_threads(found))
-    readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
-    if failed_searches and not readings:
-        return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
-    if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
-        return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
-    if any(_ended_early(leaf) for leaf in leaves):
-        return Outcome.CANCELLED, "the research was ended before anything was found"
-    failed = [leaf.failed for leaf in leaves if leaf.failed]
-    if not (searches or readings or failed):  # no search was answered, so nothing is known
-        if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
-            return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
-        return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
-    if failed:  # no sub-agent succeeded: the reason of the first is given (ANGLES-24)
-        return (
-            Outcome.NO_EVIDENCE,
-            f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
-        )
-    return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"

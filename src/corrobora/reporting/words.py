@@ -11,6 +11,7 @@ from corrobora.domain.run import RunStatus
 from corrobora.domain.thread import Escape, StopReason
 
 _WORDS: dict[str, str] = {
+    Outcome.PASSAGES: "passages near the question",
     Outcome.NO_EVIDENCE: "no sufficient evidence was found",
     Outcome.INACCESSIBLE: "evidence was found but could not be read",
     Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",

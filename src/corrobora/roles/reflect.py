@@ -93,6 +93,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         reasoning=filled.reasoning,
         contradictions=contradictions,
         answered=tuple(each for each in drop_duplicates(filled.answered) if each in ids),
+        judged=True,
         new_sub_questions=drop_duplicates(clean_texts(filled.new_sub_questions)),
         terms=drop_duplicates(clean_texts(filled.terms)),
     )

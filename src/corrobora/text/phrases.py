@@ -7,9 +7,8 @@ extractive report is either one of these or stands in a source.
 from __future__ import annotations
 
 NO_EVIDENCE = "No sufficient evidence was found"
-NOT_NAMED = "Nothing that was read names"
 NEAREST = "The nearest statements that were read follow; they do not answer the question"
-NEAR = "What comes nearest"
+NEAR = "Passages near the question"
 PARTLY = "Only a part of this is covered by what was read"
 ABOVE = "What was found on this stands under the key statements above"
 SIDE_BY_SIDE = "The sources differ here; both statements stand side by side"
@@ -17,15 +16,17 @@ ELSEWHERE = "What was found on this stands in the other sections"
 NO_COVERAGE = "No coverage: this part of the research failed or found nothing"
 COUNTED = "This report quotes"
 OTHER_GAPS = "Still open"
-ONE_SIDED = "Not every statement was found on both sides of the comparison"
 STANDS_IN = "This stands in"
 UNCHANGED = "and unchanged in"
 GAP = "No sufficient evidence"
 UNNAMED = "No statement that was read names"
-UNSAID = "No statement that was found for this uses"
 UNSTATED = "No statement that was read"
 OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
-LEAD = "A name that was met may lead on"
+NOTHING_FOUND = f"{UNSTATED} speaks of this"
+NO_ANSWER = f"{UNSTATED} answers this"
+UNKNOWN_STANDING = "Only a source of unknown standing states this"
+CLAIMED = "The model counts this as answered, and no single statement that was read gives the answer"
+DOUBTED = "A statement fits this question, and the model does not count it as answered"
 FAILED = "Not covered, because it failed"
 
 ACCOUNT = "Account of checking"
@@ -35,8 +36,8 @@ WITHHELD_CELL = "[One cell withheld"
 LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence that code could not confirm
 
 OPENINGS = (
-    *(NO_EVIDENCE, NOT_NAMED, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(ONE_SIDED, STANDS_IN, GAP, FAILED, UNNAMED, UNSAID, UNSTATED, LEAD, NEAR),
+    *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
+    *(STANDS_IN, GAP, FAILED, UNNAMED, UNSTATED, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
     *(WITHHELD, WITHHELD_CELL, NOTICE),
 )
 
@@ -46,11 +47,6 @@ def is_written_by_code(sentence: str) -> bool:
     return sentence.lstrip(" -*_>#|").startswith(OPENINGS)
 
 
-def is_lead(gap: str) -> bool:
-    """True if a gap only suggests where to search next: nothing that was asked is missing."""
-    return gap.startswith(LEAD)
-
-
 def is_near_miss(gap: str) -> bool:
     """True if a gap says that the evidence is close to the question but does not answer it."""
-    return gap.startswith((UNNAMED, UNSAID, UNSTATED)) and not gap.startswith(OTHER_SIDE)
+    return gap.startswith((UNNAMED, UNSTATED)) and not gap.startswith(OTHER_SIDE)

@@ -63,7 +63,6 @@ _DEGREE = re.compile(r"\bhow (long|many|much|often|far|old|tall|high|deep|wide|s
 _DOES_IT = re.compile(
     r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
 )  # asks for instructions, not for a difference
-_POSSESSIVE = re.compile(r"['’]s?$")
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
 _FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
 
@@ -173,12 +172,6 @@ def find_topic_stems(question: str) -> tuple[str, ...]:
     """Return the distinct stems of a question's topic in order, without framing words."""
     light = find_framing_stems(question)
     return tuple(dict.fromkeys(s for s in stem_text(question) if s not in light))
-
-
-def find_spellings(question: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Return the distinct words of a question that contain a wanted stem, as spelled in the question."""
-    found = (_POSSESSIVE.sub("", raw.strip("?.,;:!¿¡()[]\"'“”‘’„«» ")) for raw in question.split())
-    return tuple(dict.fromkeys(word for word in found if wanted & frozenset(stem_text(word))))
 
 
 @lru_cache(maxsize=1_000)

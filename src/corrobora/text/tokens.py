@@ -31,6 +31,8 @@ STOP_WORDS = frozenset(
 _MARKS = re.compile("[\u0300-\u036f]+")
 WORD = re.compile(r"([^\W_]+)(?:['’ʼ](?:s|t|d|m|re|ve|ll)(?![^\W_]))?")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+")  # the same words, three times as fast
+# letters that stems of one family share at least, and letters in which they may differ
+FAMILY_LETTERS, _ENDING_LETTERS = 5, 3
 _ENDING = re.compile(r"(?<=[a-z0-9])'(?:s|t|d|m|re|ve|ll)(?![a-z0-9])")
 _TWO_ENDINGS = re.compile(r"'(?:s|t|d|m|re|ve|ll)'")
 _FOREIGN = re.compile(r"[^\W_\x00-\x7f]")  # a letter or digit that folding does not make ASCII
@@ -160,3 +162,11 @@ def function_word_share(said: Sequence[str]) -> float:
 def lacks_word_spaces(text: str) -> bool:
     """True if much of a text is in a script without spaces between words."""
     return 2 * len(find_unspaced(text)) >= sum(not c.isspace() for c in text) > 0
+
+
+def is_same_family(one: str, other: str) -> bool:
+    """True if two stems belong to one word family: "direct" and "director", "nation" and "national"."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) >= FAMILY_LETTERS and long.startswith(short) and len(long) - len(short) <= _ENDING_LETTERS

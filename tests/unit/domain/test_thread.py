@@ -18,6 +18,7 @@ from corrobora.domain.evidence import (
     Reading,
     ReadOutcome,
     SourceId,
+    Statement,
     fact_id,
 )
 from corrobora.domain.limits import Allowance, Meter
@@ -56,7 +57,9 @@ def done(number: int = 1, *readings: Reading, queries: tuple[str, ...] = ("a que
 
 
 def standings(state: ThreadState, *facts: Fact) -> Assessment:
-    return Assessment(facts, state.sub_questions, state.subjects, state.contradictions)
+    """Every fact is a statement of its own."""
+    alone = tuple(Statement((each.id,), (each.source,), each.grade) for each in facts)
+    return Assessment(facts, state.sub_questions, state.subjects, state.contradictions, alone)
 
 
 def opened() -> ThreadState:
@@ -220,3 +223,14 @@ def test_new_facts_of_all_rounds_add_up_to_the_facts(found: list[set[str]]) -> N
     state = after(*rounds)
     assert sum(one.new_facts for one in state.rounds) == len(state.facts) == len(set[str]().union(*found))
     assert [one.new_facts + one.confirming_facts for one in state.rounds] == [len(names) for names in found]
+
+
+def test_a_copy_of_what_is_known_confirms_and_is_not_new() -> None:
+    old, copy = fact("Perch live there."), replace(fact("Perch live there."), id=FactId("F2"), source=SourceId("S2"))
+    state = after(done(1, reading("a", ReadOutcome.READ, old)))
+    both = Statement((old.id, copy.id), ("S1", "S2"), old.grade)
+    state = state.add_round(
+        done(2, reading("b", ReadOutcome.READ, copy)),
+        Assessment((old, copy), state.sub_questions, state.subjects, (), (both,)),
+    )
+    assert (state.rounds[-1].new_facts, state.rounds[-1].confirming_facts) == (0, 1)

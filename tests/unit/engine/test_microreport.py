@@ -11,7 +11,7 @@ from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Contradiction, Grade
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Course, Escape, Phase, ThreadState
 from corrobora.engine.pursue import report_round
@@ -23,7 +23,10 @@ ROUND = one_round(1, "a.md", facts=(ONE, TWO), targets=("sq-1",), new=2, decisio
 
 def state(**fields: Any) -> ThreadState:
     made = thread(
-        ROUND, sub_questions=(SubQuestion("sq-1", "How many?", SubQuestionStatus.ANSWERED),), facts=(ONE, TWO)
+        ROUND,
+        sub_questions=(SubQuestion("sq-1", "How many?", SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE, ONE.claim),),
+        subjects=(Subject("Bergen"),),  # without a round: the thread has not converged
+        facts=(ONE, TWO),
     )
     return replace(made, course=Course((Phase("SURVEY"),)), **fields)
 

@@ -10,11 +10,11 @@ from tests.unit.policies.threads import decided, fact, one_round, reading, threa
 from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Grade, ReadOutcome
 from corrobora.domain.plan import Subject, SubQuestion, SubQuestionStatus
-from corrobora.domain.thread import Course, Phase, StopReason, ThreadState
+from corrobora.domain.thread import Course, Gap, Phase, StopReason, ThreadState
 from corrobora.engine.pursue import check_invariants
 
 FACT = fact(answers=("sq-1",), grade=Grade.PLAUSIBLE)
-ANSWERED = SubQuestion("sq-1", "When?", SubQuestionStatus.ANSWERED)
+ANSWERED = SubQuestion("sq-1", "When?", SubQuestionStatus.ANSWERED, Grade.PLAUSIBLE, FACT.claim)
 ROUND = one_round(1, "a.md", facts=(FACT,), targets=("sq-1",), subjects=("Ardal",), decision=decided())
 COURSE = Course((Phase("SURVEY"),), reads_per_round=1)
 
@@ -47,10 +47,11 @@ def test_triplet_a_fact_that_nobody_read_is_refused() -> None:
     assert "literal quote" in broken(replace(sound(), facts=(replace(FACT, quote=""),)))
 
 
-def test_triplet_only_plausible_facts_answer_and_they_always_do() -> None:
-    weak = replace(FACT, grade=Grade.UNVERIFIED)
-    assert "sub-question statuses" in broken(replace(sound(), facts=(weak,)))
-    assert "sub-question statuses" in broken(replace(sound(), sub_questions=(SubQuestion("sq-1", "When?"),)))
+def test_triplet_only_plausible_statements_answer_and_what_is_answered_is_no_gap() -> None:
+    for weak in (replace(ANSWERED, grade=Grade.UNVERIFIED), replace(ANSWERED, finding="")):
+        assert "sub-question statuses" in broken(replace(sound(), sub_questions=(weak,)))
+    last = replace(ROUND, decision=decided(Gap("when it was", "sq-1")))
+    assert "sub-question statuses" in broken(replace(sound(), rounds=(last,)))
 
 
 def test_triplet_subjects_reads_and_drift_are_counted() -> None:

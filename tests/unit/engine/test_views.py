@@ -42,11 +42,19 @@ def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     assert seen.path == "root/round/2"
 
 
-def test_a_thread_reports_every_unanswered_question_once_as_a_gap() -> None:
+def test_a_thread_reports_the_gaps_of_its_last_assessment() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("a map")))
     gaps = list_open_gaps(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP)))
-    assert [gap.text for gap in gaps] == ["Who?", "Why?", "a map"]
+    assert [gap.text for gap in gaps] == ["who it was", "a map"]
     assert summary_input(thread(last, sub_questions=(OPEN,))).purpose == "summary"
+    assert [gap.text for gap in list_open_gaps(thread(sub_questions=(OPEN,)))] == ["Who?"], "before any round"
+
+
+def test_what_one_part_lacks_and_another_answers_is_no_gap_of_the_whole() -> None:
+    lacking = Findings("root/1", "a", sub_questions=(SubQuestion("sq-2", "When?"),), gaps=(Gap("the year", "sq-2"),))
+    answering = Findings("root/2", "b", sub_questions=(DONE,))
+    assert merge_findings(NODE, (lacking,), Draft("a", ""), None).gaps == lacking.gaps
+    assert merge_findings(NODE, (lacking, answering), Draft("a", ""), None).gaps == ()
 
 
 def test_tree_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> None:
@@ -96,10 +104,3 @@ def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another()
     assert other in shown
     assert len(shown) == 5
     assert select_best_facts((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
-
-
-def test_a_name_that_may_lead_on_is_searched_for_and_no_gap_of_the_report() -> None:
-    last = one_round(1, "a", decision=decided(Gap("A name that was met may lead on: Ray Holt"), Gap("a map")))
-    stood = thread(last, sub_questions=(DONE,))
-    assert [gap.text for gap in list_open_gaps(stood)] == ["a map"]
-    assert "A name that was met may lead on: Ray Holt" in [gap.text for gap in scope_input(stood).gaps]

@@ -34,7 +34,7 @@ def findings(*facts, questions=(ANSWERED,), **more) -> Findings:
 def test_tree_corroboration_count() -> None:
     one, two = fact(answers=("sq-1",)), fact("Steamers came in 1874.", source="S2", answers=("sq-1",))
     assert find_unmet_criteria(gate(corroboration=2), findings(one)) == (
-        "1 of 2 independent sources were found for: Question 1?",
+        f"1 of 2 independent sources were found for: {ANSWERED.text}",
     )
     assert find_unmet_criteria(gate(corroboration=2), findings(one, two)) == ()
 
@@ -60,7 +60,7 @@ def test_timed_an_exhausted_sub_question_holds_no_gate_open() -> None:
 def test_tree_minimum_confidence() -> None:
     weak = fact(answers=("sq-1",), confidence=0.6)
     missing = find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak))
-    assert missing == ("confidence 0.60 is below the 0.80 that is needed for: Question 1?",)
+    assert missing == (f"confidence 0.60 is below the 0.80 that is needed for: {ANSWERED.text}",)
     more = fact("Steamers came in 1874.", source="S2", answers=("sq-1",), confidence=0.6)
     assert find_unmet_criteria(gate(minimum_confidence=0.8), findings(weak, more)) == ()
 

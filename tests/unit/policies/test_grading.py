@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Grade
-from corrobora.policies.assessment import (
-    combine_confidence,
-    grade_facts,
-    identify_witness,
-    is_official,
-    sort_by_grade,
-)
+from corrobora.policies.assessment import merge_facts
+from corrobora.policies.grading import combine_confidence, grade_facts, group_statements, sort_by_grade
+from corrobora.policies.publishers import identify_witness, is_official
 
 QUOTE = "The harbour of Ardal was opened to steamers in 1874."
 AGREES = "In 1874 the Ardal harbour opened for its first steamers."
@@ -27,7 +23,7 @@ def web(quote: str, host: str, source: str, **more):
 
 
 def grade_first(*facts) -> Grade:
-    return grade_facts(facts)[0].grade
+    return grade_facts(facts)[0][0].grade
 
 
 def test_triplet_verified_by_a_primary_source() -> None:
@@ -151,24 +147,69 @@ FACTS = st.lists(
         st.floats(-1, 2),
     ),
     max_size=8,
+    unique_by=lambda each: each.id,
 )
 
 
 @given(FACTS, FACTS)
 def test_more_facts_never_lower_a_grade(facts, more) -> None:
     order = [Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED]
-    for alone, among in zip(grade_facts(facts), grade_facts([*facts, *more]), strict=False):
+    for alone, among in zip(grade_facts(facts)[0], grade_facts(merge_facts(facts, more))[0], strict=False):
         assert order.index(among.grade) >= order.index(alone.grade)
 
 
 @given(FACTS)
 def test_a_grade_never_depends_on_what_a_model_thinks(facts) -> None:
     boasted = [replace(each, confidence=1.0, grade=Grade.VERIFIED) for each in facts]
-    assert [each.grade for each in grade_facts(boasted)] == [each.grade for each in grade_facts(facts)]
+    assert [each.grade for each in grade_facts(boasted)[0]] == [each.grade for each in grade_facts(facts)[0]]
 
 
 @given(FACTS)
 def test_grading_twice_changes_nothing(facts) -> None:
-    once = grade_facts(facts)
-    assert grade_facts(once) == once
+    once, statements = grade_facts(facts)
+    assert grade_facts(once) == (once, statements)
     assert 0.0 <= combine_confidence(facts) <= 1.0
+
+
+@given(FACTS, st.randoms())
+def test_statements_do_not_depend_on_the_order_of_facts(facts, chance) -> None:
+    turned = list(facts)
+    chance.shuffle(turned)
+    statements = group_statements(list({each.id: each for each in facts}.values()))
+    assert {each.facts for each in statements} == {
+        each.facts for each in group_statements(list({each.id: each for each in turned}.values()))
+    }
+    told = [fact for each in statements for fact in each.facts]
+    assert sorted(told) == sorted({each.id for each in facts}), "every fact belongs to one statement"
+
+
+def test_a_copy_and_a_paraphrase_are_one_statement_and_another_number_is_not() -> None:
+    one, copy = web(QUOTE, "example.com", "S1"), web(QUOTE, "example.org", "S2", origin="origin of S1")
+    other = web(QUOTE.replace("1874", "1875"), "example.net", "S3")
+    statements = group_statements([one, web(AGREES, "example.edu", "S4"), copy, other])
+    assert sorted(len(each.facts) for each in statements) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "names", "grade"),
+    [
+        ("en.wikipedia.org", "Ardal", (), Grade.PLAUSIBLE),
+        ("docs.ardal.org", "x", ("Ardal",), Grade.PLAUSIBLE),
+        ("www.ardal.co.uk", "x", ("Ardal",), Grade.PLAUSIBLE),
+        ("ardal.readthedocs.io", "x", ("Ardal",), Grade.PLAUSIBLE),
+        ("github.com", "ardal/harbour", ("Ardal",), Grade.PLAUSIBLE),
+        ("github.com", "someone/notes", ("Ardal",), Grade.UNVERIFIED),
+        ("ardal.wordpress.com", "x", ("Ardal",), Grade.UNVERIFIED),
+        ("www.ardal.org", "x", (), Grade.UNVERIFIED),
+        ("notwikipedia.org", "x", (), Grade.UNVERIFIED),
+    ],
+)
+def test_credible_publishers_are_listed_or_called_after_the_subject(host: str, path: str, names, grade) -> None:
+    page = fact(QUOTE, kind="web", url=f"https://{host}/{path}")
+    assert grade_facts([page], names)[0][0].grade is grade
+
+
+def test_a_user_adds_credible_publishers() -> None:
+    page = fact(QUOTE, kind="web", url="https://news.example.org/1")
+    assert grade_facts([page])[0][0].grade is Grade.UNVERIFIED
+    assert grade_facts([page], credible=("example.org",))[0][0].grade is Grade.PLAUSIBLE

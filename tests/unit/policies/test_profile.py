@@ -195,6 +195,7 @@ def test_a_thread_is_given_every_number_of_its_profile() -> None:
         escapes=False,
         exhaust=False,
         coverage=False,
+        publishers=("example.org",),
     )
     for field in fields(Course):
         assert getattr(odd.course, field.name) == getattr(odd, field.name), field.name

@@ -183,7 +183,8 @@ def meter(
 def asked(
     number: int = 1, standing: SubQuestionStatus = SubQuestionStatus.OPEN, grade: Grade | None = None, attempts: int = 0
 ) -> SubQuestion:
-    return SubQuestion(f"sq-{number}", f"Question {number}?", standing, grade, attempts=attempts)
+    text = "When was the harbour of Ardal opened to steamers?" if number == 1 else f"Who painted mill {number}?"
+    return SubQuestion(f"sq-{number}", text, standing, grade, attempts=attempts)
 
 
 def subject(name: str = "Ardal", rounds: int = 0, coverage: Coverage = Coverage.UNCOVERED) -> Subject:

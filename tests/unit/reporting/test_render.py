@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-from tests.unit.policies.threads import fact, one_round
+from tests.unit.policies.threads import fact
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, ReadOutcome, Relation, Severity
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings, Outcome
-from corrobora.domain.thread import Gap, Intent, StopReason
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
+from corrobora.domain.report import Findings
+from corrobora.domain.thread import Gap
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
-    decide_outcome,
     number_citations,
     render_conflicts,
     render_gaps,
@@ -59,66 +56,6 @@ def test_a_quote_inside_of_another_is_listed_once_and_a_title_keeps_its_one_full
     assert cited[0].quotes == (whole.quote,)
     assert "[1] **The harbour was opened.** " in render_sources(cited)
     assert "opened.**." not in render_sources(cited)
-
-
-@pytest.mark.parametrize(
-    ("found", "cited", "failed", "expected"),
-    [
-        (
-            Findings("root", "t", sub_questions=(SubQuestion("q", "?", SubQuestionStatus.ANSWERED),)),
-            1,
-            0,
-            Outcome.COMPLETE,
-        ),
-        (Findings("root", "t", sub_questions=(SubQuestion("q", "?"),)), 1, 0, Outcome.PARTIAL),
-        (Findings("root", "t"), 1, 2, Outcome.PARTIAL),
-        (Findings("root", "t", rounds=(one_round(1),)), 0, 2, Outcome.PROVIDER_DOWN),
-        (Findings("root", "t", rounds=(one_round(1, "a b"),)), 0, 0, Outcome.NO_EVIDENCE),
-    ],
-)
-def test_an_outcome_says_honestly_how_a_run_ended(found: Findings, cited: int, failed: int, expected: Outcome) -> None:
-    assert decide_outcome(found, cited, failed_searches=failed, searches=3)[0] is expected
-
-
-def test_a_run_that_a_person_ended_is_complete_only_if_everything_was_answered() -> None:
-    def ended(*asked: SubQuestion) -> Findings:
-        leaf = Findings("root/1", "t", sub_questions=asked, stop=StopReason.CANCELLED)
-        return Findings("root", "t", sub_questions=asked, children=(leaf,), stop=StopReason.CANCELLED)
-
-    def told(found: Findings, cited: int) -> tuple[Outcome, str]:
-        return decide_outcome(found, cited, failed_searches=0, searches=3)
-
-    answered = SubQuestion("q", "?", SubQuestionStatus.ANSWERED)
-    assert told(ended(answered), 1) == (Outcome.COMPLETE, "")
-    assert told(ended(), 1) == (Outcome.PARTIAL, "the research was ended before it was done")
-    assert told(ended(answered, SubQuestion("r", "?")), 1)[0] is Outcome.PARTIAL
-    assert told(ended(SubQuestion("r", "?")), 0) == (
-        Outcome.CANCELLED,
-        "the research was ended before anything was found",
-    )
-
-
-def test_not_found_is_told_apart_from_could_not_be_read() -> None:
-    done = one_round(1, "a b")
-    locked = replace(done, readings=tuple(replace(r, outcome=ReadOutcome.ENCRYPTED) for r in done.readings))
-    assert decide_outcome(Findings("root", "t", rounds=(locked,)), 0, failed_searches=0, searches=1) == (
-        Outcome.INACCESSIBLE,
-        "none of 2 results could be read",
-    )
-
-
-def test_a_search_that_never_answered_is_not_told_as_nothing_found() -> None:
-    asked = replace(one_round(1), hits=(), readings=(), cut=True)
-    assert asked.intent.queries
-    found = decide_outcome(Findings("root", "t", rounds=(asked,)), 0, failed_searches=0, searches=0)
-    assert found == (Outcome.PROVIDER_DOWN, "no search was answered before the time was over")
-
-
-def test_a_run_whose_time_was_over_before_any_search_found_neither_something_nor_nothing() -> None:
-    unasked = replace(one_round(1), intent=Intent("cut before it was scoped", ()), hits=(), readings=(), cut=True)
-    for rounds in ((unasked,), ()):
-        found = decide_outcome(Findings("root", "t", rounds=rounds), 0, failed_searches=0, searches=0)
-        assert found == (Outcome.LIMIT_REACHED, "the time was over before anything was searched")
 
 
 def test_a_change_that_a_table_of_the_body_tells_is_not_printed_twice_and_an_open_contradiction_always_is() -> None:
@@ -174,10 +111,10 @@ def test_of_a_contradiction_the_differing_sentences_are_shown_and_each_pair_once
 def test_a_gap_says_once_what_was_not_read_and_repeats_no_question_of_the_title() -> None:
     asked = "How many wheels has the mill?"
     number = Gap(f"No statement that was read gives the number that is asked for: {asked}")
-    other = Gap("No statement that was found for this uses “sluice”: Who keeps the sluice?")
+    other = Gap("No statement that was read names Ruth Holt: Who keeps the sluice?")
     section = render_gaps(Findings("root", asked, "", gaps=(number, other, Gap("Who built it?"))), (), asked)
     assert section.splitlines()[2:] == [
         "- No statement that was read gives the number that is asked for.",
-        "- No statement that was found for this uses “sluice”: Who keeps the sluice?",
+        "- No statement that was read names Ruth Holt: Who keeps the sluice?",
         "- No sufficient evidence: Who built it?",
     ]

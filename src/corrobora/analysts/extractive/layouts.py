@@ -49,7 +49,6 @@ class Page:
     rows: tuple[Contradiction, ...]
     facts: Mapping[FactId, Fact]
     gaps: tuple[str, ...]
-    missing: tuple[str, ...]
     enough: bool
     uncovered: tuple[str, ...]
     sub_questions: tuple[SubQuestion, ...]
@@ -211,10 +210,8 @@ def _compare_editions(page: Page, section: Section) -> list[str]:
 
 
 def _state_absence(page: Page) -> list[str]:
-    """State that the evidence does not answer the question, and what is missing."""
+    """State that the evidence does not answer the question."""
     lines = [f"{phrases.NO_EVIDENCE} to answer the question."]
-    if page.missing:
-        lines += ["", f"{phrases.NOT_NAMED}: {', '.join(page.missing[:8])}."]
     near = [fact for section in page.sections for fact in section.facts[:1]][:_NEAREST]
     return [*lines, "", f"{phrases.NEAREST}.", "", *_list_facts(near, page.printed)] if near else lines
 

@@ -18,6 +18,7 @@ from importlib import resources
 from corrobora.analysts.extractive.definitions import find_explained_term, score_explanation
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.questions import find_framing_stems, weigh_terms
+from corrobora.text.tokens import is_same_family
 from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
@@ -34,7 +35,6 @@ FEATURES = (
     "asks",  # is itself a question
     "bare",  # states nothing: a reference, a title, an address
 )
-_FAMILY, _ENDING = 5, 3  # letters that words of one family share at least, and letters in which they may differ
 _CLOSE = 4  # words within which two words stand together
 _RESULT = re.compile(
     r"(?i)\b(?:results?|found|finds?|findings?|show(?:s|ed|n)?|demonstrat\w+|reveal\w*|observed|conclu\w+|indicat\w+|"
@@ -79,14 +79,6 @@ class Ranked:
 def is_question(text: str) -> bool:
     """True for a question, whatever punctuation follows its question mark."""
     return _ASKS.search(text) is not None
-
-
-def is_same_family(one: str, other: str) -> bool:
-    """True if two stems belong to one word family: "direct" and "director", "nation" and "national"."""
-    if one == other:
-        return True
-    short, long = sorted((one, other), key=len)
-    return len(short) >= _FAMILY and long.startswith(short) and len(long) - len(short) <= _ENDING
 
 
 class QuestionTerms:

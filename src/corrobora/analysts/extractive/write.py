@@ -23,7 +23,6 @@ from corrobora.analysts.extractive.selection import RankedFact, rank_facts, sele
 from corrobora.domain.evidence import Contradiction, Fact, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
-from corrobora.policies.selection import check_sufficiency, evidence_texts
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
 from corrobora.text.questions import find_topic_stems, read_expectation
@@ -57,7 +56,6 @@ def write_draft(given: Material) -> Draft:
     at least `words_min` if there is enough evidence.
     """
     facts = _collect_facts(given)
-    whole = check_sufficiency(given.question, [part.text for part in given.sub_questions], evidence_texts(facts))
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     compares = read_expectation(given.question).comparison
     orders = [select_diverse(rank_facts(plan.asked, plan.facts), _STATEMENTS) for plan in plans]
@@ -75,8 +73,7 @@ def write_draft(given: Material) -> Draft:
         rows=() if plain_report else rows,
         facts={fact.id: fact for fact in facts},
         gaps=() if plain_report else tuple(dict.fromkeys(gap.text for gap in given.gaps)),
-        missing=whole.missing,
-        enough=whole.enough,
+        enough=bool(facts),
         uncovered=() if plain_report else given.uncovered,
         sub_questions=given.sub_questions,
         pair_mark="**{}**" if given.purpose == "summary" else "### {}",
@@ -93,7 +90,7 @@ def _near_misses(given: Material) -> dict[str, str]:
     found: dict[str, str] = {}
     for gap in given.gaps:
         part = next((part for part in given.sub_questions if part.id == gap.target), None)
-        if part is not None and phrases.is_near_miss(gap.text) and not gap.text.startswith(phrases.UNSAID):
+        if part is not None and phrases.is_near_miss(gap.text):
             found.setdefault(part.text, gap.text.removesuffix(f": {part.text}"))
     return found
 

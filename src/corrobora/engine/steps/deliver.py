@@ -20,13 +20,13 @@ from corrobora.engine.session.calls import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
+from corrobora.policies.outcome import decide_outcome
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
-    decide_outcome,
     number_citations,
     render_markdown,
     render_methodology,

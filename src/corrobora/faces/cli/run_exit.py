@@ -61,7 +61,8 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
         return low
     reasons = strict_objections(report) if strict else []
     if reasons:
-        return RunExit(Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
+        nothing = report.get("outcome") == Outcome.PASSAGES  # what is printed does not answer the question
+        return RunExit(Exit.NO_EVIDENCE if nothing else Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
     return RunExit(Exit.DONE)
 
 
@@ -96,7 +97,7 @@ def _insert_run_id(why: str, row: RunRow) -> str:
 
 def has_body(report: Mapping[str, object]) -> bool:
     """True if there is a report to print, not only the reason why there is none."""
-    usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
+    usable = (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.PASSAGES, Outcome.LIMIT_REACHED, Outcome.CANCELLED)
     return bool(report.get("markdown")) and report.get("outcome") in usable
 
 

@@ -23,7 +23,7 @@ def page(*sections: Section, **more: object) -> Page:
     facts = {fact.id: fact for section in sections for fact in section.facts}
     values: dict[str, object] = {
         "title": "Kilns", "question": "What of kilns?", "sections": sections, "rows": (), "facts": facts, "gaps": (),
-        "missing": (), "enough": True, "uncovered": (), "sub_questions": (),
+        "enough": True, "uncovered": (), "sub_questions": (),
     }  # fmt: skip
     return Page(**{**values, **more})  # type: ignore[arg-type]
 

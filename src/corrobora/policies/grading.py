@@ -1,0 +1,168 @@
+"""Grading: which passages say the same, who says it independently, and what that is worth.
+
+Knows quotes, publishers and origins: a grade depends on who says something and who else says it, never on a model's
+opinion of its own findings. Does not know who found the facts or what they answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from corrobora.domain.evidence import Fact, Grade, Statement
+from corrobora.policies.publishers import Standing, identify_witness, judge_publisher
+from corrobora.text.tokens import split_words, stem_text
+
+GRADE_RANK: Mapping[Grade, int] = MappingProxyType({Grade.UNVERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.VERIFIED: 2})
+MIN_AGREEMENT = 0.6  # share of the shorter quote's stems that both must have
+MIN_AGREEING_STEMS = 3
+MIN_SIZE_SHARE = 0.4  # of the longer quote's stems: a page-long quote does not say what one of its sentences says
+COPY_SHARE_ABOVE = 0.9  # quotes that share more of their words than this ...
+MIN_COPIED_STEMS = 8  # ... and are this long were copied from each other
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_STANCE_WORDS = frozenset("not no never nor cannot without neither none should shall must may".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _QuoteFeatures:
+    """What two quotes are compared by: stems, numbers, and words of negation and obligation."""
+
+    stems: frozenset[str]
+    numbers: frozenset[str]
+    stance: frozenset[str]
+
+
+@functools.lru_cache(maxsize=4_096)  # every round compares all facts of its thread again
+def _read_features(quote: str) -> _QuoteFeatures:
+    stance = frozenset(split_words(quote)) & _STANCE_WORDS
+    if "n't" in quote or "n’t" in quote:
+        stance |= {"not"}
+    return _QuoteFeatures(frozenset(stem_text(quote)), frozenset(_NUMBER.findall(quote)), stance)
+
+
+def group_statements(
+    facts: Sequence[Fact], names: Sequence[str] = (), credible: Sequence[str] = ()
+) -> tuple[Statement, ...]:
+    """Group facts that say alike into statements, each with its independent publishers and its grade (TRUTH-4).
+
+    Copies and paraphrases with the same numbers and stance are one statement. Publishers, origins and verbatim copies
+    count once. VERIFIED: an official source, or two independent ones. PLAUSIBLE: one credible publisher, or a document
+    given by the user. UNVERIFIED: one source of unknown standing. The order of the facts changes nothing.
+
+    Args:
+        facts: what was found, each id once.
+        names: what the research is about, for the subject's own publisher.
+        credible: further hosts that count as credible.
+    """
+    ordered = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
+    features = [_read_features(fact.quote) for fact in ordered]
+    alike = _Groups(len(ordered))
+    for one, other in _list_likely_pairs(features):
+        if _say_alike(features[one], features[other]):
+            alike.join(one, other)
+    return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in alike.list_groups())
+
+
+def grade_facts(
+    facts: Sequence[Fact], names: Sequence[str] = (), credible: Sequence[str] = ()
+) -> tuple[tuple[Fact, ...], tuple[Statement, ...]]:
+    """Return the facts with the grades of their statements, in their order, and the statements (TRIPLET-23)."""
+    statements = group_statements(facts, names, credible)
+    grades = {fact: statement.grade for statement in statements for fact in statement.facts}
+    graded = tuple(fact if fact.grade is grades[fact.id] else replace(fact, grade=grades[fact.id]) for fact in facts)
+    return graded, statements
+
+
+def sort_by_grade(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Sort facts by grade, confidence and relevance; equal facts keep their order."""
+    return tuple(sorted(facts, key=lambda fact: (-GRADE_RANK[fact.grade], -fact.confidence, -fact.score)))
+
+
+def combine_confidence(facts: Iterable[Fact]) -> float:
+    """Combine the confidence of facts about one thing into a value in [0, 1] (TREE-18).
+
+    Independent sources add up (one minus the product of doubts); of each source only the most confident fact counts.
+    """
+    surest: dict[str, float] = {}
+    for fact in facts:
+        witness = identify_witness(fact)
+        surest[witness] = max(surest.get(witness, 0.0), min(1.0, max(0.0, fact.confidence)))
+    doubt = 1.0
+    for each in surest.values():
+        doubt *= 1.0 - each
+    return 1.0 - doubt
+
+
+def _make_statement(facts: Sequence[Fact], names: Sequence[str], credible: Sequence[str]) -> Statement:
+    standings = {judge_publisher(fact, names, credible) for fact in facts}
+    independent = _Groups(len(facts))
+    for at, fact in enumerate(facts):
+        for before, other in enumerate(facts[:at]):
+            if _is_one_witness(other, fact):
+                independent.join(before, at)
+    witnesses = independent.list_groups()
+    if Standing.OFFICIAL in standings or len(witnesses) > 1:
+        grade = Grade.VERIFIED
+    else:
+        grade = Grade.PLAUSIBLE if Standing.CREDIBLE in standings else Grade.UNVERIFIED
+    publishers = tuple(sorted(identify_witness(facts[members[0]]) for members in witnesses))
+    return Statement(tuple(fact.id for fact in facts), publishers, grade)
+
+
+def _is_one_witness(one: Fact, other: Fact) -> bool:
+    """True if two facts come from one publisher or origin, or if one quote was copied from the other."""
+    if identify_witness(one) == identify_witness(other) or (one.origin and one.origin == other.origin):
+        return True
+    mine, yours = _read_features(one.quote).stems, _read_features(other.quote).stems
+    shorter, both = min(len(mine), len(yours)), len(mine | yours)
+    return shorter >= MIN_COPIED_STEMS and len(mine & yours) >= COPY_SHARE_ABOVE * both
+
+
+def _say_alike(one: _QuoteFeatures, other: _QuoteFeatures) -> bool:
+    if one.numbers != other.numbers or one.stance != other.stance:
+        return False
+    shared = len(one.stems & other.stems)
+    shorter, longer = sorted((len(one.stems), len(other.stems)))
+    agree = shared >= max(MIN_AGREEING_STEMS, MIN_AGREEMENT * shorter)
+    return agree and shorter >= MIN_SIZE_SHARE * longer
+
+
+def _list_likely_pairs(features: Sequence[_QuoteFeatures]) -> Iterable[tuple[int, int]]:
+    """Return the pairs of quotes that share enough stems to be compared."""
+    having: dict[str, list[int]] = {}
+    for at, each in enumerate(features):
+        shared = Counter(other for stem in each.stems for other in having.get(stem, ()))
+        for other, count in shared.items():
+            if count >= MIN_AGREEING_STEMS:
+                yield other, at
+        for stem in each.stems:
+            having.setdefault(stem, []).append(at)
+
+
+class _Groups:
+    """Disjoint sets of the numbers below `count`."""
+
+    def __init__(self, count: int) -> None:
+        self._parent = list(range(count))
+
+    def join(self, one: int, other: int) -> None:
+        """Put two numbers into one set."""
+        first, second = self._find(one), self._find(other)
+        self._parent[max(first, second)] = min(first, second)
+
+    def list_groups(self) -> tuple[tuple[int, ...], ...]:
+        """Return the sets, each in order, by their least members."""
+        groups: dict[int, list[int]] = {}
+        for at in range(len(self._parent)):
+            groups.setdefault(self._find(at), []).append(at)
+        return tuple(map(tuple, groups.values()))
+
+    def _find(self, at: int) -> int:
+        while self._parent[at] != at:
+            self._parent[at] = at = self._parent[self._parent[at]]
+        return at

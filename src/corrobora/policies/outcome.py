@@ -1,0 +1,101 @@
+"""Outcome: how a run ended, in one word and its reasons.
+
+Reads the assessment of questions and gaps that the findings carry, and counts what was searched and read; *not found*
+differs from *could not look* (TRUTH-5). Does not assess anything itself and does not render.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corrobora.domain.evidence import Fact
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.report import Findings, Outcome, iter_threads
+from corrobora.domain.thread import Gap, StopReason
+from corrobora.policies.assessment import EvidenceView
+
+NEAR_SHARE = 0.5  # of a question's topic that one statement holds which is near it
+
+
+def decide_outcome(
+    found: Findings, cited: int, *, failed_searches: int, searches: int, withheld: int = 0
+) -> tuple[Outcome, str]:
+    """Return how a run ended and why.
+
+    COMPLETE if every question is answered and no gap is left, PARTIAL if something is answered, PASSAGES if what was
+    found is only near the question. A report of which sentences were `withheld` is not complete.
+    """
+    if not cited:
+        return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
+    reasons: list[str] = []
+    answered = sum(each.standing is SubQuestionStatus.ANSWERED for each in found.sub_questions)
+    if answered < len(found.sub_questions):
+        reasons.append(f"{answered} of {len(found.sub_questions)} questions answered")
+    elif found.gaps:
+        reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
+    if any(_ended_early(leaf) for leaf in iter_threads(found)):
+        reasons.append("the research was ended before it was done")
+    failed = [child for child in found.children if child.failed]
+    if failed:
+        reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
+    if failed_searches:
+        reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
+    if withheld:
+        reasons.append(_format_count(withheld, "sentence withheld", "sentences withheld"))
+    if found.sub_questions and not any(map(is_partly_answered, found.sub_questions)):
+        return Outcome.PASSAGES, "; ".join(["no statement that was read answers it", *reasons[1:]])
+    return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
+
+
+def is_partly_answered(asked: SubQuestion) -> bool:
+    """True if a statement passes the answer test for a question, or if a model counts it as answered."""
+    return bool(asked.finding) or asked.standing in (SubQuestionStatus.ANSWERED, SubQuestionStatus.PARTIAL)
+
+
+def merge_gaps(parts: Sequence[Findings], questions: Sequence[SubQuestion]) -> tuple[Gap, ...]:
+    """Merge the gaps of parts: what one part lacks and another one answers is no gap of the whole."""
+    answered = {each.id for each in questions if each.standing is SubQuestionStatus.ANSWERED}
+    return tuple(dict.fromkeys(gap for found in parts for gap in found.gaps if gap.target not in answered))
+
+
+def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
+    """Say why quotes that no model has judged are no report, or "" if one of them is at least near the question."""
+    if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
+        return ""
+    view = EvidenceView(facts)
+    asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
+    if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
+        return ""
+    return f"{len(facts)} statements were read and none is near the question"
+
+
+def _ended_early(leaf: Findings) -> bool:
+    """True for a thread that a person ended while it still had something to find."""
+    answered = bool(leaf.sub_questions) and all(q.standing is SubQuestionStatus.ANSWERED for q in leaf.sub_questions)
+    return leaf.stop is StopReason.CANCELLED and not answered
+
+
+def _format_count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
+    leaves = list(iter_threads(found))
+    readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
+    if failed_searches and not readings:
+        return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
+    if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
+        return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
+    if any(_ended_early(leaf) for leaf in leaves):
+        return Outcome.CANCELLED, "the research was ended before anything was found"
+    failed = [leaf.failed for leaf in leaves if leaf.failed]
+    if not (searches or readings or failed):  # no search was answered, so nothing is known
+        if any(r.intent.queries for leaf in leaves for r in leaf.rounds):
+            return Outcome.PROVIDER_DOWN, "no search was answered before the time was over"
+        return Outcome.LIMIT_REACHED, "the time was over before anything was searched"
+    if failed:  # no sub-agent succeeded: the reason of the first is given (ANGLES-24)
+        return (
+            Outcome.NO_EVIDENCE,
+            f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
+        )
+    return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"
