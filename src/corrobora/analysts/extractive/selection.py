@@ -38,11 +38,6 @@ class RankedFact:
     fits: bool = False  # a sentence of it is of the very kind that is asked for
 
 
-def fact_text(fact: Fact) -> str:
-    """Return the text of a fact: its quote, as it stands in the source."""
-    return fact.quote
-
-
 @lru_cache(maxsize=2_000)
 def _split_fact(fact: Fact, *, spoken: bool) -> tuple[Sentence, ...]:
     """Take a fact apart into its sentences."""

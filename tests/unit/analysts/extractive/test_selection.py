@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, document, facts_of
 
-from corrobora.analysts.extractive.selection import fact_text, rank_facts, select_diverse
+from corrobora.analysts.extractive.selection import rank_facts, select_diverse
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)
 
@@ -17,7 +17,7 @@ def test_the_order_of_facts_does_not_matter(facts):
 
 
 def test_what_speaks_to_the_question_comes_first():
-    assert "open" in fact_text(rank_facts("How is a kiln opened?", FACTS)[0].fact)
+    assert "open" in rank_facts("How is a kiln opened?", FACTS)[0].fact.quote
 
 
 def test_both_editions_of_one_statement_stay():

@@ -45,11 +45,11 @@ async def test_an_absence_is_checked_against_all_that_was_read_and_what_was_not(
     rest = [f"{reading.failed} more could not be read"] if reading.failed else []
     rest += [f"{reading.unread} were not opened"] if reading.unread else []
     whole = "; ".join((said, *([" and ".join(rest)] if rest else []))) + "."
-    found = check_draft(Draft("t", whole), findings.facts, reading)
+    found = check_draft(Draft("t", whole), findings.facts, reading=reading)
     assert [(check.support, check.follows) for check in found.checks] == [("supported", "absence")]
     for outcome in (ReadOutcome.TIMEOUT, ReadOutcome.CUT):
         hidden = await load_reading_set(draft, change_outcome(findings, outcome), made.session)
-        assert check_draft(Draft("t", whole), findings.facts, hidden).checks[0].support == "contradicted"
+        assert check_draft(Draft("t", whole), findings.facts, reading=hidden).checks[0].support == "contradicted"
 
 
 async def test_a_draft_that_counts_nothing_loads_no_texts():
