@@ -107,7 +107,7 @@ async def test_m23_a_draft_of_which_no_citation_holds_is_written_again_by_the_la
     assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL)
     assert "now and then" not in report.markdown
     assert report.citations
-    assert any("nothing_cited" in note for note in report.methodology.notes)
+    assert any("the draft cited nothing that holds" in note for note in report.methodology.notes)
     told = [event.data for event in run.journal.events if event.type is EventType.FALLBACK]
     assert told == [{"role": "synthesize", "why": "nothing_cited"}]
 
