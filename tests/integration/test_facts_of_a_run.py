@@ -6,6 +6,7 @@ Knows what the scripted model says for each role. Does not know how threads and 
 from __future__ import annotations
 
 import json
+import re
 
 from tests.integration.rig import good, rig
 
@@ -41,3 +42,34 @@ async def test_what_one_task_leaves_to_another_is_not_left_out_of_the_thread_tha
         await good(await lab.run(server, "timed"), lab)
     assert any(is_role(asked, "scope") for asked in server.asked)
     assert not [asked.user for asked in server.asked if "gates and pond" in asked.user]
+
+
+def answer_apart(asked: WireRequest) -> str:
+    """The thread on the pond asks for bread; whoever reads of the pond says that this answers the pond's question."""
+    if is_role(asked, "plan"):
+        return make_plan()
+    if is_role(asked, "scope") and POND in asked.user:
+        words = "rye bread bakery loaf" if "rye bread" not in asked.user else "village crowns Tuesdays bakery"
+        return json.dumps({"reasoning": "r", "goal": "bread", "queries": [{"text": words}]})
+    said = json.loads(answer_prompt(asked.system, asked.user))
+    if is_role(asked, "extract"):
+        ids = {text: key for key, text in re.findall(r"^(sq-\d+) \w+ \| ([^|\n]+?)(?: \||$)", asked.user, re.MULTILINE)}
+        for quote in said["quotes"]:
+            quote["answers"] = [ids[POND if "may stand" in quote["quote"] else GATES]]
+    return json.dumps(said)
+
+
+async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(database_url: str):
+    async with ModelServer(answers=answer_apart) as server, rig(database_url) as lab:
+        found = await lab.run(server, "tree")
+        await good(found, lab)
+    assert found.report is not None
+    gates, pond = found.report.findings.children
+    assert not [fact for reading in pond.rounds[0].readings for fact in reading.facts if "may stand" in fact.quote]
+    shared = [fact for fact in pond.facts if "may stand" in fact.quote]
+    assert shared
+    assert all(fact.answers == (pond.sub_questions[0].id,) for fact in shared)
+    assert not [fact for fact in gates.facts if "may stand" in fact.quote]
+    assert pond.sub_questions[0].standing == "ANSWERED"
+    assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
+    assert "centimetres above the sill" in found.markdown

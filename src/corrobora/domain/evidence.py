@@ -383,3 +383,4 @@ class Reading:
     attempts: int = 1  # requests of the address (TIMED-17)
     drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known
+    others: tuple[Fact, ...] = ()  # facts that answer only what other threads of the run ask

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
+from corrobora.domain.evidence import Fact
 from corrobora.domain.plan import Gate, Node
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType
@@ -21,6 +22,8 @@ from corrobora.engine.pursue import pursue
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
+from corrobora.engine.steps.knowledge import spread_facts
+from corrobora.policies.assessment import merge_facts
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
 from corrobora.policies.outcome import merge_gaps
 from corrobora.reporting.thread_json import build_leaf_result, name_result_file
@@ -77,7 +80,7 @@ async def _run_children(node: Node, run: Session, before: Findings | None) -> Fi
     scouted = tuple([await run_isolated(sweep_sources, child, run) for child in node.children if child.discovery])
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
-    parts = await reload_results(parts, run)  # from their artifacts, not from memory (ANGLES-21)
+    parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
     if node.path == "root" or alone:  # the report is the root's synthesis
         draft = Draft(node.title, "\n\n".join(part.summary for part in parts if part.summary))
@@ -153,7 +156,9 @@ def refuse_node(node: Node, run: Session) -> Findings:
 def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
     """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (TREE-26)."""
     everything = (before, *parts) if before is not None else tuple(parts)
-    kept = {fact.id: fact for found in everything for fact in found.facts}
+    kept: dict[str, Fact] = {}
+    for fact in (fact for found in everything for fact in found.facts):  # the last grade, and all that it answers
+        kept[fact.id] = merge_facts((fact,), (kept[fact.id],))[0] if fact.id in kept else fact
     return Findings(
         path=node.path,
         title=node.title,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
+from corrobora.domain.report import Findings
 from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadState
 from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
 from corrobora.policies.queries import is_exhausted
@@ -284,6 +285,28 @@ def _merge_fact(before: Fact, again: Fact) -> Fact:
         confidence=max(before.confidence, again.confidence),
         score=max(before.score, again.score),
     )
+
+
+def take_shared_facts(found: Findings, shared: Sequence[Fact], kept: Sequence[Fact] = ()) -> Findings:
+    """Give a part, and all below it, those facts that answer its questions; what they answer is no gap any more.
+
+    `kept` are facts of its own readers that answer nobody's question: they stay with it. A part that failed takes none.
+    """
+    found = replace(found, children=tuple(take_shared_facts(child, shared) for child in found.children))
+    asked = {question.id for question in found.sub_questions}
+    mine = [replace(fact, answers=own) for fact in shared if (own := tuple(a for a in fact.answers if a in asked))]
+    if found.failed or not (mine or kept):
+        return found
+    graded, after, _ = assess_questions(found.sub_questions, (*found.facts, *mine, *kept))
+    new = {fact.id for fact in (*mine, *kept)}
+    done = {each.id: each for each in after if each.standing is SubQuestionStatus.ANSWERED}
+    questions = tuple(
+        before if before.standing is SubQuestionStatus.ANSWERED else done.get(before.id, before)
+        for before in found.sub_questions
+    )
+    gaps = tuple(gap for gap in found.gaps if gap.target not in done)
+    facts = merge_facts(found.facts, [fact for fact in graded if fact.id in new])
+    return replace(found, facts=facts, sub_questions=questions, gaps=gaps)
 
 
 def _assess_subject(subject: Subject, done: Round, facts: Sequence[Fact]) -> Subject:

@@ -24,6 +24,10 @@ class EvidencePolicy:
         """True if this hit may claim its passages only after the hits before it."""
         return False
 
+    def shares_quotes(self) -> bool:
+        """True if a quote that answers a sibling's question is that sibling's fact."""
+        return True
+
     def list_rereadings(self, thread: ThreadState) -> Sequence[Reading]:  # noqa: ARG002
         """Return the readings of earlier rounds whose sources are read again in this round."""
         return ()
@@ -40,6 +44,10 @@ class UnjudgedEvidence(EvidencePolicy):
     def claims_in_order(self, hit: Hit) -> bool:
         """True for stored documents: what is found must not depend on which loads first. Pages are not waited for."""
         return hit.source is not None
+
+    def shares_quotes(self) -> bool:
+        """False: each thread compares the words of all that it reads with its own questions."""
+        return False
 
     def list_rereadings(self, thread: ThreadState) -> Sequence[Reading]:
         """All that was read, once terms were learned: what a document calls a thing is often learned from another."""

@@ -18,6 +18,7 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode
+from corrobora.policies.assessment import merge_facts, take_shared_facts
 from corrobora.text.support import token_overlap
 
 MAX_RECALLED = 20  # stored facts that are looked at
@@ -54,6 +55,25 @@ async def share_thread_facts(thread: ThreadState, run: Session) -> None:
     """Store what a finished thread found at once, for siblings that begin later."""
     if run.profile.share_facts:
         await _store_knowledge(thread.facts, collect_insights(thread.rounds), run)
+
+
+def spread_facts(parts: Sequence[Findings]) -> tuple[Findings, ...]:
+    """Give each part what the readers of its siblings found for its questions: facts belong to the run.
+
+    The order is that of the plan, whoever read first, so that a resumed run spreads the same.
+    """
+    shared = {part.path: _list_others(part) for part in parts}
+    everything = merge_facts((), [fact for found in shared.values() for fact in found])
+    asked = {q.id for part in parts for leaf in iter_threads(part) if not leaf.failed for q in leaf.sub_questions}
+    return tuple(
+        take_shared_facts(part, everything, [fact for fact in shared[part.path] if not asked & set(fact.answers)])
+        for part in parts
+    )
+
+
+def _list_others(part: Findings) -> list[Fact]:
+    readings = (reading for leaf in iter_threads(part) for done in leaf.rounds for reading in done.readings)
+    return [fact for reading in readings for fact in reading.others]
 
 
 async def remember_findings(found: Findings, run: Session) -> None:

@@ -148,7 +148,7 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
         excerpt = extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
-        facts, _ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
+        facts, *_ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
         found.append(Reading(reading.hit, ReadOutcome.READ, source.id, facts=facts, title=source.title, again=True))
     return found
 
@@ -220,7 +220,7 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
     found = run.claims.find_extractions(task, passages)
     ids = {p.id for p in passages}
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
-    facts, dropped = _quotes_to_facts(quotes, document, thread, hit.score)
+    facts, others, dropped = _quotes_to_facts(quotes, document, thread, hit.score)
     intense = any(s.discovery_intense for s in thread.specs)
     against = find_known_conflicts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
@@ -240,6 +240,7 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
         dropped_quotes=dropped,
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
         against=against,
+        others=others if run.evidence.shares_quotes() else (),
     )
 
 
@@ -280,33 +281,33 @@ async def _send_passages(
 
 def _quotes_to_facts(
     quotes: Sequence[Quote], document: Document, thread: ThreadState, score: float
-) -> tuple[tuple[Fact, ...], int]:
-    """Turn quotes into facts: literal, long enough, and at one place of the source. Returns the number dropped.
+) -> tuple[tuple[Fact, ...], tuple[Fact, ...], int]:
+    """Turn quotes into facts: literal, long enough, and at one place of the source.
 
-    A quote that answers only what other threads ask is theirs and is left out without being counted.
+    Returns the facts of this thread, those that answer only what other threads ask, and the number of quotes dropped.
     """
     passages = {p.id: p for p in document.passages}
     mine = {q.id for q in thread.sub_questions}
-    facts: dict[str, Fact] = {}
+    own: dict[str, Fact] = {}
+    others: dict[str, Fact] = {}
     dropped = 0
     for quote in quotes:
-        if quote.answers and mine and not mine & set(quote.answers):
-            continue
+        theirs = bool(quote.answers and mine and not mine & set(quote.answers))
         fact = Fact.from_quote(
             document,
             passages[PassageId(quote.passage)],
             quote.quote,
             claim=quote.claim,
             confidence=quote.confidence,
-            answers=tuple(a for a in quote.answers if not mine or a in mine),
+            answers=tuple(a for a in quote.answers if theirs or not mine or a in mine),
             subjects=quote.subjects,
             score=score,
         )
-        if fact is None or not _is_strong_quote(fact.quote, document.text):
+        if fact is not None and _is_strong_quote(fact.quote, document.text):
+            (others if theirs else own).setdefault(fact.id, fact)
+        elif not theirs:  # else it is counted where it is asked for
             dropped += 1
-            continue
-        facts.setdefault(fact.id, fact)
-    return tuple(facts.values()), dropped
+    return tuple(own.values()), tuple(others.values()), dropped
 
 
 def _is_strong_quote(quote: str, text: str) -> bool:
