@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Critique, Draft, Findings
+from corrobora.domain.report import Critique, Draft, Findings, Support
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.session.journal import name_task
 from corrobora.policies.assessment import choose_forced_subject
@@ -21,6 +21,7 @@ from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.outcome import merge_gaps
 from corrobora.policies.profile import Profile
 from corrobora.policies.stop import measure_saturation
+from corrobora.reporting.verify import CheckedDraft, add_code_sections
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.reflect import Learned
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
+MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
+_DOUBTED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)
 
 
 def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
@@ -298,18 +301,35 @@ def scout_input(thread: ThreadState, candidates: Sequence[Candidate], size: int)
     return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), size)
 
 
-def critique_input(draft: Draft, findings: Findings, run: Session, *, path: str = "root/critique") -> Reviewing:
-    """What the critic of a draft is given."""
+def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:
+    """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
+    told = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
+    if not withheld:
+        doubted = (each for each in checked.checks if each.support in _DOUBTED and not each.withheld)
+        told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
+    return tuple(told[:MAX_FAILING_SHOWN])
+
+
+def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
+    """What the critic of a draft is given: the draft as written, with what the check says of it."""
     facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
-    return Reviewing(path, run.brief.question, draft, facts, run.profile.words_min, run.profile.words_max)
+    low, high = run.profile.words_min, run.profile.words_max
+    return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
 
 
-def judge_input(draft: Draft, findings: Findings, run: Session) -> Reviewing:
-    """What the judge of a report is given."""
-    return critique_input(draft, findings, run, path="root/judge")
+def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
+    """What the judge of a report is given: what a reader will see, with what the check says of it."""
+    seen = add_code_sections(final.draft, findings)
+    return replace(critique_input(final, findings, run, draft=seen), path="root/judge")
 
 
-def revise_input(reviewed: Reviewing, critic: Critique) -> Revising:
+def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise") -> Revising:
     """What the reviser is given: what the critic was, and what the critic said."""
     low, high = reviewed.words_min, reviewed.words_max
-    return Revising("root/revise", reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
+    return Revising(path, reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
+
+
+def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Revising:
+    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason."""
+    told = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
+    return revise_input(critique_input(checked, findings, run, draft=draft), told, "root/repair")

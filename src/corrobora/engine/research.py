@@ -17,6 +17,7 @@ from corrobora.domain.thread import StopReason
 from corrobora.engine.inputs import (
     critique_input,
     judge_input,
+    repair_input,
     report_input,
     revise_input,
     shorten_material,
@@ -45,7 +46,6 @@ from corrobora.policies.profile import dump_profile
 from corrobora.reporting.thread_json import get_synthesis_badge
 from corrobora.reporting.verify import (
     CheckedDraft,
-    add_code_sections,
     build_verification,
     check_written_draft,
     choose_revision,
@@ -96,8 +96,9 @@ async def research(brief: Brief, run: Session) -> Report:
         run.enter_stage(Stage.REVIEW)
         draft = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
+        draft = await repair_draft(draft, findings, run)  # what the check withholds, once
         draft = await fallback_if_uncited(draft, material, findings, run)
-        checked = check_written_draft(draft, findings, await load_reading_set(draft, findings, run))
+        checked = await check_whole_draft(draft, findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await deliver_report(checked, verdict, findings, run)
 
@@ -168,7 +169,7 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
     """Critique and revise the draft, as the profile asks (ANGLES-29)."""
     review = run.profile.review
     if review.critique and _has_time(run):
-        given = critique_input(draft, findings, run)
+        given = critique_input(await check_whole_draft(draft, findings, run), findings, run, draft=draft)
         critic = await run.call(critique, given)
         run.emit(EventType.REPORT, "root", {"stage": "critique", "problems": critic.problems}, part="critique")
         if review.revise and critic.problems and _has_time(run):
@@ -177,12 +178,33 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
     return draft
 
 
+async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
+    """Check every sentence of a draft against its facts and the reading set."""
+    return check_written_draft(draft, findings, await load_reading_set(draft, findings, run))
+
+
+async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
+    """Give the sentences that would be withheld back to the writer once; what still fails is withheld with its note.
+
+    A repair that withholds no less, or loses most citations, is not taken.
+    """
+    checked = await check_whole_draft(draft, findings, run)
+    if not checked.removed_sentences or not run.evidence.has_model() or not _has_time(run):
+        return draft
+    repaired = await run.call(revise, repair_input(checked, draft, findings, run))
+    left = (await check_whole_draft(repaired, findings, run)).removed_sentences
+    better = left < checked.removed_sentences and choose_revision(draft, repaired, findings) is repaired
+    data = {"stage": "repaired", "withheld": checked.removed_sentences, "left": left, "taken": better}
+    run.emit(EventType.REPORT, "root", data, part="repaired")
+    return repaired if better else draft
+
+
 async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:
     """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30)."""
     review = run.profile.review
     if not review.judge or not _has_time(run):
         return None
-    verdict = await run.call(judge, judge_input(add_code_sections(final.draft, findings), findings, run))
+    verdict = await run.call(judge, judge_input(final, findings, run))
     await run.write_json_artifact("verification.json", build_verification(final, verdict, review.min_score))
     run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict

@@ -24,8 +24,8 @@ class EvidencePolicy:
         """True if this hit may claim its passages only after the hits before it."""
         return False
 
-    def shares_quotes(self) -> bool:
-        """True if a quote that answers a sibling's question is that sibling's fact."""
+    def has_model(self) -> bool:
+        """True if a model says what a quote answers (also a sibling's question) and can repair what it wrote."""
         return True
 
     def list_rereadings(self, thread: ThreadState) -> Sequence[Reading]:  # noqa: ARG002
@@ -45,7 +45,7 @@ class UnjudgedEvidence(EvidencePolicy):
         """True for stored documents: what is found must not depend on which loads first. Pages are not waited for."""
         return hit.source is not None
 
-    def shares_quotes(self) -> bool:
+    def has_model(self) -> bool:
         """False: each thread compares the words of all that it reads with its own questions."""
         return False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Critique, Draft
 from corrobora.ports import Role
-from corrobora.roles.examples import DRAFT, FACTS, QUESTION
+from corrobora.roles.examples import CHECKS, DRAFT, FACTS, QUESTION
 from corrobora.roles.forms import clean_texts
 
 
@@ -24,6 +24,7 @@ class Reviewing:
     facts: tuple[Fact, ...]
     words_min: int = 0
     words_max: int = 1_500
+    checks: tuple[str, ...] = ()  # sentences that code did not pass, each with its reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +43,5 @@ critique: Role[Reviewing, Critique] = Role(
     tier="fast",
     wire=WireCritique,
     convert=lambda _given, filled: Critique(clean_texts(filled.problems), filled.summary),
-    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, 100),
+    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, 100, checks=CHECKS),
 )

@@ -54,3 +54,4 @@ NODE = Node(
 )
 GAPS = (Gap("date of the change", "sq-2"),)
 DRAFT = Draft("The pump", "It moves 12.5 litres a minute [S3:C7]. It shall not exceed 4 bar [S3:C7].")
+CHECKS = ("Withheld, because the number 15 is in no quote: It moves 15 litres a minute.",)

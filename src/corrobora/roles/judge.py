@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from corrobora.domain.report import Verdict
 from corrobora.ports import Role
 from corrobora.roles.critique import Reviewing
-from corrobora.roles.examples import DRAFT, FACTS, QUESTION
+from corrobora.roles.examples import CHECKS, DRAFT, FACTS, QUESTION
 from corrobora.roles.forms import Score
 
 
@@ -46,5 +46,5 @@ judge: Role[Reviewing, Verdict] = Role(
     tier="judge",
     wire=WireVerdict,
     convert=convert_verdict,
-    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS),
+    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, checks=CHECKS),
 )

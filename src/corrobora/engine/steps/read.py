@@ -240,7 +240,7 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
         dropped_quotes=dropped,
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
         against=against,
-        others=others if run.evidence.shares_quotes() else (),
+        others=others if run.evidence.has_model() else (),
     )
 
 

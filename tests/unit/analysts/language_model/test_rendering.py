@@ -154,9 +154,9 @@ FROZEN = {
     "reflect": "reflect@f9ba83d88ef1.320bdfe0",
     "synthesize": "synthesize@b6be0164825f.e062b737",
     "summarize": "summarize@446033c2e374.e062b737",
-    "critique": "critique@644a31ef0046.00539e47",
-    "revise": "revise@7d03d645ea2a.e062b737",
-    "judge": "judge@36be1aee947e.aed8607e",
+    "critique": "critique@913c467695f2.00539e47",
+    "revise": "revise@76aa1f01d1de.e062b737",
+    "judge": "judge@26f6f201a609.aed8607e",
 }
 
 

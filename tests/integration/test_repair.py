@@ -1,0 +1,72 @@
+"""A writer whose draft does not hold, over the wire: it is told once what fails and why; the rest is withheld.
+
+Knows the requests that the scripted model got. Does not know how a sentence is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.integration.rig import good, rig
+
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import answer_prompt
+from corrobora.testing.server import ModelServer
+from corrobora.text.phrases import WITHHELD
+
+WRONG = "The sluice gates of Orrin mill must be greased every 97 days"
+UNCITED = "In 1999 the county of Orrin paid 5,500 crowns for the gates."
+DEAD = "The mill pond of Orrin may stand at most 777 centimetres [S99:C9]."
+
+
+def is_role(asked: WireRequest, role: str) -> bool:
+    return f"# Role: {role}\n" in asked.system
+
+
+def write_weak_draft(asked: WireRequest) -> str:
+    draft = json.loads(answer_prompt(asked.system, asked.user))
+    marker = re.findall(r"\[S\d+:C\d+\]", draft["body"])[0]
+    return json.dumps({**draft, "body": f"{draft['body']}\n\n## More\n\n{WRONG} {marker}. {UNCITED} {DEAD}"})
+
+
+def repair(asked: WireRequest) -> str:
+    drafts: list[tuple[str, str]] = re.findall(r"<data-(\w{10})>\n?(.*?)\n?</data-\1>", asked.user, re.DOTALL)
+    body = next(text for _, text in drafts if "## More" in text)
+    return json.dumps({"title": "The mill", "body": body.partition("## More")[0]})
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+@pytest.mark.parametrize("profile", ["timed", "angles"])
+async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_reasons(
+    database_url: str, profile: str, obeys: bool
+):
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "synthesize") and "## More" not in asked.user:
+            return write_weak_draft(asked)
+        if is_role(asked, "critique"):
+            return json.dumps({"problems": [], "summary": "Fine."})
+        if is_role(asked, "revise") and obeys:
+            return repair(asked)
+        return write_weak_draft(asked) if is_role(asked, "revise") else answer_prompt(asked.system, asked.user)
+
+    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
+        found = await lab.run(server, profile)
+        await good(found, lab)
+    revisions = [asked.user for asked in server.asked if is_role(asked, "revise")]
+    assert len(revisions) == 1
+    assert all(
+        text in revisions[0] for text in ("97 days", "without a source", "leads to no source", "Withheld, because")
+    )
+    assert (WITHHELD in found.markdown) is not obeys
+    told = "Code compared each sentence"
+    assert all(told in asked.user for asked in server.asked if is_role(asked, "critique"))
+    assert all((told in asked.user) for asked in server.asked if is_role(asked, "judge")) or obeys
+    assert profile != "angles" or any(is_role(asked, "critique") for asked in server.asked)
+
+
+async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
+    async with ModelServer() as server, rig(database_url) as lab:
+        await good(await lab.run(server, "timed"), lab)
+    assert not [asked for asked in server.asked if is_role(asked, "revise")]
