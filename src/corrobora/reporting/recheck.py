@@ -21,6 +21,7 @@ from corrobora.reporting.report_parser import (
     ParsedReport,
     Reference,
     find_statements,
+    is_quiet_heading,
     parse_report,
 )
 from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
@@ -242,7 +243,7 @@ def _derive(
 
 def _list_labels(parsed: ParsedReport) -> list[str]:
     """Return the texts about the report itself: its headings, and what its references say of their sources."""
-    headings = [block.text.strip("# *") for block in parsed.body if block.text.startswith("#")]
+    headings = [block.text.strip("# *") for block in parsed.body if is_quiet_heading(block, parsed)]
     return headings + [each.label for each in parsed.references.values()]
 
 
@@ -304,10 +305,10 @@ async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedRefe
 
 
 def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
-    """Return the quotes that stand in a text, each as stored or as a viewer shows it."""
+    """Return the quotes that stand in a text as they stand there, found as written or as a viewer shows them."""
     readings = ((quote, unescape_markdown(quote), read_inline(quote)) for quote in quotes)
-    standing = (next((each for each in three if locate_quote(each, stored) is not None), "") for three in readings)
-    return [quote for quote in standing if quote]
+    places = (next(filter(None, (locate_quote(each, stored) for each in three)), None) for three in readings)
+    return [stored[place[0] : place[1]] for place in places if place]
 
 
 def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
@@ -337,9 +338,16 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
         return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
     if same and stored.heading is not None and said.rstrip(".") != fold_layout(heading).rstrip("."):
         return f"the passage stands below “{stored.heading}”"
-    if same and fold_layout(reference.url) != fold_layout(source.url):
+    if not _is_address(reference.url, source.url, same=same):
         return f"the stored source has the address {source.url}"
     return ""
+
+
+def _is_address(given: str, stored: str, *, same: bool) -> bool:
+    """True if two addresses may be one source: a library elsewhere has the same file in another folder."""
+    if same or "://" in given + stored:
+        return fold_layout(given) == fold_layout(stored)
+    return fold_layout(given.rpartition("/")[2]) == fold_layout(stored.rpartition("/")[2])
 
 
 def _with_heading(cited: Citation, heading: str) -> Citation:

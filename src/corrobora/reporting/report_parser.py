@@ -24,6 +24,7 @@ _MARK = re.compile(r"\[\^?(\d{1,5}(?:\s{0,2},\s{0,2}\d{1,5}){0,9})\](?!\(|:)")
 _LEADING = re.compile(rf"(?:\s{{0,4}}{_MARK.pattern})+")
 _CITED = re.compile(f"{_INLINE.pattern}|{_MARK.pattern}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s")
+_LEAD = re.compile(r"[#>\s]+")
 _LABEL = re.compile(rf"\s*\*?\((?:{'|'.join(map(re.escape, phrases.LABELS))})\)\*?")
 _CODE_SECTIONS = ("methodology", "sources", "references", "gaps", "bibliography", phrases.ACCOUNT.lower())
 _OWN_SECTIONS = ("methodology", "gaps", phrases.ACCOUNT.lower())
@@ -190,7 +191,10 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
     found: list[CitedText] = []
     for number, block in enumerate(parsed.body):
         line = block.text
-        skipped = _is_status(number, block) or line.startswith(("#", ">")) or set(line) <= set("|-: *_=")
+        silent = is_quiet_heading(block, parsed) or (
+            line.startswith(">") and not parsed.ours
+        )  # ours quote below their references only
+        skipped = _is_status(number, block) or silent or set(line) <= set("|-: *_=")
         if skipped or (block.code and not parsed.ours):
             continue
         if is_row(line):
@@ -202,11 +206,24 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
                 found.append(said)
             elif found:  # a line of marks alone belongs to the sentence above
                 found[-1] = _add_marks(found[-1], said)
-    return [
-        said
-        for said in found
-        if said.numbers or said.urls or not (parsed.ours and phrases.is_written_by_code(said.text))
-    ]
+    return [said for said in found if said.numbers or said.urls or not (parsed.ours and _is_fixed(said.text, parsed))]
+
+
+def _is_fixed(text: str, parsed: ParsedReport) -> bool:
+    """True for a wording of code that claims nothing; one on editions may name only those of the references."""
+    if not text.startswith(phrases.STANDS_IN):
+        return phrases.is_written_by_code(text)
+    editions = text.removeprefix(phrases.STANDS_IN).rstrip(". ").replace(phrases.UNCHANGED, ",")
+    labels = " ".join(each.label for each in parsed.references.values())
+    return set(re.findall(r"\w*\d\w*", editions)) <= set(re.findall(r"\w*\d\w*", labels))
+
+
+def is_quiet_heading(block: Block, parsed: ParsedReport) -> bool:
+    """True for a heading that only says what is asked; in our reports its numbers stand in the title or a source."""
+    if not parsed.ours or not block.text.startswith("##"):
+        return block.text.startswith("#")
+    own = parsed.body[0].text, *(f"{each.label} {' '.join(each.quotes)}" for each in parsed.references.values())
+    return set(re.findall(r"\d+", block.text)) <= set(re.findall(r"\d+", " ".join(own)))
 
 
 def _split_block(block: Block) -> list[CitedText]:
@@ -215,7 +232,7 @@ def _split_block(block: Block) -> list[CitedText]:
     If the block itself begins with a mark, its marks belong to the sentences that follow them.
     """
     found: list[CitedText] = []
-    item = _ITEM.match(block.text)
+    item = _ITEM.match(block.text) or _LEAD.match(block.text)
     start = item.end() if item else 0
     text = block.text[start:]
     spans = split_sentences(text)
@@ -241,7 +258,7 @@ def _parse_piece(piece: str) -> CitedText:
     numbers = tuple(int(n) for match in _MARK.finditer(piece) for n in match.group(1).split(","))
     urls = tuple(match.group(2) for match in _INLINE.finditer(piece))
     text = unescape_markdown(_INLINE.sub(r"\1", _MARK.sub("", _LABEL.sub("", piece))))
-    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.replace("|", " ").split()))
+    text = re.sub(r"\s+([.,;:!?])(?=\s|$)", r"\1", " ".join(text.replace("|", " ").split()))
     return CitedText(text, numbers, urls)
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 from rapidfuzz.distance import Indel
 
@@ -25,11 +26,16 @@ _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word
 _WHOLE = 0.9  # share of a sentence from which it was copied as a whole
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){0,2} \w+(?:ed|en|[wu]n|d|t) by (?!\d)")
 _RUN = 4  # words in a row that were copied
-_RELATIONS = frozenset(
-    "and or but nor before after from until since without above below over under between during than not no only all "
-    "some most any every each never if unless when except off up down more less beyond first last must "
-    "shall should may can could might will would cannot".split()
+_HARMLESS = frozenset(  # function words that a copy may put in; any other may change its meaning
+    "a an the this that these those it its he she they them their his her we us our you your i my is are was were be "
+    "been being am has have had having do does did of to in on at for by with from into as about which who whom whose "
+    "there here then thus also so such just very too however therefore hence moreover will would".split()
 )
+_LIMIT = re.compile(
+    r"[,;]?\s*((?:only )?(?:after|before|within|without|until|during|throughout|except|provided|as long as"
+    r"|(?:for|in|by|at|every|under|below|above|over|up to|at least|at most)(?= (?:the |an? |each )?\d))\b)"
+)
+_CONDITION = re.compile(r"(?:If|When|Whenever|Unless|Once|Where|Until|As long as|Provided)\b(?!.*,)")
 _OPENERS = frozenset(
     "in on at by for from during after before since until with without under over as of to because if when while "
     "although unless except where compared among according between only".split()
@@ -50,16 +56,22 @@ def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
 
     White space, and the full stop at the end of the slice, may differ; nothing else.
     """
-    wanted, text = " ".join(sentence.split()).rstrip(".!?"), " ".join(quote.split())
+    wanted, pieces = " ".join(sentence.split()).rstrip(".!?"), _fold_sentences(quote)
+    text = " ".join(pieces)
     at = text.find(wanted) if wanted else -1
     while at >= 0:
         end = at + len(wanted)
         if _begins(text, at) and _ends(text, end):
-            spans = split_sentences(text)
-            head = next((text[span.start : at] for span in spans if span.start <= at < span.end), "")
-            tail = next((text[end : span.end] for span in spans if span.start < end < span.end), "")
-            yield head.strip(), tail.strip()
+            borders = [0, *accumulate(len(piece) + 1 for piece in pieces)]
+            first = max(border for border in borders if border <= at)
+            last = min(border for border in borders if border >= end)
+            yield text[first:at].strip(), text[end:last].strip()
         at = text.find(wanted, at + 1)
+
+
+@lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
+def _fold_sentences(quote: str) -> tuple[str, ...]:
+    return tuple(" ".join(quote[span.start : span.end].split()) for span in split_sentences(quote))
 
 
 def _begins(text: str, at: int) -> bool:
@@ -74,8 +86,15 @@ def _ends(text: str, at: int) -> bool:
     return text[at] in ".,;:!?)]}\"”’»'—–" and not text[at + 1 : at + 2].isalnum()
 
 
-def find_cut(head: str, tail: str) -> Problem | None:
-    """Say what a slice cuts off if that decides its meaning: a condition, negation, hedge, quantifier or speaker."""
+def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
+    """Say what a slice cuts off if that decides its meaning: a condition, negation, hedge, quantifier, limit, speaker.
+
+    `said` is the slice: of a condition alone, what it governs is cut off.
+    """
+    if limit := _LIMIT.match(tail):
+        return Problem(f"it cuts off “{limit.group(1)}” of its sentence", "")
+    if _CONDITION.match(said) and any(char.isalnum() for char in tail):
+        return Problem("it cuts off what its condition governs", "")
     for part in (head, tail):
         parsed = parse_clause(part)
         if parsed.negations and part is head:
@@ -129,15 +148,18 @@ def _find_changes(words: Sequence[str], theirs: Sequence[str]) -> Iterator[Probl
     turned = _is_passive(words) != _is_passive(theirs)
     moved = False
     said, known = _list_shades(words), _list_shades(theirs)
-    alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)}  # "linked", "associated"
+    alike = {word for kind, text in said if kind in dict(known) for word in fold_words(text)} - {"may"}
     for own, other in _list_gaps(words, theirs):
-        changed = [w for w in _drop_moved(own, theirs) if w not in alike and _matters(w, other, theirs)]
+        changed = [w for w in _drop_moved(own, theirs) if w not in alike and _matters(w, own, other, theirs)]
         if turned and changed and set(changed) - {"by"} <= set(theirs):
             moved = True
         elif changed:
             yield Problem(f"its sources do not say “{' '.join(changed)}” here", " ".join(changed))
         if other and other[0] not in _JOINING:
             left = _list_left_out(words, theirs, other)
+            inner = other[-1] != theirs[-1] and other[0] != theirs[0]
+            if not left and inner and parse_clause(" ".join(other)).negations > parse_clause(" ".join(own)).negations:
+                left = ["not"]
             if left:
                 yield Problem(f"it leaves out “{left[0]}”", left[0])
     if turned and not moved:
@@ -177,16 +199,31 @@ def _list_left_out(words: Sequence[str], theirs: Sequence[str], other: Sequence[
     return left + (["not"] if gap.negations and not own.negations else [])
 
 
-def _matters(word: str, near: Sequence[str], theirs: Sequence[str]) -> bool:
-    """True if a word that a copy puts in may change its meaning.
+def _matters(word: str, own: Sequence[str], near: Sequence[str], theirs: Sequence[str]) -> bool:
+    """True if a word of `own` may change the meaning of a copy that has it in the place of `near`.
 
-    No function word does, no other form of a word there, and no number or unit, which are compared by their amounts.
+    No harmless function word does, no other form of a word there, and no number or unit that says the same.
     """
-    if find_measures(word) or find_unit(word) or word in near:
+    if word in near:
         return False
+    if any(measure.text == word for measure in find_measures(word)):
+        return not _is_amount_there(own, near, theirs)
+    if (unit := find_unit(word)) is not None:
+        return unit not in map(find_unit, near or theirs) and not _is_amount_there(own, near, theirs)
     stem = stem_word(word)
-    known = parse_clause(" ".join(near)).stems
-    return (word in _RELATIONS and word not in theirs) or (bool(stem or not word.isalpha()) and stem not in known)
+    if not stem and word.isalpha():
+        return word not in _HARMLESS and word not in theirs
+    return stem not in parse_clause(" ".join(near)).stems
+
+
+def _is_amount_there(own: Sequence[str], near: Sequence[str], theirs: Sequence[str]) -> bool:
+    """True if a number of `own` stands in its place, or elsewhere in a sentence that has nothing in its place."""
+    known = find_measures(" ".join(near)) or find_measures(" ".join(theirs if not near or own[0] in theirs else ()))
+    return any(
+        other.number == measure.number or measure.equals(other)
+        for measure in find_measures(" ".join(own))
+        for other in known
+    )
 
 
 def _list_shades(words: Sequence[str]) -> list[tuple[tuple[str, str], str]]:

@@ -13,7 +13,8 @@ from corrobora.text.quantities import find_quantities
 
 _DIGITS = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:/–-]*(?:\s?%)?(?![\w])|\d+(?:st|nd|rd|th)\b")
 _OBLIGATION = re.compile(
-    r"\b(?:shall|must|may not|should|required to|obliged to|prohibited|forbidden|mandatory|recommended)\b(?: not\b)?",
+    r"\b(?:shall|must|may (?:not|never)|should|required to|obliged to|prohibited|forbidden|mandatory|recommended)\b"
+    r"(?: not\b)?",
     re.IGNORECASE,
 )
 

@@ -48,7 +48,8 @@ def _list_words(words: str) -> str:
 _BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
 _FORCES = {  # the first that matches at a place decides
     "forbidden": r"""no_(?:[\w-]+_){1,4}?(?:may|shall|should|must|can)\b (?:must|shall|may|can)\s?(?:not|n['’]t)\b
-        (?:mustn|can)['’]t BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
+        (?:must|shall|may|can|should)_never (?:mustn|can)['’]t
+        BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
         BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
     "discouraged": r"""should(?:_not|n['’]t) ought_not BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
         BE(?:discouraged|advised_against)""",

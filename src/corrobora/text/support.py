@@ -68,21 +68,24 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     if not evidence:
         return SupportCheck(Support.UNCITED, 0.0)
     problems: list[Problem] = []
-    for each in evidence:
-        for head, tail in find_slices(sentence, each.quote):
-            cut = find_cut(head, tail)
-            if cut is None:
-                return SupportCheck(Support.SUPPORTED, 1.0)
-            problems = [cut]
+    for said in (sentence, sentence[:1].lower() + sentence[1:]):  # a writer begins with a capital what he cuts
+        cuts = [find_cut(head, tail, said) for each in evidence for head, tail in find_slices(said, each.quote)]
+        if None in cuts and said == sentence:
+            return SupportCheck(Support.SUPPORTED, 1.0)
+        problems += [] if None in cuts else [cut for cut in cuts[:1] if cut]
     reading = read_units(evidence)
-    copy = align_copy(sentence, [unit.text for unit in reading.units])
-    problems += [*compare_sentence(sentence, reading), *copy.problems]
-    if not problems and copy.nearness < NEAR_COPY:
+    units = [unit.text for unit in reading.units]
+    copies = [align_copy(sentence[span.start : span.end], units) for span in split_sentences(sentence)]
+    copied = bool(copies) and all(copy.nearness >= NEAR_COPY for copy in copies)
+    problems += compare_sentence(sentence, reading)
+    told = " ".join(each.words.lower() for each in problems)
+    problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in told]
+    if not problems and not copied:
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
     problems.sort(key=lambda each: not each.false)
     overlap = _share_found(sentence, reading)
-    status = _decide_status(sentence, reading, problems, copied=copy.nearness >= NEAR_COPY)
+    status = _decide_status(sentence, reading, problems, copied=copied)
     failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
     if status is Support.UNSUPPORTED and not problems:
         missing = _find_missing_words(sentence, reading)
@@ -104,8 +107,8 @@ def read_units(evidence: Sequence[Evidence]) -> Reading:
 
 def _split_units(evidence: Evidence) -> list[str]:
     """Return the sentences of a quote and its neighbours, without list marks."""
-    texts = (evidence.quote, evidence.before, evidence.after)
-    found = [" ".join(text[span.start : span.end].split()) for text in texts for span in split_sentences(text)]
+    texts = [" ".join(text.split()) for text in (evidence.quote, evidence.before, evidence.after)]
+    found = [text[span.start : span.end] for text in texts for span in split_sentences(text)]
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 

@@ -97,6 +97,15 @@ def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
         ("Take ５ mg of the powder twice a day unless your doctor says otherwise.", DOSE),  # a full-width digit
         ("A third of the patients improved.", "12 % of the patients improved."),  # said roughly
         ("The protein SHP-3 binds to the membrane of a cell.", "The protein SHP-2 binds to the membrane of a cell."),
+        ("The size is told in bits of the content.", "The size is told in bytes of the content."),  # without a number
+        ("The second entry of the list is used.", "The first entry of the list is used."),
+        ("Passwords must be at least B characters long.", RULE),  # a letter in the place of a digit
+        ("Cables are inspected every other 6 months.", "Cables are inspected every 6 months."),
+        ("Members choose a same secret for the box.", "Members choose a different secret for the box."),
+        ("Runtimes MAY NOT report an error here.", "Runtimes MUST NOT report an error here."),
+        ("Members must pay the fee.", "Members must pay the fee before 31 March."),  # tail with its limit cut
+        ("If somebody else built on it.", "If somebody else built on it they must repair it."),
+        ("It is never a help. The gate is shut here.", "It is never a help. The gate is not shut here."),
         ("Some patients improved.", "All patients improved."),
         ("All patients improved.", "Some patients improved."),
     ],

@@ -197,11 +197,18 @@ def _explain(each: CheckedStatement) -> str:
 
 
 def _exit_code(result: RecheckResult, *, min_score: float | None) -> int:
-    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing could be checked."""
+    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing, or not all of ours, is known."""
+    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+
     if not result.checkable and result.passed:
         print_notice(
             "No cited statement can be checked: none of the cited sources is stored here. See: --sources, --fetch"
         )
+        return Exit.NO_EVIDENCE
+    blind = result.count_status(CitationStatus.NOT_STORED) if result.ours and not result.run else 0
+    if blind and result.passed:
+        print_notice(f"{blind} citations of this report lead to sources that are not stored here: nothing says that"
+                     " they exist. See: --sources, --fetch")  # fmt: skip
         return Exit.NO_EVIDENCE
     share = result.carried / result.checkable if result.checkable else 0.0
     if min_score is not None and share < min_score:

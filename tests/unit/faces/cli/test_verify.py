@@ -80,6 +80,10 @@ FORGED: dict[str, Callable[[str], str]] = {
     "gaps": lambda text: text.replace("## Methodology", "## Gaps\n\n- Nothing is missing.\n\n## Methodology"),
     "methodology": lambda text: re.sub(r"\d+ facts, each", "999 facts, each", text),
     "left out": lambda text: text.replace(text.partition("## Account")[2].partition("## Sources")[0], "\n\n"),
+    "heading": lambda text: text.replace("## Methodology", "### Every visit costs 4,200 crowns\n\n## Methodology"),
+    "quotation": lambda text: text.replace("## Methodology", "> It was shut in version 312.\n\n## Methodology"),
+    "edition told": lambda text: text.replace("## Methodology", "This stands in Revision 77.\n\n## Methodology"),
+    "never": lambda text: text.replace("## Methodology", "Users may never change this.\n\n## Methodology"),
     "uncited": lambda text: text.replace("## Methodology", "It cost 64 crowns.\n\n## Methodology"),
 }
 
@@ -104,7 +108,9 @@ def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
         ), kind
 
 
-@pytest.mark.parametrize("kind", ["title", "edition", "address", "uncited"])
+@pytest.mark.parametrize(
+    "kind", ["title", "edition", "address", "heading", "quotation", "edition told", "never", "uncited"]
+)
 def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[Any, str], kind: str) -> None:
     shell, run = finished
     text = shell("export", run, "-f", "md", "-o", "-").out
@@ -115,6 +121,16 @@ def test_what_the_library_alone_shows_is_found_without_the_run(finished: tuple[A
     assert "its run is not known here: the seal proves only" in result.out
     (shell.folder / "broken.md").write_text(f"{bare}\n{format_seal('r_elsewhere', text)}\n")
     assert "BROKEN" in shell("verify", "broken.md").out
+
+
+def test_an_invented_source_is_no_success_where_the_run_is_not_known(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    text = strip_seal(shell("export", run, "-f", "md", "-o", "-").out)
+    entry = "[77] **Annual review** review.md `S1:C1` `sha256:" + "0" * 64 + "`\n> The bridge of Arnholm is shut.\n"
+    forged = text.replace("## Methodology", "The bridge of Arnholm is shut. [77]\n\n## Methodology") + entry
+    (shell.folder / "forged.md").write_text(f"{forged}\n{format_seal('r_elsewhere', forged)}\n")
+    result = shell("verify", "forged.md")
+    assert (result.code, "not stored here: nothing says that they exist" in result.complaint) == (6, True), result
 
 
 def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_checkable(
