@@ -177,7 +177,7 @@ class Session:
         return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)))).out
 
     async def _play_role(self, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
-        why = ""
+        why, spent = "", Usage()  # what replaced answers cost
         for number, analyst in enumerate(self.outside.analysts):
             last = number == len(self.outside.analysts) - 1
             try:
@@ -185,8 +185,8 @@ class Session:
             except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
                 if last:
                     raise
-                if isinstance(error, CorroboraError):
-                    self.budget.add_usage(error.usage)  # a failed call is billed all the same
+                spent += (cost := read_lost_usage(error))
+                self.budget.add_usage(cost)  # a failed call is billed all the same
                 if isinstance(error, ProviderError) and self._is_silent(analyst):
                     raise ModelSilent.from_failure(error) from error
                 why = error.code if isinstance(error, CorroboraError) else "too_slow"
@@ -194,7 +194,9 @@ class Session:
                 continue
             self.budget.add_usage(answer.usage)
             player = answer.analyst or analyst.name
-            meta = CallMeta(usage=answer.usage, role=role.name, analyst=player, model=answer.model, fallback=why)
+            meta = CallMeta(
+                usage=answer.usage + spent, role=role.name, analyst=player, model=answer.model, fallback=why
+            )
             return encode(role.gives, answer.value), meta
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
 
@@ -301,6 +303,14 @@ class Session:
         """Append an event; it appears once in a run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
         self.journal.emit(Event(kind, key, path, number, data))
+
+
+def read_lost_usage(error: Exception) -> Usage:
+    """Return what an answer that cannot be used has cost, or one that was not waited for."""
+    if isinstance(error, CorroboraError):
+        return error.usage
+    cut = error.__cause__ if isinstance(error, TimeoutError) else None
+    return getattr(cut, "usage", Usage())
 
 
 def format_json(value: object) -> str:
