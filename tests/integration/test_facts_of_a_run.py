@@ -73,3 +73,12 @@ async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(
     assert pond.sub_questions[0].standing == "ANSWERED"
     assert not [gap for gap in found.report.findings.gaps if gap.target == pond.sub_questions[0].id]
     assert "centimetres above the sill" in found.markdown
+
+
+async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_later(database_url: str):
+    async with ModelServer() as server, rig(database_url) as lab:
+        await good(await lab.run(server, "timed"), lab)
+    read = [asked.user for asked in server.asked if is_role(asked, "extract")]
+    assert len(read) > 1
+    assert len({user.partition("Rubric:")[0] for user in read}) == 1
+    assert all("Sections to consider" not in user.partition("Rubric:")[0] for user in read)

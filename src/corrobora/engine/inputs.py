@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
@@ -292,6 +293,8 @@ def extract_input(free: Sequence[Passage], document: Document, spec: str, thread
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=run.brief.known_facts,
         terms=collect_terms(thread),
+        publisher=source.publisher,
+        host=urlsplit(source.url).netloc,
     )
 
 

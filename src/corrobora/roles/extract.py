@@ -39,6 +39,8 @@ class Excerpt:
     discovery_intense: bool = False
     known_facts: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # words learned from earlier rounds for what is asked
+    publisher: str = ""
+    host: str = ""  # of its address, "" for a stored document without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ def _make_example() -> Excerpt:
         discovery_intense=True,
         known_facts=("It is blue.",),
         terms=("displacement",),
+        publisher="Pump makers",
+        host="example.org",
     )
 
 

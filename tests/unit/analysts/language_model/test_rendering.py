@@ -150,7 +150,7 @@ FROZEN = {
     "refine": "refine@1979ce309b00.65176e08",
     "scope": "scope@2d377ec3263c.22364eb8",
     "scout": "scout@fc3d65a373c6.efbceb71",
-    "extract": "extract@661009d23321.ed17e461",
+    "extract": "extract@1ac46d9c579e.ed17e461",
     "reflect": "reflect@f9ba83d88ef1.320bdfe0",
     "synthesize": "synthesize@b6be0164825f.e062b737",
     "summarize": "summarize@446033c2e374.e062b737",
