@@ -55,6 +55,9 @@ def read_report_text(text: str) -> ReportFile:
             return ReportFile(text, text, "md")
         known = cast("dict[str, object]", fields) if isinstance(fields, dict) else {}
         if isinstance(known.get("markdown"), str):
+            seal = find_seal(str(known.get("seal", "")))
+            if seal and known.get("run_id") == seal.run:  # added where a run prints its report
+                del known["run_id"]
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
     return ReportFile(text, text, "md")
 

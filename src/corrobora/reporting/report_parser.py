@@ -123,9 +123,9 @@ def _continues(block: str, line: str, *, ours: bool, listing: bool) -> bool:
         return ours  # below a heading of ours stands a blank line
     if block.startswith(">"):
         return True
-    if line.startswith(">") or (_LISTED.match(line) and (listing or _URL.search(line))):
+    if line.startswith(">") or (_LISTED.match(line) and (listing or (not ours and _URL.search(line)))):
         return False
-    return not _ITEM.match(line) or (line[0].isdigit() and not _ITEM.match(block) and not line.startswith("1"))
+    return not _ITEM.match(line) or (line[0].isdigit() and not _ITEM.match(block) and not line.startswith(("1.", "1)")))
 
 
 def parse_report(text: str) -> ParsedReport:

@@ -137,6 +137,7 @@ _ABOUT = re.compile(
     r"|estimated|well over)|[~≈±])\s*(?:an?)?\s*$"
 )
 _VAGUE = re.compile(r"(?i)\b(?:several|a few|many|some)\s*$")
+_DIFFERENCE = re.compile(r"\s(?:fewer|more|less|higher|lower|greater|longer|shorter)\b")  # of two numbers elsewhere
 _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|[A-Z][a-z]+)\s$")  # before its digits
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
@@ -253,6 +254,7 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
     bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
     nouns = _read_nouns(text, end)
     vague = spelled and (dimension == "ratio" or _VAGUE.search(before) is not None)
+    vague = vague or _DIFFERENCE.match(text, end) is not None
     vague = vague or (not dimension and (text[end : end + 1].isalpha() or (not bound and _is_named(before, text, end))))
     return Measure(value, number, dimension, text[start:end].strip(), start, end, nouns, bound, about, spelled, vague)
 

@@ -248,7 +248,7 @@ def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: b
     parts = [parse_clause(part) for part in split_statement(unit.text)]
     for stem in sorted((unit.negated & clause.stems) - clause.negated):
         own = next((part for part in parts if stem in part.negated), unit)
-        free = any(stem in each.stems - each.negated for each in reading.units)
+        free = any(stem in each.stems - each.negated for each in (*reading.units, *parts))
         if same and not free and (clause.negations - own.negations) % 2:
             yield Problem(
                 f"its sources deny “{_show(clause, stem)}”", _show(clause, stem), false=True, contradicts=True
@@ -256,7 +256,10 @@ def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: b
             return
     for stem in sorted((clause.negated & unit.stems) - unit.negated):
         own = next((part for part in parts if stem in part.stems), unit)
-        free = any(stem in each.negated for each in reading.units)
+        free = any(
+            stem in each.negated or any(shade.kind == "unless" and shade.governs == stem for shade in each.shades)
+            for each in reading.units
+        )
         if same and not free and (clause.negations - own.negations) % 2:
             yield Problem(
                 f"it denies “{_show(clause, stem)}”, its sources do not",
@@ -321,8 +324,9 @@ def _show(clause: Clause, stem: str) -> str:
 
 def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
     """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
-    squashed = strip_to_alphanumeric(reading.everything)
-    for each in find_identifiers(sentence):
+    identifiers = find_identifiers(sentence)
+    squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
+    for each in identifiers:
         if strip_to_alphanumeric(each) not in squashed:
             yield Problem(f"{each} stands in none of its sources", each)
     for mention in find_mentions(sentence):

@@ -103,6 +103,12 @@ def test_truth_3_a_changed_amount_date_obligation_or_polarity_withholds(
         ("Cables are inspected every other 6 months.", "Cables are inspected every 6 months."),
         ("Members choose a same secret for the box.", "Members choose a different secret for the box."),
         ("Runtimes MAY NOT report an error here.", "Runtimes MUST NOT report an error here."),
+        (
+            "By default a diff has three lines of context.",
+            "The default number of context lines is 3; with -U0 no context is shown.",
+        ),
+        ("The timeout was halved, but not on s390.", "The default timeout of units was halved, except on the s390."),
+        ("300,000 fewer passengers used it in 2019.", "It carried 1.2 million passengers in 2019, before 1.5 million."),
         ("Members must pay the fee.", "Members must pay the fee before 31 March."),  # tail with its limit cut
         ("If somebody else built on it.", "If somebody else built on it they must repair it."),
         ("It is never a help. The gate is shut here.", "It is never a help. The gate is not shut here."),

@@ -60,6 +60,15 @@ def test_another_layout_of_an_honest_report_changes_no_verdict(finished: tuple[A
     assert counts["carried"] == counts["checkable"] > 0
 
 
+def test_the_json_that_a_run_prints_is_the_one_that_was_delivered(filled: Any) -> None:
+    printed = filled("When was the bridge at Arnholm opened?", "-l", "docs", "--json", "-q").out
+    (filled.folder / "printed.json").write_text(json.dumps(json.loads(printed), indent=1, sort_keys=True))
+    result = filled("verify", "printed.json", "--json")
+    assert (result.code, json.loads(result.out)["seal"]) == (0, "delivered"), result.out
+    (filled.folder / "printed.json").write_text(printed.replace('"question": "When', '"question": "Why'))
+    assert filled("verify", "printed.json").code == 5
+
+
 def change_title(text: str) -> str:
     return re.sub(r"(?m)^(\[1\] \*\*)(.*?)\*\*", r"\1Another title**", text)
 
