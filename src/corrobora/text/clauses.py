@@ -66,6 +66,10 @@ _DUTY = re.compile(
     + "|".join(f"(?P<{name}>{_list_words(words).replace('BE', _BE)})" for name, words in _FORCES.items())
     + r")(?!\w)"
 )
+_DUTY_HINTS = (  # one of them stands in every match: looked for first, because the pattern is slow
+    "shall must may can should ought need requir have has had permit allow forbi prohibit bann bans barred free "
+    "optional voluntary mandatory compuls oblig bound recommend advis encourag discourag accept necessar"
+).split()
 _NEGATION = re.compile(
     r"\b(?:"
     + _list_words(
@@ -174,7 +178,7 @@ def parse_clause(text: str) -> Clause:
     """Parse a clause or a whole sentence."""
     low = text.lower() if len(text.lower()) == len(text) else text  # as long, so that places are the same
     duties: list[Shade] = []
-    for match in _DUTY.finditer(low):
+    for match in _DUTY.finditer(low) if any(hint in low for hint in _DUTY_HINTS) else ():
         said = text[match.start() : match.end()]
         verb = bool(duties) and text[: match.start()].rstrip().endswith(duties[-1].text)  # "shall not require"
         if not verb and (said != "May" or match.start() == 0):  # the month
