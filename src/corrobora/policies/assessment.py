@@ -23,6 +23,8 @@ from corrobora.text.questions import read_expectation
 from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
+CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
+
 
 def choose_forced_subject(thread: ThreadState) -> Subject | None:
     """Return the subject the next round must target: the first without a round of its own, or None.
@@ -56,7 +58,10 @@ def assess_thread(
     facts, statements = grade_facts(merge_facts(thread.facts, found), names, thread.course.publishers)
     view = EvidenceView(facts, read_equivalences(thread, facts, proposal))
     judged = _read_judgement(thread, proposal)
-    results = [_assess_question(asked, view, judged) for asked in thread.sub_questions]
+    proposed = (*contradictions, *(proposal.contradictions if proposal else ()))
+    conflicts = merge_contradictions(thread.contradictions, proposed, facts)
+    changes = find_changes(thread.sub_questions, conflicts, view)
+    results = [_assess_question(asked, view, judged, changes.get(asked.id, ())) for asked in thread.sub_questions]
     questions = tuple(
         _count_attempt(asked, result.question, thread, done, found)
         for asked, result in zip(thread.sub_questions, results, strict=True)
@@ -64,12 +69,11 @@ def assess_thread(
     subjects = thread.subjects
     if done is not None:
         subjects = tuple(_assess_subject(each, done, facts) for each in thread.subjects)
-    proposed = (*contradictions, *(proposal.contradictions if proposal else ()))
     return Assessment(
         facts=facts,
         sub_questions=questions,
         subjects=subjects,
-        contradictions=merge_contradictions(thread.contradictions, proposed, facts),
+        contradictions=conflicts,
         statements=statements,
         gaps=_list_gaps(questions, [result.reason for result in results], proposal),
     )
@@ -152,10 +156,32 @@ class _Result:
     reason: str = ""  # why it is not answered, as a gap says it
 
 
-def _assess_question(asked: SubQuestion, view: EvidenceView, judged: Mapping[str, bool]) -> _Result:
-    """Assess one question by the statements and by what the analyst `judged`."""
+def find_changes(
+    questions: Sequence[SubQuestion], conflicts: Sequence[Contradiction], view: EvidenceView
+) -> Mapping[str, tuple[FactId, ...]]:
+    """Map questions that ask for a change to the facts of the differences that answer them.
+
+    A difference between two editions answers the question whose topic both of its statements hold best, if they hold
+    half of it: "rotation" need not be said where it is told which changes are required.
+    """
+    compared = [asked for asked in questions if read_expectation(asked.text).comparison]
+    shares = {asked.id: {fact.id: check.share for fact, check in view.check(asked.text)} for asked in compared}
+    found: dict[str, list[FactId]] = {}
+    for one in conflicts:
+        held = {asked: min(own.get(one.a, 0.0), own.get(one.b, 0.0)) for asked, own in shares.items()}
+        most = max(held.values(), default=0.0)
+        for asked, share in held.items():
+            if share == most >= CHANGE_SHARE:
+                found.setdefault(asked, []).extend((one.a, one.b))
+    return {asked: tuple(facts) for asked, facts in found.items()}
+
+
+def _assess_question(
+    asked: SubQuestion, view: EvidenceView, judged: Mapping[str, bool], changed: Sequence[FactId] = ()
+) -> _Result:
+    """Assess one question by the statements, the differences that answer it, and what the analyst `judged`."""
     checked = view.check(asked.text)
-    passing = sort_by_grade(fact for fact, check in checked if check.passed)
+    passing = sort_by_grade(fact for fact, check in checked if check.passed or fact.id in changed)
     best = passing[0] if passing else None
     claimed = judged.get(asked.id)
     reason = ""

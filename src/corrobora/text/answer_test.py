@@ -31,7 +31,6 @@ from corrobora.text.tokens import is_same_family, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases, map_compounds
 
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
-TOPIC_SHARE_OF_CHANGE = 0.5  # the same where rules of two editions are compared: each side must say its rule
 _NEARLY = 0.6  # how well a place without a name fits
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
@@ -133,7 +132,7 @@ def _read_needs(question: str) -> _Needs:
     elif duty:
         words = "says what must, should or may be"
     chained = bool(words) and is_relational(question) and len(weigh_terms(question).topic) > 1
-    least = 1.0 if chained else TOPIC_SHARE_OF_CHANGE if duty and wanted.comparison else TOPIC_SHARE
+    least = 1.0 if chained else TOPIC_SHARE
     return _Needs(kind, topic, names, least, words, duty)
 
 

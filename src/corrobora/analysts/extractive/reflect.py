@@ -14,6 +14,7 @@ from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
 from corrobora.roles.reflect import Learned
+from corrobora.text.answer_test import check_answer
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement
 from corrobora.text.mentions import MentionKind, find_mentions
@@ -77,21 +78,27 @@ def _unpaired_statements(given: Learned) -> list[str]:
         return []
     stated = {fact.id: parse_statement(fact.quote) for fact in given.facts}
     past = {" ".join(query.split()) for query in given.past_queries}
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}  # whether it answers its question: the other side of an answer is looked for first
     for part in given.sub_questions or (SubQuestion("", given.question),):
         wanted = read_expectation(part.text)
         own = [one.fact for one in rank_facts(part.text, given.facts) if not part.id or part.id in one.fact.answers]
         own = sorted(own[:_CONSIDERED], key=lambda fact: -stated[fact.id].force) if wanted.obligation else own
         alone = [fact for fact in own[:_CONSIDERED] if not _has_counterpart(fact, given.facts, stated)]
-        texts = [f.quote[:_QUERY_CHARS] for f in alone if score_answer_fit(f.quote, classify_question(part.text)) > 0]
-        found |= dict.fromkeys(text for text in texts[:1] if text not in past)
-    return list(found)
+        kind = classify_question(part.text)
+        telling = [
+            f for f in alone if (wanted.obligation and stated[f.id].duties) or score_answer_fit(f.quote, kind) > 0
+        ]
+        texts = [fact.quote[:_QUERY_CHARS] for fact in telling]
+        found |= {text: check_answer(part.text, text).passed for text in [t for t in texts if t not in past][:1]}
+    return sorted(found, key=lambda text: not found[text])
 
 
 def _has_counterpart(fact: Fact, facts: Sequence[Fact], stated: Mapping[FactId, Statement]) -> bool:
     mine = stated[fact.id]
     return any(
-        other.version != fact.version and compare_topics(mine, stated[other.id]) >= SAME_SUBJECT_SHARE
+        other.version != fact.version
+        and bool(stated[other.id].duties) == bool(mine.duties)  # advice without a duty is no other reading of one
+        and compare_topics(mine, stated[other.id]) >= SAME_SUBJECT_SHARE
         for other in facts
     )
 

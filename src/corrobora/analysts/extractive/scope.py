@@ -98,7 +98,7 @@ def _next_queries(given: ScopeInput) -> list[str]:
     else:
         beside = [*counterparts, *(followed if find_anchors(given.question) else [])]
         fresh = list(distinct_queries(told, given.past_queries))
-        first = min(len(texts), _TOLD_FIRST)
+        first = 1 if counterparts else min(len(texts), _TOLD_FIRST)
         wishes = [*fresh[:first], *beside[:_TOLD_FIRST], *fresh[first:], *beside[_TOLD_FIRST:], *steered]
     wishes += list(given.suggested)
     return wishes + [_join_phrases(subject.name, _topic_words(given)) for subject in given.uncovered]

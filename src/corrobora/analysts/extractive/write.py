@@ -25,6 +25,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.roles.synthesize import Material, Part
 from corrobora.text import phrases
+from corrobora.text.answer_test import check_answer
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import stem_text
@@ -60,9 +61,15 @@ def write_draft(given: Material) -> Draft:
     compares = read_expectation(given.question).comparison
     orders = [select_diverse(rank_facts(plan.asked, plan.facts), _STATEMENTS) for plan in plans]
     rows = _difference_rows(given, facts)
+    answering = [_find_answers(plan) for plan in plans]
+    orders = [
+        sorted(order, key=lambda one: one.fact.id not in own) for order, own in zip(orders, answering, strict=True)
+    ]
     if compares:
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
-        orders = [_pair_counterparts(order, facts, differing) for order in orders]
+        orders = [
+            _pair_counterparts(order, facts, differing, own) for order, own in zip(orders, answering, strict=True)
+        ]
     most = min(given.words_max, _SUMMARY_WORDS) if given.purpose == "summary" else given.words_max
     # Only the layouts `angles` and `completion` have sections of their own for differences and gaps.
     plain_report = given.purpose == "report" and given.layout in ("questions", "words")
@@ -83,6 +90,15 @@ def write_draft(given: Material) -> Draft:
     layouts = {"angles": layout_by_angles, "completion": layout_completion}
     layout = layout_summary if given.purpose == "summary" else layouts.get(given.layout, layout_by_questions)
     return Draft(page.title, layout(page))
+
+
+def _find_answers(plan: SectionPlan) -> frozenset[str]:
+    """Return the ids of the facts that pass the answer test: they stand before those that are only about the topic."""
+    return frozenset(
+        fact.id
+        for fact in plan.facts
+        if check_answer(plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published).passed
+    )
 
 
 def _near_misses(given: Material) -> dict[str, str]:
@@ -156,15 +172,18 @@ def _fill_sections(
 
 
 def _pair_counterparts(
-    order: Sequence[RankedFact], facts: Sequence[Fact], differing: frozenset[frozenset[str]]
+    order: Sequence[RankedFact],
+    facts: Sequence[Fact],
+    differing: frozenset[frozenset[str]],
+    answering: frozenset[str],
 ) -> tuple[RankedFact, ...]:
     """Follow each statement by its counterpart in another edition: only both together show a change.
 
-    Pairs come before statements without a counterpart, and those that differ before those that do not.
+    Pairs come before statements without a counterpart; among pairs, those that answer the question and differ first.
     """
     stems = {fact.id: frozenset(stem_text(fact.quote)) for fact in facts}
     worth = {one.fact.id: one for one in order}
-    pairs: list[tuple[float, tuple[RankedFact, ...]]] = []
+    pairs: list[tuple[tuple[bool, float], tuple[RankedFact, ...]]] = []
     for one in order:
         said = frozenset(stem_text(one.core))
         others = [fact for fact in facts if fact.version and one.fact.version and fact.version != one.fact.version]
@@ -172,13 +191,14 @@ def _pair_counterparts(
             ((jaccard_similarity(said, stems[fact.id]), fact.id, fact) for fact in others), default=(0.0, "", one.fact)
         )
         if near < _COUNTERPART:
-            pairs.append((0.0, (one,)))
+            pairs.append(((False, 0.0), (one,)))
             continue
         match = worth.get(other.id, replace(one, fact=other, worth=0.0))
         differs = frozenset((one.fact.id, other.id)) in differing
         both = tuple(replace(each, worth=(one.worth + match.worth) / 2) for each in (one, match))
-        pairs.append((both[0].worth * (_DIFFERS if differs else 1.0), both))
-    ranked = sorted(pairs, key=lambda pair: (-pair[0], -pair[1][0].worth))
+        answers = differs or one.fact.id in answering
+        pairs.append(((answers, both[0].worth * (_DIFFERS if differs else 1.0)), both))
+    ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())
 
 
