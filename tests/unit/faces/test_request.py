@@ -36,8 +36,8 @@ def test_q04_q17_q21_accepted_as_it_is(text: str) -> None:
     assert parse_question(f"  {text}\n").text == text
 
 
-def test_q10_q11_escape_sequences_and_direction_marks_are_kept_in_the_record() -> None:
-    assert parse_question("\x1b[31mwhy red\u202e?").text == "\x1b[31mwhy red\u202e?"
+def test_q10_q11_escape_sequences_and_direction_marks_are_taken_out() -> None:
+    assert parse_question("\x1b[31mwhy red\u202e?").text == "why red?"
 
 
 def test_q12_tag_characters_are_removed_and_counted() -> None:

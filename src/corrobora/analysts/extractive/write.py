@@ -67,8 +67,10 @@ def write_draft(given: Material) -> Draft:
     ]
     if compares:
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
+        elsewhere = frozenset[str]().union(*answering)
         orders = [
-            _pair_counterparts(order, facts, differing, own) for order, own in zip(orders, answering, strict=True)
+            _pair_counterparts(order, facts, differing, own, elsewhere)
+            for order, own in zip(orders, answering, strict=True)
         ]
     most = min(given.words_max, _SUMMARY_WORDS) if given.purpose == "summary" else given.words_max
     # Only the layouts `angles` and `completion` have sections of their own for differences and gaps.
@@ -176,10 +178,12 @@ def _pair_counterparts(
     facts: Sequence[Fact],
     differing: frozenset[frozenset[str]],
     answering: frozenset[str],
+    elsewhere: frozenset[str],
 ) -> tuple[RankedFact, ...]:
     """Follow each statement by its counterpart in another edition: only both together show a change.
 
     Pairs come before statements without a counterpart; among pairs, those that answer the question and differ first.
+    A difference whose statements answer another part of the question (`elsewhere`) does not come first here.
     """
     stems = {fact.id: frozenset(stem_text(fact.quote)) for fact in facts}
     worth = {one.fact.id: one for one in order}
@@ -187,16 +191,15 @@ def _pair_counterparts(
     for one in order:
         said = frozenset(stem_text(one.core))
         others = [fact for fact in facts if fact.version and one.fact.version and fact.version != one.fact.version]
-        near, _, other = max(
-            ((jaccard_similarity(said, stems[fact.id]), fact.id, fact) for fact in others), default=(0.0, "", one.fact)
-        )
-        if near < _COUNTERPART:
+        alike = ((jaccard_similarity(said, stems[fact.id]), fact.id, fact) for fact in others)
+        changed = ((frozenset((one.fact.id, row[1])) in differing, *row) for row in alike)
+        differs, near, _, other = max(changed, default=(False, 0.0, "", one.fact))
+        if near < _COUNTERPART and not differs:
             pairs.append(((False, 0.0), (one,)))
             continue
         match = worth.get(other.id, replace(one, fact=other, worth=0.0))
-        differs = frozenset((one.fact.id, other.id)) in differing
         both = tuple(replace(each, worth=(one.worth + match.worth) / 2) for each in (one, match))
-        answers = differs or one.fact.id in answering
+        answers = one.fact.id in answering or (differs and one.fact.id not in elsewhere)
         pairs.append(((answers, both[0].worth * (_DIFFERS if differs else 1.0)), both))
     ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())

@@ -25,7 +25,7 @@ def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:
     assert Path(saved).stat().st_mode & 0o077 == 0
 
 
-FULL = [(errno.ENOSPC, "The disk is full", "make room"), (errno.EACCES, "Permission denied", "change the rights")]
+FULL = [(errno.ENOSPC, "The disk is full", "free some space"), (errno.EACCES, "Permission denied", "change the rights")]
 
 
 @pytest.mark.parametrize(("number", "what", "step"), FULL)
@@ -37,7 +37,7 @@ def test_r16_a_disk_that_refuses_is_named_with_the_next_step(number: int, what: 
 
 
 def test_r16_a_full_disk_that_the_system_did_not_name_is_looked_for(shell: Any) -> None:
-    assert "that the output goes to" in explain_disk(OSError(errno.ENOSPC, "full"))  # data folder and /tmp have room
+    assert "on the disk of the output" in explain_disk(OSError(errno.ENOSPC, "full"))  # data folder and /tmp have room
     assert explain_disk(OSError(errno.ECONNRESET, "reset")) == ""
 
 
@@ -45,7 +45,7 @@ def test_r16_output_that_takes_nothing_is_one_line_and_exit_1(shell: Any) -> Non
     with Path("/dev/full").open("wb") as full, shell.start("profiles", stdout=full) as process:
         said = process.stderr.read().decode()
     assert process.returncode == 1
-    assert said.startswith("corrobora: The disk is full, the one that the output goes to.")
+    assert said.startswith("corrobora: The disk is full, on the disk of the output.")
     assert said.count("\n") == 1
 
 

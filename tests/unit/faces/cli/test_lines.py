@@ -11,7 +11,10 @@ TOLD = {
     EventType.PLAN_AUTHORIZED: ({"by": "policy"}, "▣ plan authorized by policy"),
     EventType.DRIFT: ({"why": "names none of: x"}, "≈ off the subject, names none of: x"),
     EventType.PLATEAU: ({"level": 3}, "▁ plateau, level 3"),
-    EventType.FALLBACK: ({"role": "extract", "why": "too_slow"}, "↓ another analyst took over (extract): too slow"),
+    EventType.FALLBACK: (
+        {"role": "extract", "why": "too_slow"},
+        "↓ another analyst took over (extract): the model was too slow for the time of the run",
+    ),
     EventType.VERIFY: ({"supported": 0.5, "removed": 2}, "✓ 50% of cited sentences supported, 2 removed"),
     EventType.JUDGE: ({"overall": 0.8}, "✓ judged 0.80"),
     EventType.LEAF_FAILED: ({"why": "no\nluck"}, "✗ failed: no luck"),
