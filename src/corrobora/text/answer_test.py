@@ -31,6 +31,7 @@ from corrobora.text.tokens import is_same_family, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases, map_compounds
 
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
+TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
@@ -97,7 +98,10 @@ def check_answer(
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
     own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
-    if share < needs.least or not (own or not needs.topic):  # a heading alone states nothing
+    fits = bool(needs.kind.kinds) and any(score_answer_fit(each, needs.kind) >= FITS_KIND for each in _split(statement))
+    if share < (TOPIC_SHARE_OF_KIND if fits and needs.least < 1.0 else needs.least) or not (
+        own or not needs.topic
+    ):  # a heading alone states nothing
         return AnswerCheck(share, Lack.TOPIC)
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
     missing = next((name for name in needs.names if not mentions_name(known, small, name)), "")

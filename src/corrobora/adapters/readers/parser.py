@@ -61,6 +61,7 @@ HTML = FormatReader(
 )
 RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest"), ("text/x-rst",))
 TEXT = FormatReader("corrobora.adapters.readers.text:read_text", (".txt", ".text"), ("text/plain",))
+CSV = FormatReader("corrobora.adapters.readers.text:read_csv", (".csv", ".tsv"), ("text/csv",))
 PDF = FormatReader(
     "corrobora.adapters.readers.pdf:read_pdf",
     (".pdf",),

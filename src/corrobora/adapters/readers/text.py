@@ -7,6 +7,8 @@ separated by a blank line and rows of a table by a line break, and where each he
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import re
 from collections.abc import Sequence
 
@@ -93,6 +95,7 @@ def _choose_codec(declared: str) -> str:
 
 _SPACES = re.compile(r"[^\S\n]+")
 _TITLE_CHARS = 300
+_SNIFFED = 8_192  # characters from which the dialect of a table of values is told
 
 
 class TextWriter:
@@ -217,3 +220,19 @@ def read_text(data: bytes, charset: str = "") -> ParsedDocument:
     second = text.find("\n")
     stands_alone = second >= 0 and text[second + 1 : second + 2] in {"\n", "=", "-"}
     return ParsedDocument(title=first if stands_alone and len(first) <= _FIRST_LINE_CHARS else "", text=text)
+
+
+def read_csv(data: bytes, charset: str = "") -> ParsedDocument:
+    """Read a table of values: each row becomes a line that names its heads. Raises `ReadError` if it is not text.
+
+    A text without a dialect that can be told is read as plain text.
+    """
+    text = decode_text(data, charset)
+    try:
+        dialect = csv.Sniffer().sniff(text[:_SNIFFED], delimiters=",;\t|")
+        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(row)]
+    except csv.Error:
+        return read_text(data, charset)
+    out = TextWriter()
+    out.add_rows(rows[1:], rows[0])
+    return out.build_parsed()

@@ -176,10 +176,9 @@ def _open_page(page: Page) -> list[str]:
     """
     asked = [section for section in page.sections if section.title != FURTHER and section.facts]
     written: list[str] = []
+    near = [f"{page.reasons[asked[0].asked]}. {phrases.NEAR} follow.", ""] if _is_missed(page, asked) else []
     for section in asked:
         best, words = section.facts[0], 0
-        if section.asked in page.reasons:
-            written += [f"{page.reasons[section.asked]}. {phrases.NEAR}:"] if len(asked) == 1 else []
         if page.compares and best.version:
             written += _compare_editions(page, section)
             continue
@@ -190,9 +189,14 @@ def _open_page(page: Page) -> list[str]:
                 written.append(cite_fact(fact, printed=page.printed))
             if fact is best and page.several_editions and fact.version:
                 written.append(f"{phrases.STANDS_IN} {fact.version}.")
-    lists = any("\n" in text for text in written)
     written = [text for text in written if text]
-    return [f"- {text}" for text in written] if lists else [" ".join(written)] if written else []
+    lists = any("\n" in text or text[:1].islower() for text in written)  # an item of a list ends no sentence
+    return [*near, *([f"- {text}" for text in written] if lists else [" ".join(written)] if written else [])]
+
+
+def _is_missed(page: Page, asked: Sequence[Section]) -> bool:
+    """True if there is one question and nothing that was read answers it."""
+    return len(asked) == 1 and asked[0].asked in page.reasons
 
 
 def _compare_editions(page: Page, section: Section) -> list[str]:

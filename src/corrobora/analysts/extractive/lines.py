@@ -76,7 +76,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
         above = about | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
-        bare = (turn < 0 and not item and _states_nothing(read)) or _REFERENCES.search(f"{passage.heading} {local}")
+        bare = (turn < 0 and not item and _states_nothing(read)) or _REFERENCES.search(local or passage.heading)
         sentence = Sentence(
             read, stem_text(split_joined_names(read)), above, str(passage.id), turn >= 0, item, bool(bare)
         )

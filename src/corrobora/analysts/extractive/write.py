@@ -19,7 +19,7 @@ from corrobora.analysts.extractive.layouts import (
     layout_completion,
     layout_summary,
 )
-from corrobora.analysts.extractive.selection import RankedFact, rank_facts, select_diverse
+from corrobora.analysts.extractive.selection import RankedFact, fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Severity
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
@@ -29,6 +29,7 @@ from corrobora.text.answer_test import check_answer
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import stem_text
+from corrobora.text.vocabulary import Equivalence
 
 _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
@@ -61,7 +62,8 @@ def write_draft(given: Material) -> Draft:
     compares = read_expectation(given.question).comparison
     orders = [select_diverse(rank_facts(plan.asked, plan.facts), _STATEMENTS) for plan in plans]
     rows = _difference_rows(given, facts)
-    answering = [_find_answers(plan) for plan in plans]
+    pairs = tuple(fact_equivalences(facts))
+    answering = [_find_answers(plan, pairs) for plan in plans]
     orders = [
         sorted(order, key=lambda one: one.fact.id not in own) for order, own in zip(orders, answering, strict=True)
     ]
@@ -94,12 +96,14 @@ def write_draft(given: Material) -> Draft:
     return Draft(page.title, layout(page))
 
 
-def _find_answers(plan: SectionPlan) -> frozenset[str]:
+def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozenset[str]:
     """Return the ids of the facts that pass the answer test: they stand before those that are only about the topic."""
     return frozenset(
         fact.id
         for fact in plan.facts
-        if check_answer(plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published).passed
+        if check_answer(
+            plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published, pairs
+        ).passed
     )
 
 
