@@ -129,7 +129,7 @@ FIRST = (  # library, question, what the opening says
      "The request shall include: (a) a drawing with measures; (b) the consent of the neighbours; (c) the fee"),
     ("clauses", "Are open fires forbidden?", "This does not apply to the evening of 23 June."),
     ("quarters", "Why did sales fall?", "because two kilns were repaired"),
-    ("faq", "Is cartfile safe against power loss?", "Is cartfile safe against power loss? [1] Yes, if it was opened"),
+    ("faq", "Is cartfile safe against power loss?", "Is cartfile safe against power loss? Yes, if it was opened"),
     ("faq", "How do I back up a file while it is in use?", "Call the copy command to write a backup"),
     ("leaflet", "What is Lumiphen?", "Lumiphen contains a plant extract."),
     ("leaflet", "How should the drops be stored?", "How to store the drops: Keep them in the dark."),
@@ -191,13 +191,15 @@ def body(report: Report) -> list[str]:
 
 
 @pytest.mark.parametrize(("library", "question", "answer"), FIRST)
-def test_the_opening_answers_in_whole_sentences(
+def test_a_report_answers_in_whole_sentences(
     reports: dict[tuple[str, str], Report], library: str, question: str, answer: str
 ) -> None:
     report = reports[library, question]
     assert report.markdown, report.reason
-    opening = body(report)[0]
-    assert answer in opening or answer in CITED.sub("", opening)
+    said = CITED.sub("", " ".join(body(report)))
+    places = [said.find(piece) for piece in re.split(r"[:;] ", answer)]
+    assert -1 not in places, said
+    assert places == sorted(places), said
     assert report.outcome is Outcome.COMPLETE, report.findings.gaps
 
 

@@ -10,10 +10,10 @@ from corrobora.adapters.clock import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.libraries import open_embedder
 from corrobora.app.models import ModelPool
-from corrobora.app.wiring import ACCEPT_UNKNOWN_PRICE, open_analysts, open_searches, run_allowance
+from corrobora.app.wiring import open_analysts, open_searches, run_allowance
 from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
-from corrobora.domain.run import Request
+from corrobora.domain.run import Request, RequestOption
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.postgres.database import Database
 
@@ -60,7 +60,7 @@ def test_c16_a_model_of_the_settings_needs_a_price_too(settings_of: Any) -> None
 
 def test_c16_the_user_or_the_settings_may_accept_it(settings_of: Any) -> None:
     limit = ("max_usd", "1.5")
-    assert len(chain(settings_of(LAN), Request("q", models=WISH, metadata=(limit, (ACCEPT_UNKNOWN_PRICE, "yes"))))) == 2
+    assert len(chain(settings_of(LAN), Request("q", models=WISH, metadata=(limit, (RequestOption.ACCEPT_UNKNOWN_PRICE, "yes"))))) == 2
     consent = settings_of(LAN, CORROBORA_LIMITS_ACCEPT_UNKNOWN_PRICE="true")
     assert len(chain(consent, Request("q", models=WISH, metadata=(limit,)))) == 2
 

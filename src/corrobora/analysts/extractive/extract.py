@@ -165,12 +165,15 @@ def _find_definitions(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> li
 
 
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
-    """Quote a span literally; one that is too short begins with the heading above it."""
+    """Quote a span literally; it begins with the heading above it if it is too short, or the heading says the topic."""
     line = lines[span.first]
     text = given.passages[line.passage].text
     start, end = line.start, lines[span.last].end
-    if end - start < LIMITS.quote_min_chars and line.opened >= 0:
-        start = line.opened
+    if line.opened >= 0:
+        topic = {term for part in given.sub_questions for term in weigh_terms(part.text).topic}
+        own = set(stem_text(text[start:end]))
+        if end - start < LIMITS.quote_min_chars or topic & set(stem_text(text[line.opened : start])) - own:
+            start = line.opened
     literal = _truncate_quote(text[start:end])
     if len(literal) < LIMITS.quote_min_chars:
         return None

@@ -67,7 +67,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         read = fold_whitespace(text[start : span.end])
         turn, item = bisect_right(starts, span.start) - 1, LIST_ITEM.match(text, span.start) is not None
         if turn < 0 and not item and _is_heading(text, span, read) and not is_question(read):
-            local, opened, lead = read, span.start, ""
+            local, opened, lead = (f"{local} {read}", opened, "") if opened >= 0 else (read, span.start, "")
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
