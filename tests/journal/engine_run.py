@@ -185,7 +185,8 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
         await research(Brief(QUESTION), session)
         await journal.flush()
         await library.close()
-        (into / "report.md").write_text(re.sub(r"- Spent: \d+ s", "- Spent: N s", files["report.md"]))
+        text = re.sub(r"- Spent: \d+ s", "- Spent: N s", files["report.md"])
+        (into / "report.md").write_text(re.sub(r"Sealed: run .*", "Sealed", text))  # it names the run
         (into / "points").write_text(str(progress.count))
 
 

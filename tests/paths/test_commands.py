@@ -49,7 +49,7 @@ def test_limits_of_what_a_model_may_cost(filled: Shell, serve: Any) -> None:
     run = (CLEAR, "-l", "docs", "-m", f"openai-compatible:m@{server.url}/v1", "-s", "max_rounds=1", "--json", "-q")
     free = json.loads(filled(*run).out)
     asked = len(server.asked)
-    assert free["methodology"]["limits_hit"] == []
+    assert "tokens" not in str(free["methodology"]["limits_hit"])
     few = json.loads(filled(*run, "--max-tokens", "2000").out)
     assert "tokens" in str(few["methodology"]["limits_hit"])
     assert len(server.asked) - asked < asked

@@ -60,7 +60,15 @@ def test_c16_a_model_of_the_settings_needs_a_price_too(settings_of: Any) -> None
 
 def test_c16_the_user_or_the_settings_may_accept_it(settings_of: Any) -> None:
     limit = ("max_usd", "1.5")
-    assert len(chain(settings_of(LAN), Request("q", models=WISH, metadata=(limit, (RequestOption.ACCEPT_UNKNOWN_PRICE, "yes"))))) == 2
+    assert (
+        len(
+            chain(
+                settings_of(LAN),
+                Request("q", models=WISH, metadata=(limit, (RequestOption.ACCEPT_UNKNOWN_PRICE, "yes"))),
+            )
+        )
+        == 2
+    )
     consent = settings_of(LAN, CORROBORA_LIMITS_ACCEPT_UNKNOWN_PRICE="true")
     assert len(chain(consent, Request("q", models=WISH, metadata=(limit,)))) == 2
 

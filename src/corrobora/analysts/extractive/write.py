@@ -159,16 +159,19 @@ def _fill_sections(
     room = max(60, int(most * 0.8) if least < most * 0.8 else most)
     chosen: list[list[RankedFact]] = [[] for _ in plans]
     used: set[str] = set()
+    cited: set[str] = set()
     spent = 0
     for turn in range(max(map(len, orders), default=0)):
         for own, order in zip(chosen, orders, strict=True):
             if turn >= len(order) or order[turn].fact.id in used:
                 continue
-            weak = turn >= _ENOUGH or order[turn].worth < _WEAK * order[0].worth
+            fresh = least > 0 and order[turn].fact.source not in cited  # a long report cites many sources (ROUNDS-30)
+            weak = (turn >= _ENOUGH and not fresh) or order[turn].worth < _WEAK * order[0].worth
             cost = len(order[turn].fact.quote.split())
             if (weak and spent >= least) or (spent and spent + cost > room):
                 continue
             used.add(order[turn].fact.id)
+            cited.add(order[turn].fact.source)
             own.append(order[turn])
             spent += cost
     return tuple(

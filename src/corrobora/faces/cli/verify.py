@@ -62,7 +62,7 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
     as_json: bool,
     config_file: Path | None,
 ) -> int:
-    """Check a report: is it the one that was delivered, and do its sources carry every statement?
+    """Check a report against the delivered one and its stored sources.
 
     FILE is Markdown, HTML or JSON that Corrobora wrote, or any Markdown with numbered or linked citations. No model is
     used, and no network without --fetch. Exit 0 only if all that can be checked holds.
