@@ -82,7 +82,9 @@ def test_what_stands_below_a_heading_that_names_the_topic_speaks_to_it():
     text = "How to store the drops\n\nKeep them in the dark and shut the lid.\n\nPrices\n\nA bottle costs four crowns."
     asked = (SubQuestion("sq-1", "How should the drops be stored?"),)
     found = play(extract, excerpt(document(8, "Leaflet", text), asked[0].text, asked))
-    assert [quote.quote for quote in found.quotes] == ["Keep them in the dark and shut the lid."]
+    assert [quote.quote for quote in found.quotes] == [
+        "How to store the drops\n\nKeep them in the dark and shut the lid."
+    ]
 
 
 def test_the_sentence_before_is_quoted_where_it_names_what_is_asked_about():
