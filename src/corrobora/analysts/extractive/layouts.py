@@ -175,6 +175,7 @@ def _open_page(page: Page) -> list[str]:
     If a change is asked for, both editions are quoted, the older first; what both say alike is told as unchanged.
     """
     asked = [section for section in page.sections if section.title != FURTHER and section.facts]
+    asked = [section for section in asked if section.asked not in page.reasons] or asked  # no near miss opens a report
     written: list[str] = []
     near = [f"{page.reasons[asked[0].asked]}. {phrases.NEAR} follow.", ""] if _is_missed(page, asked) else []
     for section in asked:

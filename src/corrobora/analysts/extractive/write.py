@@ -64,12 +64,13 @@ def write_draft(given: Material) -> Draft:
     rows = _difference_rows(given, facts)
     pairs = tuple(fact_equivalences(facts))
     answering = [_find_answers(plan, pairs) for plan in plans]
+    elsewhere = frozenset[str]().union(*answering)
     orders = [
-        sorted(order, key=lambda one: one.fact.id not in own) for order, own in zip(orders, answering, strict=True)
+        sorted(order, key=lambda one, own=own: -_rank_use(one.fact, own, elsewhere))
+        for order, own in zip(orders, answering, strict=True)
     ]
     if compares:
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
-        elsewhere = frozenset[str]().union(*answering)
         orders = [
             _pair_counterparts(order, facts, differing, own, elsewhere)
             for order, own in zip(orders, answering, strict=True)
@@ -105,6 +106,11 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
             plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published, pairs
         ).passed
     )
+
+
+def _rank_use(fact: Fact, own: frozenset[str], elsewhere: frozenset[str]) -> int:
+    """Return 2 for a fact that answers its part of the question, 0 for one that answers another part, else 1."""
+    return 2 if fact.id in own else 0 if fact.id in elsewhere else 1
 
 
 def _near_misses(given: Material) -> dict[str, str]:
@@ -194,7 +200,7 @@ def _pair_counterparts(
     """
     stems = {fact.id: frozenset(stem_text(fact.quote)) for fact in facts}
     worth = {one.fact.id: one for one in order}
-    pairs: list[tuple[tuple[bool, float], tuple[RankedFact, ...]]] = []
+    pairs: list[tuple[tuple[int, float], tuple[RankedFact, ...]]] = []
     for one in order:
         said = frozenset(stem_text(one.core))
         others = [fact for fact in facts if fact.version and one.fact.version and fact.version != one.fact.version]
@@ -202,12 +208,13 @@ def _pair_counterparts(
         changed = ((frozenset((one.fact.id, row[1])) in differing, *row) for row in alike)
         differs, near, _, other = max(changed, default=(False, 0.0, "", one.fact))
         if near < _COUNTERPART and not differs:
-            pairs.append(((False, 0.0), (one,)))
+            pairs.append(((min(1, _rank_use(one.fact, answering, elsewhere)), 0.0), (one,)))
             continue
         match = worth.get(other.id, replace(one, fact=other, worth=0.0))
         both = tuple(replace(each, worth=(one.worth + match.worth) / 2) for each in (one, match))
-        answers = one.fact.id in answering or (differs and one.fact.id not in elsewhere)
-        pairs.append(((answers, both[0].worth * (_DIFFERS if differs else 1.0)), both))
+        use = _rank_use(one.fact, answering, elsewhere)
+        use = 2 if use and differs else use
+        pairs.append(((use, both[0].worth * (_DIFFERS if differs else 1.0)), both))
     ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())
 
