@@ -186,7 +186,7 @@ def _assess_question(
     claimed = judged.get(asked.id)
     reason = ""
     if best is None:
-        reason = phrases.CLAIMED if claimed else _explain_miss(check for _, check in checked)
+        reason = phrases.CLAIMED if claimed else _explain_miss(checked)
     elif not _has_both_sides(asked.text, passing):
         best, reason = None, phrases.OTHER_SIDE
     elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
@@ -219,12 +219,13 @@ def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
     return len(versions) != 1 or "" in versions
 
 
-def _explain_miss(checks: Iterable[AnswerCheck]) -> str:
-    nearest = max(checks, key=lambda check: check.rank, default=None)
+def _explain_miss(checked: Sequence[tuple[Fact, AnswerCheck]]) -> str:
+    """Say what the nearest miss lacks; a name that another statement has is not said to be missing."""
+    nearest = max((check for _, check in checked), key=lambda check: check.rank, default=None)
     if nearest is None:
         return phrases.NOTHING_FOUND
     match nearest.lack:
-        case Lack.NAME:
+        case Lack.NAME if not any(fold_text(nearest.what) in fold_text(fact.quote) for fact, _ in checked):
             return f"{phrases.UNNAMED} {nearest.what}"
         case Lack.KIND:
             return f"{phrases.UNSTATED} {nearest.what}"

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.policies.threads import asked, fact, one_round, subject, thread
 
-from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade
+from corrobora.domain.evidence import Contradiction, Fact, FactId, Grade, SourceId
 from corrobora.domain.plan import Coverage, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.policies.assessment import (
+    assess_questions,
     assess_thread,
     choose_forced_subject,
     merge_contradictions,
@@ -294,3 +295,11 @@ def test_a_comparison_needs_both_sides() -> None:
     assert told.gaps[0].text.startswith(phrases.OTHER_SIDE)
     state, told = settled(Proposal(""), old, new, questions=(question,))
     assert (state.sub_questions[0].standing, told.gaps) == (SubQuestionStatus.ANSWERED, ())
+
+
+def test_a_name_that_some_statement_has_is_not_said_to_be_missing() -> None:
+    question = SubQuestion("sq-1", "Are members required to keep the register KR-512?")
+    near = fact("The members of the club must keep the register.")
+    named = replace(fact("KR-512 is a list."), source=SourceId("S99"))
+    _, _, gaps = assess_questions((question,), (near, named))
+    assert [gap.text for gap in gaps] == [f"{phrases.NO_ANSWER}: {question.text}"]
