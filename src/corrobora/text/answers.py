@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from corrobora.text.mentions import MentionKind, find_mentions
-from corrobora.text.quantities import find_dates, find_quantities, find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_dates, find_quantities, find_years
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 
 
@@ -313,10 +313,7 @@ def _score_count(text: str, counted: frozenset[str]) -> float:
     return _FALLBACK if any(word.isdigit() or word in _SPELLED for word in said) else 0.0
 
 
-_SPELLED = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand "
-    "million dozen no none".split()
-)
+_SPELLED = frozenset((*NUMBER_WORDS, *SCALES, "dozen", "no", "none"))
 
 
 def _score_person(text: str, named: frozenset[str]) -> float:

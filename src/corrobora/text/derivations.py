@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.operands import NUMBER_WORDS, CitedEvidence
+from corrobora.text.operands import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation
+from corrobora.text.quantities import NUMBER_WORDS
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import check_support
 from corrobora.text.tokens import fold_text, stem_text

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from corrobora.text.quantities import NUMBER_WORDS, SCALES
 from corrobora.text.tokens import fold_text, stem_word
 
 
@@ -75,17 +76,11 @@ _OTHER = {
     "£": "£ gbp=1",
     "¥": "¥ jpy yen=1",
 }
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "mn": 1e6,
-           "dozen": 12.0, "dozens": 12.0}  # fmt: skip
-_ONES: dict[str, int] = {word: number for number, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen".split())}  # fmt: skip
-_TENS: dict[str, int] = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
-)
+_SCALES = {**SCALES, "bn": 1e9, "mn": 1e6, "dozen": 12.0, "dozens": 12.0}
+_SMALL_WORDS = {"zero": 0, **NUMBER_WORDS}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5,
           "tenth": 10, "tenths": 10}  # fmt: skip
-_SMALL = "|".join(sorted((*_ONES, *_TENS, "hundred", "thousand", "million", "billion", "dozen"), key=len, reverse=True))
+_SMALL = "|".join(sorted((*_SMALL_WORDS, "hundred", "thousand", "million", "billion", "dozen"), key=len, reverse=True))
 _SPELLED = re.compile(
     rf"(?i)(?<![\w-])(?:(half)(?: (?:of|an?|the)\b)?|(an?|one|two|three|four|five|seven|nine)[\s-]({'|'.join(_PARTS)})"
     rf"|(?:an? (?=(?:hundred|thousand|million|billion|dozen)\b))?"
@@ -219,7 +214,7 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
         unit_follows = match.group().lower().endswith((" a", " an"))
         return _finish(text, 0.5, match.start(), match.end(), "" if unit_follows else "ratio", spelled=True)
     if part:
-        number = _ONES.get(count.lower(), 1)
+        number = _SMALL_WORDS.get(count.lower(), 1)
         return _finish(text, number / _PARTS[part.lower()], match.start(), match.end(), "ratio", spelled=True)
     share = _SHARE.match(text, match.end())
     if (words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))) or words.lower().endswith("ss"):
@@ -231,7 +226,7 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
             if _SCALES[word] > 100:  # noqa: PLR2004 - "two hundred thousand"
                 total, current = total + current, 0.0
         elif word != "and":
-            current += _ONES.get(word, _TENS.get(word, 0))
+            current += _SMALL_WORDS.get(word, 0)
     return _finish(text, total + current, match.start(), match.end(), "", spelled=True)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from corrobora.text.quantities import find_years
+from corrobora.text.quantities import NUMBER_WORDS, SCALES, find_years
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import fold_text, stem_text, stem_word
 
@@ -45,18 +45,10 @@ class QuotedNumber:
     years: frozenset[int]
 
 
-_SMALL = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-NUMBER_WORDS = {word: at for at, word in enumerate(_SMALL, 1)} | {
-    word: at * 10 for at, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _DIGITS = r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?"
-_WORDED = rf"(?:{'|'.join(list(NUMBER_WORDS)[1:])})(?:-(?:{'|'.join(_SMALL[:9])}))?"
+_WORDED = rf"(?:{'|'.join(list(NUMBER_WORDS)[1:])})(?:-(?:{'|'.join(list(NUMBER_WORDS)[:9])}))?"
 _NUMBER = re.compile(
-    rf"(?i)(?<![\w.,/-])(?<!\d[–-])([$€£]?)({_DIGITS}|{_WORDED})(?![\d])(?:[\s-]({'|'.join(_SCALES)})\b)?"
+    rf"(?i)(?<![\w.,/-])(?<!\d[–-])([$€£]?)({_DIGITS}|{_WORDED})(?![\d])(?:[\s-]({'|'.join(SCALES)})\b)?"
     r"(\s?(?:%|percentage points?\b|per\s?cent\b))?(?![\w]|[./-]\d|,\d|-[A-Z])"
 )
 _NAMING = frozenset("revision version rev section table figure chapter release part level step page no sp".split())
@@ -77,7 +69,7 @@ def scan_numbers(text: str) -> tuple[Number, ...]:
         spelled, _, rest = digits.lower().partition("-")
         plain = digits.replace(",", "")
         value = float(plain) if digits[0].isdigit() else NUMBER_WORDS[spelled] + NUMBER_WORDS.get(rest, 0)
-        factor = _SCALES[scale.lower()] if scale else 1.0
+        factor = SCALES[scale.lower()] if scale else 1.0
         unit = frozenset({sign} if sign else {"%"} if percent else _read_unit(text[match.end() : match.end() + 40]))
         year = digits.isdigit() and len(digits) == 4 and 1500 <= value < 2100 and not (sign or scale or percent)  # noqa: PLR2004 - years
         after = text[match.end() : match.end() + 1]

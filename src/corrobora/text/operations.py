@@ -13,7 +13,6 @@ from enum import StrEnum
 
 from corrobora.text.claims import OPERATOR_STEMS, Claim, find_instances, hide_titles, read_claim, split_sides
 from corrobora.text.operands import (
-    NUMBER_WORDS,
     CitedEvidence,
     QuotedNumber,
     list_quoted_numbers,
@@ -22,7 +21,7 @@ from corrobora.text.operands import (
     scan_numbers,
     share_unit,
 )
-from corrobora.text.quantities import find_years
+from corrobora.text.quantities import NUMBER_WORDS, find_years
 from corrobora.text.support import Evidence
 from corrobora.text.tokens import fold_text, split_words, stem_text, stem_word
 

@@ -40,20 +40,23 @@ _NUMBER = re.compile(
     r"(?<![\w.,-])([$€£]?)(\d{1,15}(?:,\d{3}){0,4}(?:\.\d{1,6})?)\s?(%|percent\b|per cent\b)?"
     r"(?:[\s-](thousand|million|billion|trillion|hundred)\b)?(?:[\s-]([A-Za-z]{1,20}))?(?![\w-])"
 )
-_SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_ONES: dict[str, int] = dict(zip("one two three four five six seven eight nine".split(), range(1, 10), strict=True))
-_TEENS: dict[str, int] = dict(
-    zip(
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(),
-        range(10, 20),
-        strict=True,
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+SMALL_NUMBERS: dict[str, int] = {
+    word: number
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen".split(),
+        start=1,
     )
-)
-_TENS: dict[str, int] = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
-)
+}
+TENS: dict[str, int] = {
+    word: 10 * number
+    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
+NUMBER_WORDS = SMALL_NUMBERS | TENS
+_DIGIT_WORDS = list(SMALL_NUMBERS)[:9]
 _WORD_NUMBER = re.compile(
-    rf"(?i)\b(?:({'|'.join(_TENS)})(?:[\s-]({'|'.join(_ONES)}))?|({'|'.join([*list(_ONES)[1:], *_TEENS])}))"
+    rf"(?i)\b(?:({'|'.join(TENS)})(?:[\s-]({'|'.join(_DIGIT_WORDS)}))?|({'|'.join(list(SMALL_NUMBERS)[1:])}))"
     r"[\s-]([A-Za-z]{3,20})\b"
 )
 
@@ -88,7 +91,7 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
     for match in _NUMBER.finditer(text):
         currency, digits, percent, scale, noun = match.groups()
         unit = "%" if percent else currency or (stem_word(fold_text(noun)) if noun else "")
-        value = float(digits.replace(",", "")) * _SCALE.get(scale or "", 1.0)
+        value = float(digits.replace(",", "")) * SCALES.get(scale or "", 1.0)
         if (unit or scale) and not (noun and fold_text(noun) in MONTHS):
             named = noun and stem_word(fold_text(noun))  # "12 million in" has no unit
             told = text[
@@ -99,8 +102,7 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
         tens, ones, alone, noun = match.groups()
         unit = stem_word(fold_text(noun))
         if unit:
-            small = {**_ONES, **_TEENS}
-            value = _TENS[fold_text(tens)] + small.get(fold_text(ones or ""), 0) if tens else small[fold_text(alone)]
+            value = NUMBER_WORDS[fold_text(tens or alone)] + NUMBER_WORDS.get(fold_text(ones or ""), 0)
             found.append((match.start(), Quantity(float(value), unit, match.group())))
     return tuple(quantity for _, quantity in sorted(found, key=lambda pair: pair[0]))
 
