@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.integration.rig import good, rig
+from tests.integration.harness import good, open_harness
 
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
@@ -56,9 +56,9 @@ async def test_an_answer_in_an_odd_shape_is_read_without_a_repair(database_url: 
     def answer(asked: WireRequest) -> str:
         return shape(read_role(asked), answer_prompt(asked.system, asked.user))
 
-    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
-        found = await lab.run(server, "timed")
-        await good(found, lab)
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+        await good(found, harness)
     assert found.report is not None
     assert "extractive" not in found.report.methodology.analyst
     assert max(Counter(asked.user for asked in server.asked).values()) == 1
@@ -75,9 +75,9 @@ async def test_a_refusal_in_words_and_a_broken_draft_fall_back_for_that_call_and
     def answer(asked: WireRequest) -> str:
         return said if read_role(asked) == "synthesize" else answer_prompt(asked.system, asked.user)
 
-    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
-        found = await lab.run(server, "timed")
-        await good(found, lab)
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+        await good(found, harness)
     assert found.report is not None
     written_by = found.markdown.partition("Written by: ")[2].split("\n")[0]
     assert "extractive" in written_by

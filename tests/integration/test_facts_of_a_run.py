@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.integration.rig import good, rig
+from tests.integration.harness import good, open_harness
 
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
@@ -38,8 +38,8 @@ async def test_what_one_task_leaves_to_another_is_not_left_out_of_the_thread_tha
             else answer_prompt(asked.system, asked.user)
         )
 
-    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
-        await good(await lab.run(server, "timed"), lab)
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "timed"), harness)
     assert any(is_role(asked, "scope") for asked in server.asked)
     assert not [asked.user for asked in server.asked if "gates and pond" in asked.user]
 
@@ -60,9 +60,9 @@ def answer_apart(asked: WireRequest) -> str:
 
 
 async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(database_url: str):
-    async with ModelServer(answers=answer_apart) as server, rig(database_url) as lab:
-        found = await lab.run(server, "tree")
-        await good(found, lab)
+    async with ModelServer(answers=answer_apart) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree")
+        await good(found, harness)
     assert found.report is not None
     gates, pond = found.report.findings.children
     assert not [fact for reading in pond.rounds[0].readings for fact in reading.facts if "may stand" in fact.quote]
@@ -76,8 +76,8 @@ async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(
 
 
 async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_later(database_url: str):
-    async with ModelServer() as server, rig(database_url) as lab:
-        await good(await lab.run(server, "timed"), lab)
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "timed"), harness)
     read = [asked.user for asked in server.asked if is_role(asked, "extract")]
     assert len(read) > 1
     assert len({user.partition("Rubric:")[0] for user in read}) == 1

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.integration.rig import DOCUMENTS, Ended, Rig, good, rig
+from tests.integration.harness import DOCUMENTS, Ended, Harness, good, open_harness
 
 from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
@@ -47,25 +47,25 @@ def quick(*names: str, of: Sequence[str]) -> list[object]:
     return [name if name in names else pytest.param(name, marks=SLOW) for name in of]
 
 
-async def run(lab: Rig, server: ModelServer | None, profile: str = "timed", **request: Any) -> Ended:
+async def run(harness: Harness, server: ModelServer | None, profile: str = "timed", **request: Any) -> Ended:
     async with asyncio.timeout(MOST_SECONDS):
-        return await lab.run(server, profile, **request)
+        return await harness.run(server, profile, **request)
 
 
 @pytest.mark.parametrize("profile", quick("timed", of=("timed", "rounds", "angles", "tree", "triplet", "full")))
 @pytest.mark.parametrize("row", ROWS)
 async def test_a_faulty_provider_ends_in_a_good_report(database_url: str, row: str, profile: str):
-    async with ModelServer(faults=ROWS[row], latency=QUICK, seed=7) as server, rig(database_url) as lab:
-        found = await run(lab, server, profile)
-        await good(found, lab)
+    async with ModelServer(faults=ROWS[row], latency=QUICK, seed=7) as server, open_harness(database_url) as harness:
+        found = await run(harness, server, profile)
+        await good(found, harness)
     assert any(call.status != 200 for call in server.calls) or ROWS[row][0].kind not in ("429", "500", "outage")
 
 
 async def test_a_provider_that_allows_four_calls_at_once_refuses_few(database_url: str):
     four = [Fault("limit", k=4, retry_after=0.1)]
-    async with ModelServer(faults=four, latency=Latency(0.03)) as server, rig(database_url) as lab:
-        await good(await run(lab, server, "angles"), lab)
-        await good(await run(lab, server, "tree"), lab)
+    async with ModelServer(faults=four, latency=Latency(0.03)) as server, open_harness(database_url) as harness:
+        await good(await run(harness, server, "angles"), harness)
+        await good(await run(harness, server, "tree"), harness)
     refused = sum(call.status == 429 for call in server.calls)
     answered = sum(call.status == 200 for call in server.calls)
     assert refused <= answered / 2, f"{refused} refused, {answered} answered: the first burst finds the limit"
@@ -73,9 +73,12 @@ async def test_a_provider_that_allows_four_calls_at_once_refuses_few(database_ur
 
 @pytest.mark.parametrize("profile", ["timed", "angles"])
 async def test_wrong_addresses_and_numbers_of_a_model_do_not_reach_the_report(database_url: str, profile: str):
-    async with ModelServer(faults=[Fault("wrong-citations", p=0.6)], seed=3) as server, rig(database_url) as lab:
-        found = await run(lab, server, profile)
-        await good(found, lab)
+    async with (
+        ModelServer(faults=[Fault("wrong-citations", p=0.6)], seed=3) as server,
+        open_harness(database_url) as harness,
+    ):
+        found = await run(harness, server, profile)
+        await good(found, harness)
     assert server.forged
     known = " ".join(" ".join(text.split()) for text in DOCUMENTS.values())
     body = found.markdown.partition("\n## Methodology")[0]
@@ -92,8 +95,8 @@ async def test_wrong_addresses_and_numbers_of_a_model_do_not_reach_the_report(da
 async def test_slow_calls_are_not_waited_for(database_url: str, share: float, profile: str):
     """The deadline to the second is `tests/profiles/test_slow_models.py`, in virtual time."""
     slow = [Fault("slow", p=share, seconds=3_600)]
-    async with ModelServer(faults=slow, latency=QUICK, seed=5) as server, rig(database_url) as lab:
-        await good(await run(lab, server, profile, overrides=(("minutes", "0.5"),)), lab)
+    async with ModelServer(faults=slow, latency=QUICK, seed=5) as server, open_harness(database_url) as harness:
+        await good(await run(harness, server, profile, overrides=(("minutes", "0.5"),)), harness)
     assert not [call for call in server.calls if call.fault == "slow"], "none was answered"
 
 
@@ -102,9 +105,9 @@ async def test_with_search_down_there_is_no_report_and_the_exit_code_says_so(dat
     pages = [WebPage.of_html(f"/{name}", text) for name, text in DOCUMENTS.items()]
     async with ModelServer() as server, LoopbackWeb(pages, api_faults=[fault] * 500) as web:
         settings = {"TAVILY_API_KEY": "tvly-test", "CORROBORA_SOURCES_TAVILY_URL": web.url}
-        async with rig(database_url, settings=settings) as lab:
+        async with open_harness(database_url, settings=settings) as harness:
             limit = (("minutes", "0.2" if fault == "hang" else "5"),)
-            found = await run(lab, server, "timed", libraries=(), providers=("tavily",), overrides=limit)
+            found = await run(harness, server, "timed", libraries=(), providers=("tavily",), overrides=limit)
     assert found.row.status is RunStatus.FAILED
     assert found.report is not None
     assert found.report.outcome is Outcome.PROVIDER_DOWN
@@ -117,9 +120,9 @@ async def test_with_search_down_there_is_no_report_and_the_exit_code_says_so(dat
 @pytest.mark.parametrize("profile", ["timed", "angles"])
 async def test_an_outage_of_twenty_seconds_leaves_the_report_whole(database_url: str, profile: str):
     outage = [Fault("outage", seconds=20.0)]
-    async with ModelServer(faults=outage, latency=Latency(0.05)) as server, rig(database_url) as lab:
-        found = await run(lab, server, profile)
-        await good(found, lab)
+    async with ModelServer(faults=outage, latency=Latency(0.05)) as server, open_harness(database_url) as harness:
+        found = await run(harness, server, profile)
+        await good(found, harness)
     assert found.report is not None
     assert "extractive" not in found.report.methodology.analyst
     refused = sum(call.status == 503 for call in server.calls)
@@ -129,9 +132,9 @@ async def test_an_outage_of_twenty_seconds_leaves_the_report_whole(database_url:
 async def test_without_the_provider_the_extractive_analyst_writes_and_the_report_says_so(database_url: str):
     async with ModelServer() as server:
         pass
-    async with rig(database_url) as lab:
-        found = await run(lab, server, "timed")
-        await good(found, lab)
+    async with open_harness(database_url) as harness:
+        found = await run(harness, server, "timed")
+        await good(found, harness)
     assert found.report is not None
     assert "extractive" in found.report.methodology.analyst
     assert "extractive" in found.markdown.partition("Written by: ")[2].partition("\n")[0]
@@ -150,9 +153,9 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
             "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
         }
         hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5)
-        async with rig(database_url, settings=settings, web=partial(WebAccess, limits=hasty)) as lab:
-            found = await run(lab, server, "timed", libraries=(), providers=("tavily",))
-            await good(found, lab)
+        async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=hasty)) as harness:
+            found = await run(harness, server, "timed", libraries=(), providers=("tavily",))
+            await good(found, harness)
     assert found.report is not None
     outcomes = dict(found.report.methodology.outcomes)
     assert outcomes["read"] >= 2

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
-from tests.integration.rig import good, rig
+from tests.integration.harness import good, open_harness
 
 from corrobora.app.runs import run_folder
 from corrobora.testing.server import ModelServer
@@ -71,10 +71,10 @@ async def test_published_attacks_leave_nothing_active_in_any_file_of_the_report(
     database_url: str, chunk: int, suffix: str, *, with_model: bool
 ):
     some = payloads()[chunk : chunk + CHUNK]
-    async with ModelServer() as server, rig(database_url, documents(some, suffix)) as lab:
-        found = await lab.run(server if with_model else None, "timed")
-        await good(found, lab)
-        folder = run_folder(lab.workspace, found.row.id)
+    async with ModelServer() as server, open_harness(database_url, documents(some, suffix)) as harness:
+        found = await harness.run(server if with_model else None, "timed")
+        await good(found, harness)
+        folder = run_folder(harness.workspace, found.row.id)
         page = folder.file_path("report.html").read_text()
     assert found.report is not None
     if suffix == ".txt":  # Markdown loses its HTML and images when it is read

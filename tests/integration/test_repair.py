@@ -9,7 +9,7 @@ import json
 import re
 
 import pytest
-from tests.integration.rig import good, rig
+from tests.integration.harness import good, open_harness
 
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
@@ -51,9 +51,9 @@ async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_re
             return repair(asked)
         return write_weak_draft(asked) if is_role(asked, "revise") else answer_prompt(asked.system, asked.user)
 
-    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
-        found = await lab.run(server, profile)
-        await good(found, lab)
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, profile)
+        await good(found, harness)
     revisions = [asked.user for asked in server.asked if is_role(asked, "revise")]
     assert len(revisions) == 1
     assert all(
@@ -67,6 +67,6 @@ async def test_what_the_check_withholds_goes_back_to_the_writer_once_with_the_re
 
 
 async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
-    async with ModelServer() as server, rig(database_url) as lab:
-        await good(await lab.run(server, "timed"), lab)
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "timed"), harness)
     assert not [asked for asked in server.asked if is_role(asked, "revise")]

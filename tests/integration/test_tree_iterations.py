@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.integration.rig import Ended, good, rig
+from tests.integration.harness import Ended, good, open_harness
 
 from corrobora.domain.report import iter_threads
 from corrobora.testing.protocols import WireRequest
@@ -49,9 +49,9 @@ def count_sources(found: Ended) -> int:
 
 
 async def test_nested_gates_iterate_three_times_and_the_report_is_written(database_url: str):
-    async with ModelServer(answers=answer_nested) as server, rig(database_url) as lab:
-        found = await lab.run(server, "tree")
-        await good(found, lab)
+    async with ModelServer(answers=answer_nested) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree")
+        await good(found, harness)
     assert found.report is not None
     refined = [asked.user for asked in server.asked if is_role(asked, "refine")]
     assert len(refined) >= 4
@@ -65,7 +65,7 @@ async def test_a_refinement_that_cannot_be_used_ends_in_a_report_with_all_findin
     def answer(asked: WireRequest) -> str:
         return "no" if is_role(asked, "refine") else answer_nested(asked)
 
-    async with ModelServer(answers=answer) as server, rig(database_url) as lab:
-        found = await lab.run(server, "tree")
-        await good(found, lab)
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "tree")
+        await good(found, harness)
     assert count_sources(found) >= 2

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.integration.rig import bodies, good, passages_sent, rig
+from tests.integration.harness import bodies, good, open_harness, passages_sent
 
 from corrobora.testing.server import ModelServer
 
@@ -24,9 +24,9 @@ PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")
 async def test_a_profile_over_the_wire_ends_in_a_report_whose_citations_hold(
     database_url: str, profile: str, protocol: str
 ):
-    async with ModelServer() as server, rig(database_url) as lab:
-        found = await lab.run(server, profile, protocol=protocol)
-        await good(found, lab)
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        found = await harness.run(server, profile, protocol=protocol)
+        await good(found, harness)
     assert found.report is not None
     assert "scripted-large" in found.report.methodology.analyst
     assert "Written by: " in found.markdown
@@ -46,7 +46,7 @@ async def test_a_profile_over_the_wire_ends_in_a_report_whose_citations_hold(
 async def test_prompts_are_the_same_bytes_in_every_run(fresh_url: Callable[[], str], profile: str):
     seen: list[list[str]] = []
     for _ in range(2):
-        async with ModelServer() as server, rig(fresh_url()) as lab:
-            await lab.run(server, profile)
+        async with ModelServer() as server, open_harness(fresh_url()) as harness:
+            await harness.run(server, profile)
         seen.append(bodies(server))
     assert seen[0] == seen[1]

@@ -85,7 +85,7 @@ class Mixed:
 
 
 @dataclass
-class Desk:
+class LibraryRun:
     """One run with its parts in reach. `files` holds what the run wrote and is what the run reads back."""
 
     session: Session
@@ -98,7 +98,7 @@ class Desk:
         return await research(Brief(request.question, suggested_plan=request.plan_file), self.session)
 
 
-async def desk(
+async def make_run(
     profile: str | Profile,
     *,
     question: str = QUESTION,
@@ -113,7 +113,7 @@ async def desk(
     human: Any = None,
     search: Any = None,
     **fields: Any,
-) -> Desk:
+) -> LibraryRun:
     """Set up a run. `fields` replace fields of the profile."""
     chosen = replace(load_profile(profile) if isinstance(profile, str) else profile, **fields)
     library = library or await MemoryLibrary.of(documents)
@@ -148,4 +148,4 @@ async def desk(
         ),
         budget=Budget(derive_allowance(chosen), clock),
     )
-    return Desk(session, library, journal, written)
+    return LibraryRun(session, library, journal, written)

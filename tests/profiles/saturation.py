@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Engine, Lab, lab
+from tests.profiles.scripted import Engine, WebRun, make_web_run
 
 from corrobora.config import load_profile
 from corrobora.domain.evidence import Query
@@ -67,11 +67,11 @@ class Outcome:
     stop: str
 
 
-def made(profile: Profile, budget: int = BUDGET, *, planned: bool = True) -> Lab:
+def made(profile: Profile, budget: int = BUDGET, *, planned: bool = True) -> WebRun:
     """Set up one run over this web; `planned` says that queries are planned by subject, else without any model."""
     web: Mapping[str, str] = pages()
     analyst = Mixed({"scope": by_subject} if planned else {})
-    return lab(profile, web, engines=[Engine(web)], thread_file=thread_file(budget), analysts=[analyst])
+    return make_web_run(profile, web, engines=[Engine(web)], thread_file=thread_file(budget), analysts=[analyst])
 
 
 def baseline() -> Profile:

@@ -116,7 +116,7 @@ class Agreeing:
 
 
 @dataclass
-class Lab:
+class WebRun:
     """One run with its parts in reach."""
 
     session: Session
@@ -139,7 +139,7 @@ class Lab:
         return json.loads(self.files[name])
 
 
-def lab(
+def make_web_run(
     profile: str | Profile,
     pages: Pages,
     *,
@@ -155,7 +155,7 @@ def lab(
     mended: Mapping[str, int] | None = None,
     read_seconds: float = 0.0,
     **fields: Any,
-) -> Lab:
+) -> WebRun:
     """Set up a run over a scripted web. `overrides` are fields as flags set them, `fields` replace loaded ones."""
     given = tuple((overrides or {}).items())
     chosen = load_profile(profile, given) if isinstance(profile, str) else profile
@@ -187,7 +187,7 @@ def lab(
         budget=Budget(derive_allowance(chosen), clock),
         started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",
     )
-    return Lab(session, known, reader, journal, files)
+    return WebRun(session, known, reader, journal, files)
 
 
 @dataclass

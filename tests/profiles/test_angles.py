@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.meeting import Meeting
-from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
+from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive.clarify import clarify_question
 from corrobora.analysts.extractive.plan import make_plan
@@ -71,9 +71,11 @@ def lead(topic: str, **fields: Any) -> Plan:
     return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
 
 
-async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, **more: Any) -> tuple[Desk, Mixed]:
+async def angles(
+    plan: Plan | None = None, lines: dict[str, Any] | None = None, **more: Any
+) -> tuple[LibraryRun, Mixed]:
     analyst = Mixed({**({"plan": plan} if plan else {}), **(lines or {})}, usage=more.pop("usage", None))
-    return await desk("angles", analysts=(analyst,), **more), analyst
+    return await make_run("angles", analysts=(analyst,), **more), analyst
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -200,7 +202,7 @@ async def test_angles_the_lead_sets_the_rounds_of_a_sub_agent():
 async def test_angles_average_of_search_rounds_is_at_least_two():
     total = []
     for topic in (QUESTION, "harbour cranes of Brenhaven and their accidents, rules, history and load"):
-        run = await desk("angles", question=topic)
+        run = await make_run("angles", question=topic)
         await run.research()
         total.append(json.loads(run.files["cost_estimate.json"])["average_search_rounds"])
     assert min(total) >= 2
@@ -225,7 +227,7 @@ async def test_angles_19_sub_agents_work_in_parallel_and_share_no_context():
             return await super().play(role, given)
 
     analyst = Busy({"plan": plan_of(*ANGLE_SLUGS, tier="complex")})
-    run = await desk("angles", analysts=(analyst,))
+    run = await make_run("angles", analysts=(analyst,))
     await run.research()
     assert together.most == 7
     for given in analyst.given("reflect"):

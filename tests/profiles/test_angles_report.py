@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.profiles.research import QUESTION, Desk, Mixed, desk
+from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.adapters.models.registry import choose_targets
 from corrobora.analysts.extractive.clarify import clarify_question
@@ -58,9 +58,11 @@ def lead(topic: str, **fields: Any) -> Plan:
     return checked(made, dynamic_angles=profile.dynamic_angles, max_leaves=profile.max_leaves)
 
 
-async def angles(plan: Plan | None = None, lines: dict[str, Any] | None = None, **more: Any) -> tuple[Desk, Mixed]:
+async def angles(
+    plan: Plan | None = None, lines: dict[str, Any] | None = None, **more: Any
+) -> tuple[LibraryRun, Mixed]:
     analyst = Mixed({**({"plan": plan} if plan else {}), **(lines or {})}, usage=more.pop("usage", None))
-    return await desk("angles", analysts=(analyst,), **more), analyst
+    return await make_run("angles", analysts=(analyst,), **more), analyst
 
 
 async def test_angles_27_the_report_has_the_asked_for_form():
@@ -75,7 +77,7 @@ async def test_angles_27_the_report_has_the_asked_for_form():
     assert "## Conclusion" in body
     assert body.index("## Conclusion") > body.index(f"## {len(numbered)}. ")
     assert re.search(r"\*\*\d+ (?:months|tonnes)\*\*", body), "key figures are bold"
-    compared = (await (await desk("angles")).research()).markdown.partition("## Methodology")[0]
+    compared = (await (await make_run("angles")).research()).markdown.partition("## Methodology")[0]
     assert "| Difference |" in compared.partition("## Contradictions and changes")[0], "comparisons stand in a table"
 
 
@@ -160,7 +162,7 @@ def test_angles_30_the_judge_is_not_the_small_model():
 
 
 async def test_angles_the_keyless_report_passes_its_own_judge():
-    run = await desk("angles")
+    run = await make_run("angles")
     report = await run.research()
     assert report.verdict is not None
     assert report.verdict.overall >= 0.70

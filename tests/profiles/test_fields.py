@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from tests.profiles import corpus
-from tests.profiles.research import Mixed, desk
-from tests.profiles.scripted import Engine, Growing, Lab, asked_for, lab, profile_asked_for
+from tests.profiles.research import Mixed, make_run
+from tests.profiles.scripted import Engine, Growing, WebRun, asked_for, make_web_run, profile_asked_for
 from tests.unit.policies.threads import fact, one_round, thread
 
 from corrobora.app.wiring import open_analysts
@@ -65,14 +65,14 @@ class Ran:
         self.engines = [Engine(web, "tavily"), Engine(web, "exa")]
         for engine in self.engines:
             engine.seconds = 1.0
-        self.lab: Lab = lab(
+        self.made: WebRun = make_web_run(
             profile, web, question=QUESTION, engines=self.engines, analysts=[self.analyst], human=self.person
         )
-        self.report: Report = run_virtually(self.lab.research())
+        self.report: Report = run_virtually(self.made.research())
         self.rounds = self.report.findings.rounds
 
     def told(self, kind: EventType) -> list[Any]:
-        return [event.data for event in self.lab.told(kind)]
+        return [event.data for event in self.made.told(kind)]
 
     @property
     def planning(self) -> Any:
@@ -126,10 +126,12 @@ def critical(**lines: Any) -> Callable[[Profile], Ran]:
     )
 
 
-def endless(profile: Profile) -> tuple[Lab, Report]:
+def endless(profile: Profile) -> tuple[WebRun, Report]:
     engine = Growing({})
     engine.seconds = 20.0
-    made = lab(profile, engine.pages, question=QUESTION, engines=[engine], analysts=[Mixed({"reflect": wanting})])
+    made = make_web_run(
+        profile, engine.pages, question=QUESTION, engines=[engine], analysts=[Mixed({"reflect": wanting})]
+    )
     return made, run_virtually(made.research())
 
 
@@ -139,7 +141,7 @@ def phases(*rows: str) -> str:
 
 def failing(profile: Profile) -> int:
     engine = Engine(PAGES, "tavily", down=True)
-    made = lab(profile, PAGES, question=QUESTION, engines=[engine], analysts=[Mixed({"scope": one})])
+    made = make_web_run(profile, PAGES, question=QUESTION, engines=[engine], analysts=[Mixed({"scope": one})])
     run_virtually(made.research())
     return len(engine.asked)
 
@@ -148,7 +150,7 @@ def passages_found(profile: Profile) -> set[PassageId | None]:
     """The passages that results of a library name."""
 
     async def ran() -> set[PassageId | None]:
-        report = await (await desk(profile)).research()
+        report = await (await make_run(profile)).research()
         return {hit.passage for r in report.findings.rounds for hit in r.hits} - {None}
 
     return asyncio.run(ran())
@@ -157,7 +159,7 @@ def passages_found(profile: Profile) -> set[PassageId | None]:
 def parallel(profile: Profile) -> int:
     """How many searches of a question with many parts are under way at once."""
     engine = Engine(corpus.corpus(), "tavily", seconds=1.0)
-    run_virtually(lab(profile, engine.pages, question=corpus.QUESTION, engines=[engine]).research())
+    run_virtually(make_web_run(profile, engine.pages, question=corpus.QUESTION, engines=[engine]).research())
     return engine.most_busy
 
 
@@ -255,12 +257,12 @@ PROBES: dict[str, tuple[str, str, Callable[[Profile], object], object]] = {
     "minutes": ("timed", "0.5", lambda p: endless(p)[0].session.budget.elapsed <= 30, True),
     "reserve_minutes": ("timed", "4.5", lambda p: endless(p)[0].session.budget.elapsed <= 31, True),
     "publishers": ("timed", '["example.org"]', graded, Grade.PLAUSIBLE),
-    "share_facts": ("timed", "true", lambda p: bool(Ran(p).lab.journal.keys("root/recall")), True),
-    "recall_facts": ("timed", "true", lambda p: bool(Ran(p).lab.journal.keys("root/recall")), True),
+    "share_facts": ("timed", "true", lambda p: bool(Ran(p).made.journal.keys("root/recall")), True),
+    "recall_facts": ("timed", "true", lambda p: bool(Ran(p).made.journal.keys("root/recall")), True),
     "layout": ("timed", '"completion"', lambda p: "## Sub-question status" in Ran(p).report.markdown, True),
     "words_min": ("timed", "77", lambda p: Ran(p).writing.words_min, 77),
     "words_max": ("timed", "333", lambda p: Ran(p).writing.words_max, 333),
-    "artifacts": ("timed", '["rounds"]', lambda p: "rounds.json" in Ran(p).lab.files, True),
+    "artifacts": ("timed", '["rounds"]', lambda p: "rounds.json" in Ran(p).made.files, True),
     "lead_thinking": ("timed", "true", thinking, True),
     "review.critique": ("timed", "true", lambda p: len(critical()(p).analyst.given("critique")), 1),
     "review.revise": ("timed", "true", lambda p: len(critical()(p).analyst.given("revise")), 1),

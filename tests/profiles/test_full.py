@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.profiles.research import QUESTION, Desk, Mixed, desk
+from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.domain.plan import Criteria, Gate, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings, iter_threads
@@ -18,11 +18,11 @@ def leaf(path: str, asked: SubQuestion) -> Node:
     return Node(path, "Cranes", asked.text, sub_questions=(asked,), queries=(asked.text,))
 
 
-async def ran() -> tuple[Desk, Any]:
+async def ran() -> tuple[LibraryRun, Any]:
     """Two leaves of one title below a gate that three sources cannot pass, so that all is worked on again."""
     gate = Gate("corroborate", Criteria(corroboration=9), max_iterations=2)
     root = Node("root", QUESTION, QUESTION, (leaf("root/1", SQ), leaf("root/2", SQ2)), (SQ, SQ2), gates=(gate,))
-    run = await desk("full", analysts=(Mixed({"plan": Plan(root)}),))
+    run = await make_run("full", analysts=(Mixed({"plan": Plan(root)}),))
     return run, await run.research()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.profiles.research import Desk, Mixed, desk
+from tests.profiles.research import LibraryRun, Mixed, make_run
 
 from corrobora.config import load_profile
 from corrobora.domain.report import Draft, Report, Verdict
@@ -19,9 +19,9 @@ from corrobora.testing import FakeClock
 from corrobora.testing.samples import SAMPLES
 
 
-async def ran(profile: str = "timed", **lines: Any) -> tuple[Desk, Report, Mixed]:
+async def ran(profile: str = "timed", **lines: Any) -> tuple[LibraryRun, Report, Mixed]:
     analyst = Mixed(lines)
-    made = await desk(profile, analysts=(analyst,))
+    made = await make_run(profile, analysts=(analyst,))
     return made, await made.research(), analyst
 
 
@@ -98,7 +98,7 @@ async def test_c20_the_time_of_day_may_jump_without_ending_a_run() -> None:
         def utc_time(self) -> str:
             return "1999-12-31T23:59:59+00:00"
 
-    report = await (await desk("timed", clock=Jumping())).research()
+    report = await (await make_run("timed", clock=Jumping())).research()
     assert report.methodology.seconds < 300
     assert report.citations
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from tests.journal.engine_kill import kills_change_nothing
 from tests.profiles.corpus import PER_THEME, QUESTION, THEMES, corpus
-from tests.profiles.research import Mixed, desk
-from tests.profiles.scripted import Engine, Lab, asked_for, lab, profile_asked_for
+from tests.profiles.research import Mixed, make_run
+from tests.profiles.scripted import Engine, WebRun, asked_for, make_web_run, profile_asked_for
 
 from corrobora.config import load_profile
 from corrobora.domain.errors import Infeasible, NeedsHuman
@@ -36,12 +36,12 @@ def engines(**more: Any) -> list[Engine]:
     return [Engine(PAGES, "tavily", **more), Engine(PAGES, "exa", **more)]
 
 
-def done(made: Lab) -> Report:
+def done(made: WebRun) -> Report:
     return run_virtually(made.research())
 
 
-def small(**more: Any) -> Lab:
-    return lab("rounds", PAGES, **{"question": SMALL, "engines": engines(), **more})
+def small(**more: Any) -> WebRun:
+    return make_web_run("rounds", PAGES, **{"question": SMALL, "engines": engines(), **more})
 
 
 def planned(given: Any) -> Intent:
@@ -56,15 +56,15 @@ def planned(given: Any) -> Intent:
 
 
 @pytest.fixture(scope="module")
-def whole() -> tuple[Lab, Report]:
-    made = lab("rounds", PAGES, question=QUESTION, engines=engines(), analysts=[Mixed({"scope": planned})])
+def whole() -> tuple[WebRun, Report]:
+    made = make_web_run("rounds", PAGES, question=QUESTION, engines=engines(), analysts=[Mixed({"scope": planned})])
     return made, done(made)
 
 
 # Implementation strategy, phase 1: the subgraph of three rounds
 
 
-def test_three_rounds_and_no_other_number(whole: tuple[Lab, Report]):
+def test_three_rounds_and_no_other_number(whole: tuple[WebRun, Report]):
     made, report = whole
     assert [event.round for event in made.told(EventType.ROUND_FINISHED)] == [1, 2, 3]
     assert report.stop is StopReason.ITERATION_CAP
@@ -101,7 +101,7 @@ def test_round_2_asks_for_the_gaps_of_round_1():
 def test_gap_questions_reach_the_queries_of_the_next_round():
     pages = {url: text for url, text in PAGES.items() if "turbines" in url}
     question = "How does the tidal power plant of Velmark work, and how thick is its northern dam?"
-    made = lab("rounds", pages, question=question, engines=[Engine(pages, "tavily"), Engine(pages, "exa")])
+    made = make_web_run("rounds", pages, question=question, engines=[Engine(pages, "tavily"), Engine(pages, "exa")])
     report = done(made)
     gaps = made.json("rounds.json")[0]["gaps"]
     assert any("dam" in gap for gap in gaps)
@@ -125,13 +125,13 @@ def test_search_gateway_tavily_then_alternating_then_tavily():
     assert {"tavily", "exa"} == set(deepen)
 
 
-def test_alternation_is_query_by_query(whole: tuple[Lab, Report]):
+def test_alternation_is_query_by_query(whole: tuple[WebRun, Report]):
     made, _ = whole
     asked = [(event.round, event.data["provider"]) for event in made.told(EventType.SEARCH)]
     assert asked == [(1, "tavily")] * 3 + [(2, "tavily"), (2, "exa"), (2, "tavily"), (2, "exa")] + [(3, "tavily")] * 3
 
 
-def test_state_schema_the_findings_are_those_of_the_method(whole: tuple[Lab, Report]):
+def test_state_schema_the_findings_are_those_of_the_method(whole: tuple[WebRun, Report]):
     made, report = whole
     findings = made.json("rounds.json")
     assert [found["round"] for found in findings] == [1, 2, 3]
@@ -146,7 +146,7 @@ def test_state_schema_the_findings_are_those_of_the_method(whole: tuple[Lab, Rep
         assert all(set(result) >= {"title", "url", "content", "provider"} for result in found["results"])
 
 
-def test_state_schema_rounds_and_iterative_complete_are_those_of_the_method(whole: tuple[Lab, Report]):
+def test_state_schema_rounds_and_iterative_complete_are_those_of_the_method(whole: tuple[WebRun, Report]):
     made, _ = whole
     state = made.json("research_state.json")
     assert list(state) == ["currentRound", "researchComplete", "research"]
@@ -191,7 +191,7 @@ def test_findings_are_written_after_every_round_not_at_the_end():
     assert seen == [1, 2, 3]
 
 
-def test_thought_streaming_four_types_of_events_with_badges_one_to_four(whole: tuple[Lab, Report]):
+def test_thought_streaming_four_types_of_events_with_badges_one_to_four(whole: tuple[WebRun, Report]):
     made, _ = whole
     badges = {kind: [event.round or 0 for event in made.told(kind)] for kind in TOLD}
     assert sorted(set(badges[EventType.THOUGHT])) == [1, 2, 3, 4]
@@ -203,7 +203,7 @@ def test_thought_streaming_four_types_of_events_with_badges_one_to_four(whole: t
     assert str(thoughts[-1]).startswith("Synthesizing the findings of 3 rounds")
 
 
-def test_thoughts_come_before_searches_and_searches_before_reads(whole: tuple[Lab, Report]):
+def test_thoughts_come_before_searches_and_searches_before_reads(whole: tuple[WebRun, Report]):
     made, _ = whole
     for number in (1, 2, 3):
         told = [event.type for event in made.events if event.round == number and event.type in TOLD]
@@ -220,7 +220,7 @@ async def test_checkpointing_a_kill_at_ten_points_changes_nothing(database_url: 
 # Synthesis and expected outcome
 
 
-def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple[Lab, Report]):
+def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple[WebRun, Report]):
     made, report = whole
     found = {result["url"] for each in made.json("rounds.json") for result in each["results"]}
     assert 60 <= len(found) <= 80
@@ -232,7 +232,7 @@ def test_report_2000_to_4000_words_20_to_30_cited_of_60_to_80_found(whole: tuple
 
 
 async def test_report_over_a_library_without_a_model_finds_and_cites_as_many_documents():
-    made = await desk("rounds", question=QUESTION, documents=PAGES)
+    made = await make_run("rounds", question=QUESTION, documents=PAGES)
     report = await made.research()
     found = {result["url"] for each in json.loads(made.files["rounds.json"]) for result in each["results"]}
     assert 60 <= len(found) <= 80
@@ -247,13 +247,13 @@ def test_goal_is_searched_by_its_topic_and_not_by_its_verb():
     pages = {
         f"https://n.example/{n}": f"# Nvidia note {n}\n\nNvidia's revenue in Q2 2024 rose, note {n}." for n in range(9)
     }
-    report = done(lab("rounds", pages, question=goal, engines=[Engine(pages, "tavily"), Engine(pages, "exa")]))
+    report = done(make_web_run("rounds", pages, question=goal, engines=[Engine(pages, "tavily"), Engine(pages, "exa")]))
     asked = [query.text for r in report.findings.rounds for query in r.intent.queries]
     assert not [text for text in asked[1:] if "analyze" in text.lower()]
     assert all("nvidia" in text.lower() for text in asked)
 
 
-def test_report_inline_citations_are_numbers_that_resolve(whole: tuple[Lab, Report]):
+def test_report_inline_citations_are_numbers_that_resolve(whole: tuple[WebRun, Report]):
     _, report = whole
     body, _, sources = report.markdown.partition("## Sources")
     used = {int(number) for number in re.findall(r"\[(\d+)\]", body.partition("## Methodology")[0])}
@@ -262,13 +262,13 @@ def test_report_inline_citations_are_numbers_that_resolve(whole: tuple[Lab, Repo
 
 
 def test_report_without_a_model_reaches_its_length_too():
-    made = lab("rounds", PAGES, question=QUESTION, engines=engines())
+    made = make_web_run("rounds", PAGES, question=QUESTION, engines=engines())
     report = done(made)
     body = report.markdown.partition("## Contradictions")[0].partition("## Methodology")[0]
     assert 2_000 <= len(body.split()) <= 4_000
 
 
-def test_performance_eight_to_twelve_searches(whole: tuple[Lab, Report]):
+def test_performance_eight_to_twelve_searches(whole: tuple[WebRun, Report]):
     assert 8 <= len(whole[0].told(EventType.SEARCH)) <= 12
 
 
@@ -343,7 +343,7 @@ def test_research_mode_switches_between_parallel_and_iterative():
     busy: list[int] = []
     for profile in (parallel, iterative):
         found = engines(seconds=1.0)
-        done(lab(profile, PAGES, question=QUESTION, engines=found))
+        done(make_web_run(profile, PAGES, question=QUESTION, engines=found))
         busy.append(max(engine.most_busy for engine in found))
     assert busy[0] > 1
     assert busy[1] == 1
@@ -365,7 +365,7 @@ def test_graph_the_gate_stands_before_the_planner():
     assert made.engines["tavily"].asked == []
 
 
-def test_graph_gate_planner_research_synthesizer_in_this_order(whole: tuple[Lab, Report]):
+def test_graph_gate_planner_research_synthesizer_in_this_order(whole: tuple[WebRun, Report]):
     made, _ = whole
     stages = [event.data["stage"] for event in made.told(EventType.STAGE)]
     assert stages == ["clarify", "plan", "investigate", "synthesize", "review", "verify", "deliver"]

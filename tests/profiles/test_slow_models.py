@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from tests.profiles.research import Mixed, desk
+from tests.profiles.research import Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
@@ -40,7 +40,7 @@ def test_slow_calls_do_not_move_the_deadline(profile: str, share: float, seconds
         model = Slow(name="slow model")
         model.seconds, model.share = seconds, share
         chosen = load_profile(profile, (("minutes", str(MINUTES)),))
-        made = await desk(chosen, analysts=(model, ExtractiveAnalyst()), clock=LoopTime())
+        made = await make_run(chosen, analysts=(model, ExtractiveAnalyst()), clock=LoopTime())
         return await made.research(), made.session.budget.elapsed, made.files
 
     report, elapsed, files = run_virtually(run())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Engine, Growing, lab, profile_asked_for
+from tests.profiles.scripted import Engine, Growing, make_web_run, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.config.profiles import load_profile
@@ -48,7 +48,7 @@ def test_timed_4_3_standard_stops_after_three_rounds_and_deep_after_seven_even_i
     assert (standard.max_rounds, deep.max_rounds) == (3, 7)
     for profile in (standard, deep):
         engine = Growing({})
-        made = lab(
+        made = make_web_run(
             profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})]
         )
         report = done(made)
@@ -75,7 +75,7 @@ def test_timed_6_the_loop_decision_has_exactly_its_fields():
 
 def test_timed_7_no_gaps_end_the_research_whatever_the_model_wishes():
     keen = Mixed({"reflect": Proposal("Done.", (), should_continue=True)})
-    made = lab("timed", PAGES, question=LIGHTHOUSE, analysts=[keen])
+    made = make_web_run("timed", PAGES, question=LIGHTHOUSE, analysts=[keen])
     assert done(made).stop is StopReason.GAPS_EMPTY
     assert decision(made)["shouldContinue"] is False
 
@@ -83,7 +83,7 @@ def test_timed_7_no_gaps_end_the_research_whatever_the_model_wishes():
 def test_timed_8_gaps_go_on_although_the_model_would_stop():
     lazy = Mixed({"reflect": lambda given: replace(never_done(given), should_continue=False, done=True)})
     engine = Growing({})
-    made = lab("timed", engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[lazy])
+    made = make_web_run("timed", engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[lazy])
     done(made)
     assert len(made.told(EventType.ROUND_FINISHED)) == 3
 
@@ -96,7 +96,7 @@ def test_timed_9_time_below_the_reserve_ends_the_research():
 
 
 def test_timed_14_three_failed_attempts_exhaust_a_sub_question_and_there_is_no_fourth():
-    made = lab(
+    made = make_web_run(
         "timed",
         PAGES,
         question=QUESTION,
@@ -115,7 +115,7 @@ def test_timed_14_three_failed_attempts_exhaust_a_sub_question_and_there_is_no_f
 
 
 def test_timed_15_each_attempt_has_its_fallback_strategy():
-    made = lab(
+    made = make_web_run(
         "timed",
         PAGES,
         question=QUESTION,
@@ -135,7 +135,7 @@ def test_timed_19_a_failed_search_is_tried_again_elsewhere_three_times_in_all():
     engines = [Engine(PAGES, "tavily", down=True), Engine(PAGES, "exa", down=True)]
     profile = load_profile("timed")
     phases = (replace(profile.phases[0], providers=("tavily",), max_queries=1),)
-    made = lab(profile, PAGES, question=LIGHTHOUSE, engines=engines, phases=phases, max_rounds=1)
+    made = make_web_run(profile, PAGES, question=LIGHTHOUSE, engines=engines, phases=phases, max_rounds=1)
     report = done(made)
     assert [len(each.asked) for each in engines] == [2, 1]
     assert engines[0].asked[0].text == engines[1].asked[0].text != engines[0].asked[1].text
@@ -147,7 +147,7 @@ def test_timed_19_a_failed_search_is_tried_again_elsewhere_three_times_in_all():
 def test_timed_20_a_failed_search_with_one_provider_is_worded_differently_and_then_found():
     engine = Engine(PAGES, fails={1})
     profile = load_profile("timed")
-    made = lab(
+    made = make_web_run(
         profile, PAGES, question=LIGHTHOUSE, engines=[engine], phases=(replace(profile.phases[0], max_queries=1),)
     )
     report = done(made)
@@ -159,7 +159,7 @@ def test_timed_20_a_failed_search_with_one_provider_is_worded_differently_and_th
 
 def test_timed_17_an_address_is_tried_three_times_and_then_given_up():
     pages = {**PAGES, "https://keeper.example/k": ReadOutcome.FAILED}
-    made = lab("timed", pages, question=LIGHTHOUSE)
+    made = make_web_run("timed", pages, question=LIGHTHOUSE)
     made.engines["tavily"].pages = {
         **PAGES,
         "https://keeper.example/k": "lighthouse Oldby tall keeper",
@@ -171,14 +171,14 @@ def test_timed_17_an_address_is_tried_three_times_and_then_given_up():
 
 def test_timed_18_an_address_that_fails_twice_is_read_at_the_third_attempt():
     url = "https://coast.gov/oldby"
-    made = lab("timed", PAGES, question=LIGHTHOUSE, mended={url: 2})
+    made = make_web_run("timed", PAGES, question=LIGHTHOUSE, mended={url: 2})
     report = done(made)
     assert made.reader.tried[url] == 3
     assert any(reading.attempts == 3 for r in report.findings.rounds for reading in r.readings if reading.facts)
 
 
 def test_timed_22_16_the_tag_is_in_the_methodology():
-    made = lab(
+    made = make_web_run(
         "timed",
         PAGES,
         question=QUESTION,
@@ -194,7 +194,7 @@ def test_timed_22_16_the_tag_is_in_the_methodology():
 
 def test_timed_10_when_every_gap_is_exhausted_the_research_stops():
     question = "Which fee does the Marrow museum charge?"
-    made = lab("timed", PAGES, question=question, overrides={"deep": "true"}, escapes=False)
+    made = make_web_run("timed", PAGES, question=question, overrides={"deep": "true"}, escapes=False)
     report = done(made)
     assert report.stop is StopReason.ALL_EXHAUSTED
     assert len(made.told(EventType.ROUND_FINISHED)) == 3

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Growing, lab, profile_asked_for
+from tests.profiles.scripted import Growing, make_web_run, profile_asked_for
 from tests.profiles.timed import LIGHTHOUSE, PAGES, QUESTION, decision, done, endless, never_done
 
 from corrobora.app import Workspace
@@ -31,7 +31,9 @@ def test_timed_24_a_question_completes_within_five_minutes_by_default(seconds: f
     profile = profile_asked_for(LIGHTHOUSE)
     engine = Growing({})
     engine.seconds = seconds
-    made = lab(profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})])
+    made = make_web_run(
+        profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})]
+    )
     done(made)
     assert made.session.budget.elapsed <= 300
     assert "report.md" in made.files
@@ -43,7 +45,9 @@ def test_timed_26_a_budget_of_ten_minutes_is_respected():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "10", "-s", "max_rounds=50", "-s", "escapes=false")
     engine = Growing({})
     engine.seconds = 45.0
-    made = lab(profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})])
+    made = make_web_run(
+        profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})]
+    )
     report = done(made)
     assert 300 < made.session.budget.elapsed <= 600
     assert report.stop is StopReason.TIME_RESERVE
@@ -54,7 +58,9 @@ def test_timed_27_unlimited_and_deep_use_the_cap_on_rounds_alone():
     profile = profile_asked_for(LIGHTHOUSE, "--time", "unlimited", "--deep")
     engine = Growing({})
     engine.seconds = 3_000.0
-    made = lab(profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})])
+    made = make_web_run(
+        profile, engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})]
+    )
     report = done(made)
     assert report.stop is StopReason.ITERATION_CAP
     assert made.session.budget.elapsed >= 7 * 3_000
@@ -62,13 +68,13 @@ def test_timed_27_unlimited_and_deep_use_the_cap_on_rounds_alone():
 
 
 def test_timed_28_the_loop_decision_is_in_the_phase_state():
-    made = lab("timed", PAGES, question=LIGHTHOUSE)
+    made = make_web_run("timed", PAGES, question=LIGHTHOUSE)
     done(made)
     assert set(json.loads(made.files["phase_state.json"])["research"]["gap_analysis"]["loop_decision"]) >= {"iteration"}
 
 
 def test_timed_29_after_three_failed_attempts_the_tag_is_applied():
-    made = lab(
+    made = make_web_run(
         "timed",
         PAGES,
         question=QUESTION,
@@ -99,7 +105,7 @@ def test_timed_31_the_methodology_names_limits_of_retries_and_of_time():
     made, _ = endless(seconds=150.0)
     assert "Limit hit: " in done(made).markdown.partition("## Methodology")[2]
     assert "time budget" in made.files["report.md"]
-    made = lab(
+    made = make_web_run(
         "timed",
         PAGES,
         question=QUESTION,
@@ -111,7 +117,7 @@ def test_timed_31_the_methodology_names_limits_of_retries_and_of_time():
 
 
 def test_timed_32_without_a_limit_there_is_no_such_note():
-    made = lab("timed", PAGES, question=LIGHTHOUSE)
+    made = make_web_run("timed", PAGES, question=LIGHTHOUSE)
     report = done(made)
     assert "Limit hit" not in report.markdown
     assert "#RETRY_EXHAUSTED" not in report.markdown
@@ -131,7 +137,7 @@ def badly_formed(given: Any) -> Draft:
 
 
 def test_format_rules_hold_whoever_writes():
-    made = lab("timed", PAGES, question=LIGHTHOUSE, analysts=[Mixed({"synthesize": badly_formed})])
+    made = make_web_run("timed", PAGES, question=LIGHTHOUSE, analysts=[Mixed({"synthesize": badly_formed})])
     body = done(made).markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Methodology")[0]
     written = body.partition("## Gaps")[0]
     assert format_report_body(written).split() == written.split()
@@ -141,7 +147,7 @@ def test_format_rules_hold_whoever_writes():
 
 
 def test_format_rules_hold_for_reports_without_a_model():
-    made = lab("timed", PAGES, question=QUESTION)
+    made = make_web_run("timed", PAGES, question=QUESTION)
     report = done(made)
     body = report.markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Contradictions")[0]
     written = body.partition("## Gaps")[0].partition("## Methodology")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.meeting import Meeting
-from tests.profiles.research import QUESTION, Mixed, desk
+from tests.profiles.research import QUESTION, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
@@ -42,7 +42,7 @@ def inner(path: str, *children: Node, **more: Any) -> Node:
 
 async def test_tree_an_infeasible_question_is_refused_before_a_planner_is_called():
     analyst = Mixed()
-    run = await desk("tree", question=BROAD, analysts=(analyst,))
+    run = await make_run("tree", question=BROAD, analysts=(analyst,))
     with pytest.raises(Infeasible) as refused:
         await run.research()
     assert refused.value.code == "question_infeasible"
@@ -54,7 +54,7 @@ async def test_tree_a_plan_that_the_human_does_not_authorize_is_not_run():
         async def authorize(self, plan: Plan) -> bool:
             return False
 
-    run = await desk("tree", human=Refusing())
+    run = await make_run("tree", human=Refusing())
     with pytest.raises(LimitReached):
         await run.research()
     assert not run.library.asked
@@ -62,7 +62,7 @@ async def test_tree_a_plan_that_the_human_does_not_authorize_is_not_run():
 
 async def test_tree_one_query_planner_executor_report():
     analyst = Mixed()
-    run = await desk("tree", analysts=(analyst,))
+    run = await make_run("tree", analysts=(analyst,))
     report = await run.research()
     assert len(analyst.given("plan")) == 1
     assert "12 months" in report.markdown
@@ -83,7 +83,7 @@ async def test_tree_n_queries_n_planners_n_executors_in_parallel_one_synthesizer
 
     analyst = Busy()
     two = "When was the harbour of Brenhaven dug? How much herring sells the fish market at 5?"
-    run = await desk("tree", question=two, analysts=(analyst,))
+    run = await make_run("tree", question=two, analysts=(analyst,))
     report = await run.research()
     assert len(analyst.given("plan")) == 2
     assert together["plan"].most == 2
@@ -98,7 +98,7 @@ async def test_tree_n_queries_n_planners_n_executors_in_parallel_one_synthesizer
 async def test_tree_more_than_two_tasks_get_a_final_synthesizer_and_one_task_speaks_for_itself():
     tree = inner("root", inner("root/1", leaf("root/1/1"), leaf("root/1/2", SQ2)), inner("root/2", leaf("root/2/1")))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     paths = [given.path for given in analyst.given("synthesize") if given.purpose == "gathering"]
     assert paths == ["root/1"]
     assert [given.path for given in analyst.given("synthesize") if given.purpose == "report"] == ["root"]
@@ -107,7 +107,7 @@ async def test_tree_more_than_two_tasks_get_a_final_synthesizer_and_one_task_spe
 async def test_tree_a_suggested_plan_reaches_the_planner_and_may_be_taken():
     suggested = json.dumps({"title": "Mine", "children": [{"title": SQ.text}, {"title": SQ2.text}]})
     analyst = Mixed()
-    run = await desk("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
+    run = await make_run("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
     await run.research()
     assert analyst.given("clarify")[0].brief.suggested_plan == suggested
     assert analyst.given("plan")[0].suggested_plan == suggested
@@ -136,7 +136,7 @@ async def test_tree_task_specs_are_forwarded_byte_for_byte():
     spec = TaskSpec((SQ.text,), "table", "two quotes", 2, "3 passages", verbatim=odd)
     tree = inner("root", leaf("root/1", specs=(spec,)), leaf("root/2", SQ2))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     specs = {given.spec for given in analyst.given("extract")}
     assert odd in specs
     assert specs == {odd, ""}
@@ -147,7 +147,7 @@ async def test_tree_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
     odd = "Quote  the\tinterval — verbatim; ≥ 1 source"
     suggested = json.dumps({"title": "Mine", "children": [{"title": SQ.text, "specs": [odd]}, {"title": SQ2.text}]})
     analyst = Mixed()
-    run = await desk("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
+    run = await make_run("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
     await run.research()
     assert odd in {given.spec for given in analyst.given("extract")}
 
@@ -155,7 +155,7 @@ async def test_tree_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
 async def test_tree_without_a_spec_the_executor_composes_questions_and_a_rubric():
     tree = inner("root", leaf("root/1", out_of_scope="fish"))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     rubrics = [given.rubric for given in analyst.given("extract")]
     assert all("Scope:" in text and "Look for:" in text and "Target confidence" in text for text in rubrics)
     assert all("Leave out: fish" in text for text in rubrics)
@@ -164,7 +164,7 @@ async def test_tree_without_a_spec_the_executor_composes_questions_and_a_rubric(
 async def test_a_passage_is_read_once_for_all_leaves_so_no_leaf_narrows_its_rubric():
     tree = inner("root", leaf("root/1", out_of_scope="fish"), leaf("root/2", SQ2))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     first = [given.rubric for given in analyst.given("extract")]
     assert all(SQ.text in text and SQ2.text in text for text in first)
     assert not any("Leave out" in text for text in first)
@@ -172,7 +172,7 @@ async def test_a_passage_is_read_once_for_all_leaves_so_no_leaf_narrows_its_rubr
 
 async def test_tree_depth_beyond_three_executors_is_refused_in_the_plan():
     deep = inner("root", inner("root/1", inner("root/1/1", inner("root/1/1/1", leaf("root/1/1/1/1")))))
-    run = await desk("tree", analysts=(Mixed({"plan": Plan(deep)}),))
+    run = await make_run("tree", analysts=(Mixed({"plan": Plan(deep)}),))
     with pytest.raises(Infeasible) as refused:
         await run.research()
     assert refused.value.code == "infeasible_depth"
@@ -181,7 +181,7 @@ async def test_tree_depth_beyond_three_executors_is_refused_in_the_plan():
 
 async def test_tree_depth_of_three_executors_runs():
     deep = inner("root", inner("root/1", inner("root/1/1", leaf("root/1/1/1"), leaf("root/1/1/2", SQ2))))
-    report = await (await desk("tree", analysts=(Mixed({"plan": Plan(deep)}),))).research()
+    report = await (await make_run("tree", analysts=(Mixed({"plan": Plan(deep)}),))).research()
     assert report.outcome is Outcome.COMPLETE
 
 
@@ -189,7 +189,7 @@ async def test_tree_depth_is_refused_at_run_time_whatever_the_plan_says():
     """A tree that never passed the check: the fourth executor is not spawned, its siblings work on."""
     too_deep = inner("root/1/1/1", leaf("root/1/1/1/1", SQ2))
     tree = inner("root", inner("root/1", inner("root/1/1", too_deep, leaf("root/1/1/2"))))
-    run = await desk("tree")
+    run = await make_run("tree")
     begin_run(Brief(QUESTION), run.session)
     found = await investigate(tree, run.session)
     inside = found.children[0].children[0].children
@@ -213,7 +213,7 @@ async def test_tree_phases_have_criteria_budgets_and_iterations_and_keep_delta_l
     gate = Gate("corroborate", Criteria(corroboration=9), max_iterations=3)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
-    run = await desk("tree", analysts=(analyst,))
+    run = await make_run("tree", analysts=(analyst,))
     report = await run.research()
     assert len(analyst.given("refine")) == 2, "the first gathering is the first iteration"
     assert all("independent sources" in " ".join(given.unmet) for given in analyst.given("refine"))
@@ -227,7 +227,7 @@ async def test_tree_a_passed_gate_asks_for_nothing_more_and_several_phases_follo
     easy, hard = Gate("easy", Criteria(corroboration=1)), Gate("hard", Criteria(corroboration=9), max_iterations=1)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(easy, hard))
     analyst = Mixed({"plan": Plan(tree)})
-    report = await (await desk("tree", analysts=(analyst,))).research()
+    report = await (await make_run("tree", analysts=(analyst,))).research()
     assert len(analyst.given("refine")) == 1
     assert report.findings.delta[0].startswith("hard, ")
 
@@ -236,7 +236,7 @@ async def test_tree_the_budget_of_a_phase_ends_its_iterations():
     gate = Gate("slow", Criteria(corroboration=9), budget_seconds=0.0, max_iterations=5)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     assert not analyst.given("refine")
 
 
@@ -254,14 +254,14 @@ async def test_tree_a_later_phase_has_its_budget_from_where_it_begins():
     gates = (Gate("first", never, max_iterations=2), Gate("second", never, budget_seconds=30.0, max_iterations=1))
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=gates)
     analyst = Slow({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,), clock=clock)).research()
+    await (await make_run("tree", analysts=(analyst,), clock=clock)).research()
     assert [given.iteration for given in analyst.given("refine")] == [1, 2]
 
 
 async def test_tree_what_an_iteration_did_is_counted_although_it_is_left_out():
     gate = Gate("more", Criteria(corroboration=9), max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
-    report = await (await desk("tree", analysts=(Mixed({"plan": Plan(tree)}),))).research()
+    report = await (await make_run("tree", analysts=(Mixed({"plan": Plan(tree)}),))).research()
     assert len(report.findings.children) == 2
     assert [part.path for part in report.findings.left_out] == ["root/1~2", "root/2~2"]
     rounds = sum(len(part.rounds) for part in (*report.findings.children, *report.findings.left_out))
@@ -273,7 +273,7 @@ async def test_tree_iterations_only_improve_what_was_found():
     gate = Gate("more", Criteria(corroboration=9), max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     broken = Mixed({"plan": Plan(tree), "scope": lambda given: RuntimeError("x") if "~2" in given.path else None})
-    report = await (await desk("tree", analysts=(broken,))).research()
+    report = await (await make_run("tree", analysts=(broken,))).research()
     assert "12 months" in report.markdown
     assert report.findings.facts
 
@@ -281,9 +281,9 @@ async def test_tree_iterations_only_improve_what_was_found():
 async def test_tree_an_error_of_the_engine_in_an_iteration_keeps_all_findings_and_is_noted():
     gate = Gate("more", Criteria(corroboration=9), max_iterations=3)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
-    whole = await (await desk("tree", analysts=(Mixed({"plan": Plan(inner("root", *tree.children))}),))).research()
+    whole = await (await make_run("tree", analysts=(Mixed({"plan": Plan(inner("root", *tree.children))}),))).research()
     broken = Mixed({"plan": Plan(tree), "refine": RuntimeError("x")})
-    report = await (await desk("tree", analysts=(broken,))).research()
+    report = await (await make_run("tree", analysts=(broken,))).research()
     assert {fact.id for fact in report.findings.facts} == {fact.id for fact in whole.findings.facts}
     assert "12 months" in report.markdown
     assert any("more, iteration 2" in note and "RuntimeError" in note for note in report.methodology.notes)
@@ -294,7 +294,7 @@ async def test_tree_criteria_are_corroboration_themes_contradictions_and_confide
     gate = Gate("all", criteria, max_iterations=2)
     tree = inner("root", leaf("root/1"), leaf("root/2", SQ2), gates=(gate,))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,))).research()
     unmet = " | ".join(analyst.given("refine")[0].unmet)
     assert "theme not covered: underwater basket" in unmet
     assert "contradiction is open" in unmet
@@ -306,7 +306,7 @@ def discovery(path: str, **more: Any) -> Node:
 
 
 async def test_tree_the_report_shows_outliers_and_differences():
-    report = await (await desk("tree")).research()
+    report = await (await make_run("tree")).research()
     assert "24 months" in report.markdown
     assert "12 months" in report.markdown
     assert "40 tonnes" in report.markdown
@@ -317,5 +317,5 @@ async def test_tree_the_keyless_analyst_plays_all_six_roles():
     tree = inner("root", discovery("root/1"), leaf("root/2"), leaf("root/3", SQ2))
     names = {"clarify", "scope", "scout", "extract", "reflect", "synthesize"}
     analyst = Mixed({"plan": Plan(tree)})
-    await (await desk("tree", analysts=(analyst, ExtractiveAnalyst()))).research()
+    await (await make_run("tree", analysts=(analyst, ExtractiveAnalyst()))).research()
     assert names <= {name for name, _ in analyst.played}

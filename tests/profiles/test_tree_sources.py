@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.meeting import Meeting
-from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, desk
+from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
 from corrobora.domain.evidence import FollowUp, InsightKind, LinkedSource
 from corrobora.domain.plan import Brief, Gate, Node, Plan, SubQuestion, TaskSpec
@@ -47,7 +47,7 @@ def extraction(given: Any, **more: Any) -> Extraction:
 
 
 async def leaf_findings(lines: dict[str, Any], documents: dict[str, str], **more: Any) -> Any:
-    run = await desk("tree", analysts=(Mixed(lines),), documents=documents, max_rounds=1)
+    run = await make_run("tree", analysts=(Mixed(lines),), documents=documents, max_rounds=1)
     begin_run(Brief(QUESTION), run.session)
     return await investigate(leaf("root", **more), run.session)
 
@@ -97,7 +97,7 @@ async def test_tree_extractors_of_one_leaf_work_in_parallel():
                 await together.join()
             return await super().play(role, given)
 
-    await (await desk("tree", analysts=(Busy(),))).research()
+    await (await make_run("tree", analysts=(Busy(),))).research()
     assert together.most >= 3
 
 
@@ -109,7 +109,7 @@ async def scouted(**more: Any) -> tuple[Any, Mixed, Any]:
     copies = {**DOCUMENTS, "rules-2019-copy.md": DOCUMENTS["rules-2019.md"] + " "}
     tree = inner("root", discovery("root/1", **more), leaf("root/2"), leaf("root/3", SQ2))
     analyst = Mixed({"plan": Plan(tree)})
-    run = await desk("tree", analysts=(analyst,), documents=copies)
+    run = await make_run("tree", analysts=(analyst,), documents=copies)
     return run, analyst, await run.research()
 
 
@@ -162,7 +162,7 @@ async def test_tree_a_scout_keeps_within_its_time_and_token_budget():
 
 async def test_angles_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on():
     tree = inner("root", discovery("root/1"), leaf("root/2"), leaf("root/3", SQ2))
-    run = await desk("tree", analysts=(Mixed({"plan": Plan(tree), "scout": RuntimeError("broken")}),))
+    run = await make_run("tree", analysts=(Mixed({"plan": Plan(tree), "scout": RuntimeError("broken")}),))
     report = await run.research()
     assert "12 months" in report.markdown
     assert ["broken" in child.failed for child in report.findings.children] == [True, False, False]
@@ -171,13 +171,13 @@ async def test_angles_a_scout_that_fails_is_a_sentinel_and_its_siblings_work_on(
 
 async def test_tree_facts_are_stored_with_citation_and_confidence_once_and_used_again_by_later_runs():
     library = await MemoryLibrary.of(DOCUMENTS)
-    first = await desk("tree", library=library)
+    first = await make_run("tree", library=library)
     await first.research()
     kept = list(await library.recall(SQ.text))
     assert kept
     assert all(fact.quote and fact.passage and fact.confidence > 0 for fact in kept)
     before = len(library._facts)
-    second = await desk("tree", library=library, question=SQ.text)
+    second = await make_run("tree", library=library, question=SQ.text)
     report = await second.research()
     recalled = [key for key in second.journal.entries if key.endswith("/recall")]
     assert recalled
@@ -194,7 +194,7 @@ async def test_tree_optional_insights_are_kept_and_used_again_by_later_runs():
         return replace(extraction(given, contradicts_known=("x",)), follow_ups=(raised,))
 
     library = await MemoryLibrary.of(SURE)
-    first = await desk("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)
+    first = await make_run("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)
     await first.research()
     (kept,) = [
         each for each in await library.recall_insights("who inspected cranes") if each.kind is InsightKind.FOLLOW_UP
@@ -203,17 +203,17 @@ async def test_tree_optional_insights_are_kept_and_used_again_by_later_runs():
     assert library._sources[kept.source][0].url == "sure.md"
     before = len(library._insights)
     again = Mixed()
-    await (await desk("tree", library=library, question=SQ.text, analysts=(again,))).research()
+    await (await make_run("tree", library=library, question=SQ.text, analysts=(again,))).research()
     assert any(raised.question in given.suggested for given in again.given("scope"))
-    await (await desk("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)).research()
+    await (await make_run("tree", library=library, analysts=(Mixed({"extract": emitting}),), max_rounds=1)).research()
     assert len(library._insights) == before, "the same is not stored twice"
 
 
 async def test_tree_a_recalled_fact_whose_source_is_gone_is_not_used():
     library = await MemoryLibrary.of(DOCUMENTS)
-    await (await desk("tree", library=library)).research()
+    await (await make_run("tree", library=library)).research()
     other = await MemoryLibrary.of({"fish.md": DOCUMENTS["fish.md"]})
-    run = await desk("tree", library=other, facts=library, question=SQ.text)
+    run = await make_run("tree", library=other, facts=library, question=SQ.text)
     await run.research()
     recalled = [key for key in run.journal.entries if key.endswith("/recall")]
     assert recalled
@@ -223,10 +223,10 @@ async def test_tree_a_recalled_fact_whose_source_is_gone_is_not_used():
 async def test_tree_later_siblings_read_the_facts_of_earlier_ones():
     again = SubQuestion("sq-3", "Must harbour cranes of Brenhaven be inspected every 12 months?")
     tree = inner("root", leaf("root/1"), inner("root/2", leaf("root/2/1", again)))
-    run = await desk("tree", analysts=(Mixed({"plan": Plan(tree)}),), leaves_in_turn=True)
+    run = await make_run("tree", analysts=(Mixed({"plan": Plan(tree)}),), leaves_in_turn=True)
     await run.research()
     assert json.loads(run.journal.entries["root/2/1/recall"].out)
-    shut = await desk(
+    shut = await make_run(
         "tree", analysts=(Mixed({"plan": Plan(tree)}),), leaves_in_turn=True, share_facts=False, recall_facts=False
     )
     await shut.research()

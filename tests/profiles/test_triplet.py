@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Growing, lab
+from tests.profiles.scripted import Growing, make_web_run
 from tests.profiles.triplet import PAGES, asks, done, endless, front_matter, headings, made, table, thread
 
 from corrobora.config import load_profile
@@ -114,7 +114,7 @@ def test_subject_coverage_leaves_no_subject_without_a_round_where_the_budget_has
         'subjects = ["lighthouse", "fog horn"]', 'subjects = ["lighthouse", "fog horn", "keeper"]'
     )
     engine = Growing({})
-    run = lab(
+    run = make_web_run(
         "triplet",
         engine.pages,
         engines=[engine],
@@ -156,15 +156,15 @@ def test_query_rules_a_span_of_years_is_named_in_every_round():
 
 
 def test_query_rules_latest_is_asked_for_where_now_matters_and_no_period_is_given():
-    def lab(question: str) -> Any:
+    def make_web_run(question: str) -> Any:
         given = thread(3).replace("What is known of the lighthouse of Oldby and its fog horn?", question)
         engine = Growing({})
         analysts = [Mixed({"reflect": Proposal("", ()), "scope": asks})]
         return made(engine.pages, engines=[engine], analysts=analysts, given=given)
 
-    now = done(lab("Who currently keeps the lighthouse of Oldby?")).findings.rounds
+    now = done(make_web_run("Who currently keeps the lighthouse of Oldby?")).findings.rounds
     assert all(any(has_time_words(query.text) for query in r.intent.queries) for r in now)
-    ever = done(lab("Who kept the lighthouse of Oldby?")).findings.rounds
+    ever = done(make_web_run("Who kept the lighthouse of Oldby?")).findings.rounds
     assert not any(has_time_words(query.text) for r in ever for query in r.intent.queries)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.profiles.research import Mixed
 from tests.profiles.saturation import BUDGET, SUBJECTS, baseline, outcome
-from tests.profiles.scripted import Engine, Growing, Lab
+from tests.profiles.scripted import Engine, Growing, WebRun
 from tests.profiles.triplet import PAGES, asks, done, headings, made, table, thread
 
 from corrobora.config.profiles import load_profile
@@ -28,7 +28,7 @@ from corrobora.testing import run_virtually
 # Phase 3: plateau and escapes
 
 
-def repeating(budget: int = 10, **lines: Any) -> Lab:
+def repeating(budget: int = 10, **lines: Any) -> WebRun:
     """A thread whose web brings a new fact each round on the same addresses, so that only the addresses repeat."""
     analyst = Mixed({"reflect": Proposal("", ()), **lines})
     return made(budget=budget, analysts=[analyst], stop=("plateau", "max_rounds"))
@@ -187,7 +187,7 @@ def test_convergence_the_formula_term_by_term():
     assert meets_criteria(replace(state, contradictions=(replace(severe, resolved=True),)))
 
 
-def state_after(run: Lab) -> ThreadState:
+def state_after(run: WebRun) -> ThreadState:
     """The thread of a finished run, rebuilt from its findings."""
     found = done(run).findings
     given = parse_thread_file(thread(9))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Growing, Lab, lab
+from tests.profiles.scripted import Growing, WebRun, make_web_run
 
 from corrobora.domain.report import Report
 from corrobora.domain.thread import Gap, Proposal
@@ -27,19 +27,19 @@ def never_done(given: Any) -> Proposal:
     )
 
 
-def done(made: Lab) -> Report:
+def done(made: WebRun) -> Report:
     return run_virtually(made.research())
 
 
-def decision(made: Lab) -> dict[str, Any]:
+def decision(made: WebRun) -> dict[str, Any]:
     return made.json("phase_state.json")["research"]["gap_analysis"]["loop_decision"]
 
 
-def endless(**more: Any) -> tuple[Lab, Growing]:
+def endless(**more: Any) -> tuple[WebRun, Growing]:
     """A run on a web that never saturates, with an analyst that always wants more."""
     engine = Growing({})
     engine.seconds = more.pop("seconds", 0.0)
-    made = lab(
+    made = make_web_run(
         "timed", engine.pages, question=LIGHTHOUSE, engines=[engine], analysts=[Mixed({"reflect": never_done})], **more
     )
     return made, engine

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Growing, Lab, lab
+from tests.profiles.scripted import Growing, WebRun, make_web_run
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.report import Report
@@ -40,16 +40,16 @@ def thread(budget: int = 8, *, brief: str = "", strategy: str = "") -> str:
     return THREAD.format(budget=budget, brief=brief, strategy=strategy)
 
 
-def made(pages: Any = None, *, budget: int = 8, brief: str = "", strategy: str = "", **more: Any) -> Lab:
+def made(pages: Any = None, *, budget: int = 8, brief: str = "", strategy: str = "", **more: Any) -> WebRun:
     given = more.pop("given", "") or thread(budget, brief=brief, strategy=strategy)
-    return lab(more.pop("profile", "triplet"), PAGES if pages is None else pages, thread_file=given, **more)
+    return make_web_run(more.pop("profile", "triplet"), PAGES if pages is None else pages, thread_file=given, **more)
 
 
-def done(run: Lab) -> Report:
+def done(run: WebRun) -> Report:
     return run_virtually(run.research())
 
 
-def endless(lines: dict[str, Any] | None = None, **more: Any) -> tuple[Lab, Mixed]:
+def endless(lines: dict[str, Any] | None = None, **more: Any) -> tuple[WebRun, Mixed]:
     """A thread on a web that never ends, whose analyst is never done."""
     engine, analyst = Growing({}), Mixed({"reflect": Proposal("", ()), **(lines or {})})
     return made(engine.pages, engines=[engine], analysts=[analyst], **more), analyst

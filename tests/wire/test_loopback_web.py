@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.adapters.web.certificates import Key, serving, showing
-from tests.unit.adapters.web.lab import Canary, resolver
+from tests.unit.adapters.web.loopback import Canary, resolver
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import run_here
@@ -106,7 +106,7 @@ def _pages() -> list[WebPage]:
 
 
 @dataclass
-class Lab:
+class HostileWeb:
     """A web, its canaries, and a workspace whose settings point at it."""
 
     web: LoopbackWeb
@@ -154,7 +154,7 @@ def _settings(folder: Path, database_url: str, web: LoopbackWeb, *ports: int) ->
 
 
 @pytest.fixture
-async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> AsyncIterator[Lab]:
+async def hostile_web(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> AsyncIterator[HostileWeb]:
     limits: Limits = getattr(request, "param", QUICK)
     names = {host: ["127.0.0.1"] for host in (*HOSTS, SELF_SIGNED)} | {
         "rebound.example": ["127.0.0.2"],
@@ -167,7 +167,7 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str)
             _pages(),
             faults=FAULTS,
             robots="User-agent: *\nDisallow: /closed/\n",
-            key="lab-key",
+            key="web-key",
             extra_results=hostile,
             hosts=HOSTS,
             redirects=redirects,
@@ -201,10 +201,10 @@ async def lab(request: pytest.FixtureRequest, tmp_path: Path, database_url: str)
         settings = _settings(tmp_path, database_url, web, secure)
         opened = Workspace.open(settings, web=partial(WebAccess, resolve=resolver(names), limits=limits))
         workspace = await stack.enter_async_context(opened)
-        yield Lab(web, workspace, (near, far), hostile, f"https://{SELF_SIGNED}:{secure}/cranes.html")
+        yield HostileWeb(web, workspace, (near, far), hostile, f"https://{SELF_SIGNED}:{secure}/cranes.html")
 
 
-async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
+async def holds(hostile_web: HostileWeb, report: Report, found: Counter[str]) -> None:
     """What must be true of every run over this web that can answer."""
     done = report.methodology
     outcomes = dict(done.outcomes)
@@ -212,31 +212,31 @@ async def holds(lab: Lab, report: Report, found: Counter[str]) -> None:
     assert sum(outcomes.values()) == len(found), "and ends in exactly one outcome"
     assert outcomes["read"] >= 3
     assert outcomes["refused"] >= 3
-    assert [canary.connections for canary in lab.canaries] == [0, 0]
+    assert [canary.connections for canary in hostile_web.canaries] == [0, 0]
 
     assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED)
     assert report.citations
     assert all(citation.url.startswith("http://") for citation in report.citations)
     assert not [c.url for c in report.citations if "/f/" in c.url or "/closed/" in c.url]
-    checked = await verify_report(lab.workspace, report.markdown)
+    checked = await verify_report(hostile_web.workspace, report.markdown)
     assert {str(each) for statement in checked.statements for each in statement.found} == {"verified"}
-    assert {name for name, _ in lab.asked()} == {"tavily", "exa"}
-    assert not [request.path for request in lab.web.requests if request.path.startswith("/closed/")]
+    assert {name for name, _ in hostile_web.asked()} == {"tavily", "exa"}
+    assert not [request.path for request in hostile_web.web.requests if request.path.startswith("/closed/")]
 
 
 @pytest.mark.parametrize(
     "profile",
     ["timed", "angles", "triplet", pytest.param("tree", marks=SLOW), pytest.param("full", marks=SLOW)],
 )
-async def test_a_run_over_a_hostile_web_accounts_for_every_result(lab: Lab, profile: str):
-    report, found = await lab.research(profile, thread_file=THREAD if profile == "triplet" else "")
+async def test_a_run_over_a_hostile_web_accounts_for_every_result(hostile_web: HostileWeb, profile: str):
+    report, found = await hostile_web.research(profile, thread_file=THREAD if profile == "triplet" else "")
 
-    await holds(lab, report, found)
+    await holds(hostile_web, report, found)
 
 
-async def test_rounds_12_one_and_three_ask_tavily_and_two_alternates(lab: Lab):
-    report, found = await lab.research("rounds")
-    await holds(lab, report, found)
+async def test_rounds_12_one_and_three_ask_tavily_and_two_alternates(hostile_web: HostileWeb):
+    report, found = await hostile_web.research("rounds")
+    await holds(hostile_web, report, found)
     rounds = report.findings.rounds
     assert [each.phase for each in rounds] == ["orient", "deepen", "validate"]
     turns = (("tavily",), ("tavily", "exa"), ("tavily",))
@@ -245,16 +245,16 @@ async def test_rounds_12_one_and_three_ask_tavily_and_two_alternates(lab: Lab):
         for names, each in zip(turns, rounds, strict=True)
         for at, query in enumerate(each.intent.queries)
     ]
-    assert lab.asked() == list(dict.fromkeys(expected)), "in this order, and no query twice to the same engine"
-    assert sum(name == "exa" for name, _ in lab.asked()) >= 1
+    assert hostile_web.asked() == list(dict.fromkeys(expected)), "in this order, and no query twice to the same engine"
+    assert sum(name == "exa" for name, _ in hostile_web.asked()) >= 1
 
 
-@pytest.mark.parametrize("lab", [replace(QUICK, fetch_seconds=15.0)], indirect=True)
-async def test_every_kind_of_page_has_its_outcome(lab: Lab):
+@pytest.mark.parametrize("hostile_web", [replace(QUICK, fetch_seconds=15.0)], indirect=True)
+async def test_every_kind_of_page_has_its_outcome(hostile_web: HostileWeb):
     """One round reads all there is; the faults of the web are told apart."""
     wide = (*ONCE, ("reads_per_round", "60"), ("hits_per_query", "60"), ("drift", "false"))
-    lab.hostile.append(lab.self_signed)
-    report, found = await lab.research("timed", overrides=wide)
+    hostile_web.hostile.append(hostile_web.self_signed)
+    report, found = await hostile_web.research("timed", overrides=wide)
     outcomes = dict(report.methodology.outcomes)
     assert sum(outcomes.values()) == len(found) == report.methodology.hits
     assert outcomes["robots"] == 2
@@ -262,34 +262,34 @@ async def test_every_kind_of_page_has_its_outcome(lab: Lab):
         reading.hit.url: (reading.outcome, reading.note)
         for done in report.findings.rounds
         for reading in done.readings
-        if reading.hit.url == lab.self_signed
+        if reading.hit.url == hostile_web.self_signed
     }
     ((outcome, why),) = told.values()
     assert outcome == "failed"
     assert "certificate is not valid: self-signed certificate" in why
     assert {"read", "not_found", "timeout", "too_large", "unsupported", "refused", "failed"} <= set(outcomes)
-    assert [canary.connections for canary in lab.canaries] == [0, 0]
+    assert [canary.connections for canary in hostile_web.canaries] == [0, 0]
 
 
-async def test_engines_that_refuse_the_key_are_not_taken_for_a_web_without_sources(lab: Lab):
-    lab.web.key = "another"
-    report, found = await lab.research("timed", overrides=ONCE)
+async def test_engines_that_refuse_the_key_are_not_taken_for_a_web_without_sources(hostile_web: HostileWeb):
+    hostile_web.web.key = "another"
+    report, found = await hostile_web.research("timed", overrides=ONCE)
     assert report.outcome is Outcome.PROVIDER_DOWN
     assert (report.markdown, sum(found.values()), report.methodology.outcomes) == ("", 0, ())
 
 
-async def test_pages_that_cannot_be_read_are_not_taken_for_missing_evidence(lab: Lab):
-    lab.web.faults = {"/p/*": "404", **FAULTS}
-    report, found = await lab.research("timed", overrides=ONCE)
+async def test_pages_that_cannot_be_read_are_not_taken_for_missing_evidence(hostile_web: HostileWeb):
+    hostile_web.web.faults = {"/p/*": "404", **FAULTS}
+    report, found = await hostile_web.research("timed", overrides=ONCE)
     assert report.outcome is Outcome.INACCESSIBLE
     assert report.markdown == ""
     assert sum(count for _, count in report.methodology.outcomes) == len(found)
 
 
-async def test_a_web_that_says_nothing_of_it_gives_no_evidence(lab: Lab):
-    lab.web.pages = ()
-    lab.hostile.clear()
-    lab.web.api_faults = ["none"] * 100
-    report, _ = await lab.research("timed", overrides=ONCE)
+async def test_a_web_that_says_nothing_of_it_gives_no_evidence(hostile_web: HostileWeb):
+    hostile_web.web.pages = ()
+    hostile_web.hostile.clear()
+    hostile_web.web.api_faults = ["none"] * 100
+    report, _ = await hostile_web.research("timed", overrides=ONCE)
     assert report.outcome is Outcome.NO_EVIDENCE
     assert report.methodology.failed_searches == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.profiles.research import QUESTION, Mixed, desk
+from tests.profiles.research import QUESTION, Mixed, make_run
 
 from corrobora.domain.errors import JournalError, NeedsHuman, RoleError
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, walk_nodes
@@ -28,7 +28,7 @@ async def test_angles_a_failed_leaf_is_a_sentinel_that_keeps_its_questions(error
     async def failing(_node: Node, _run: Session) -> Findings:
         raise error
 
-    made = await desk("tree")
+    made = await make_run("tree")
     found = await run_isolated(failing, LEAF, made.session)
     assert found.failed in ("no answer", "ValueError: a bug")
     assert (found.stop, found.sub_questions) == (StopReason.ERROR, (ASKED,))
@@ -41,14 +41,14 @@ async def test_what_concerns_the_whole_run_is_no_failure_of_a_leaf(error: Except
         raise error
 
     with pytest.raises(type(error)):
-        await run_isolated(failing, LEAF, (await desk("tree")).session)
+        await run_isolated(failing, LEAF, (await make_run("tree")).session)
 
 
 async def test_angles_siblings_of_a_failed_leaf_go_on() -> None:
     def scope(given: Any) -> RoleError | None:
         return RoleError("refusal", "no") if given.path.startswith("root/1/") else None
 
-    made = await desk("tree", analysts=(Mixed({"scope": scope}),))
+    made = await make_run("tree", analysts=(Mixed({"scope": scope}),))
     made.session.brief, made.session.questions = Brief(QUESTION), (ASKED, DUG)
     found = await investigate(TREE, made.session)
     assert [bool(child.failed) for child in found.children] == [True, False]
@@ -58,7 +58,7 @@ async def test_angles_siblings_of_a_failed_leaf_go_on() -> None:
 
 async def test_tree_a_gate_that_stays_unmet_is_tried_as_often_as_it_says() -> None:
     analyst = Mixed({"refine": Refinement((("root/1", ("crane inspection record",)),), why="one source is missing")})
-    made = await desk("tree", analysts=(analyst,))
+    made = await make_run("tree", analysts=(analyst,))
     made.session.brief = Brief(QUESTION)
     gate = Gate("gather", Criteria(corroboration=9), max_iterations=2)
     found = await investigate(Node("root", "Cranes", QUESTION, (LEAF,), gates=(gate,)), made.session)
@@ -100,7 +100,7 @@ class Asked(Mixed):
 
 async def finished_at(role: str) -> tuple[Asked, Report]:
     analyst = Asked(role)
-    made = await desk("timed", analysts=(analyst,))
+    made = await make_run("timed", analysts=(analyst,))
     analyst.session = made.session
     report = await made.research()
     return analyst, report

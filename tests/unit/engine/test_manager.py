@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.profiles.research import QUESTION, Mixed, desk
+from tests.profiles.research import QUESTION, Mixed, make_run
 
 from corrobora.domain.errors import Infeasible
 from corrobora.domain.evidence import Hit, Query
@@ -19,7 +19,7 @@ BROAD = Scoping(feasible=False, queries=(), reasons=("It spans all of history.",
 
 
 async def test_a_question_becomes_a_cited_report_stage_by_stage() -> None:
-    made = await desk("timed")
+    made = await make_run("timed")
     report = await made.research()
     stages = [event.data["stage"] for event in made.journal.events if event.type is EventType.STAGE]
     assert stages == list(Stage)
@@ -32,7 +32,7 @@ async def test_a_question_becomes_a_cited_report_stage_by_stage() -> None:
 async def test_tree_an_infeasible_question_is_refused_before_it_is_planned() -> None:
     analyst = Mixed({"clarify": BROAD})
     with pytest.raises(Infeasible) as refused:
-        await (await desk("tree", analysts=(analyst,))).research()
+        await (await make_run("tree", analysts=(analyst,))).research()
     assert refused.value.code == "question_infeasible"
     assert "Cranes in 2019?" in refused.value.next_step
     assert [prompt for prompt, _ in analyst.played] == ["clarify"]
@@ -48,7 +48,7 @@ def test_tree_a_feasible_scoping_without_a_query_is_refused_too() -> None:
 async def test_tree_two_queries_have_two_planners_and_one_report() -> None:
     two = (Brief("How often must harbour cranes be inspected?"), Brief("When was the harbour of Brenhaven dug?"))
     analyst = Mixed({"clarify": Scoping(feasible=True, queries=two)})
-    report = await (await desk("tree", analysts=(analyst,))).research()
+    report = await (await make_run("tree", analysts=(analyst,))).research()
     assert sorted(given.path for given in analyst.given("plan")) == ["root/1", "root/2"]
     assert {child.path for child in report.findings.children} == {"root/1", "root/2"}
 
@@ -60,7 +60,7 @@ async def test_triplet_a_given_thread_needs_no_manager_and_no_planner() -> None:
         f'[brief]\nquestion = "{QUESTION}"\n'
     )
     analyst = Mixed({})
-    made = await desk("triplet", analysts=(analyst,), request=Request(QUESTION, "triplet", thread_file=text))
+    made = await make_run("triplet", analysts=(analyst,), request=Request(QUESTION, "triplet", thread_file=text))
     report = await made.research()
     played = {prompt for prompt, _ in analyst.played}
     assert played.isdisjoint({"clarify", "plan"})
@@ -80,7 +80,7 @@ async def test_c19_an_interrupt_before_anything_was_found_ends_without_a_writer(
             return ()
 
     analyst = Mixed()
-    made = await desk(
+    made = await make_run(
         profile, analysts=(analyst,), search=Interrupted(), request=Request(QUESTION, authorized="policy")
     )
     report = await made.research()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.profiles.research import Desk, desk
+from tests.profiles.research import LibraryRun, make_run
 from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.domain.errors import RoleError
@@ -31,12 +31,12 @@ def state(**fields: Any) -> ThreadState:
     return replace(made, course=Course((Phase("SURVEY"),)), **fields)
 
 
-def told(made: Desk, kind: EventType) -> list[Any]:
+def told(made: LibraryRun, kind: EventType) -> list[Any]:
     return [event.data for event in made.journal.events if event.type is kind]
 
 
 async def test_triplet_each_round_has_a_file_and_an_event_that_names_it() -> None:
-    made = await desk("triplet", artifacts=("micro_reports",))
+    made = await make_run("triplet", artifacts=("micro_reports",))
     await report_round(state(), made.session)
     [data] = told(made, EventType.ROUND_FINISHED)
     assert list(made.files) == [data["micro_report"]]
@@ -45,10 +45,10 @@ async def test_triplet_each_round_has_a_file_and_an_event_that_names_it() -> Non
 
 
 async def test_rounds_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file() -> None:
-    made = await desk("rounds", artifacts=("rounds",))
+    made = await make_run("rounds", artifacts=("rounds",))
     await report_round(state(), made.session)
     assert list(made.files) == ["rounds.json", "research_state.json"]
-    silent = await desk("rounds", artifacts=())
+    silent = await make_run("rounds", artifacts=())
     await report_round(state(), silent.session)
     assert silent.files == {}
 
@@ -56,7 +56,7 @@ async def test_rounds_a_profile_that_asks_for_rounds_has_all_of_them_in_one_file
 async def test_conflicts_escapes_and_exhausted_questions_are_told() -> None:
     given_up = SubQuestion("sq-2", "Who?", SubQuestionStatus.EXHAUSTED, attempts=3)
     conflict = Contradiction("boats", ONE.id, TWO.id, difference="40 -> 35")
-    made = await desk("timed", artifacts=())
+    made = await make_run("timed", artifacts=())
     answered = state().sub_questions
     await report_round(
         state(sub_questions=(*answered, given_up), contradictions=(conflict,), escape=Escape.LATERAL), made.session
@@ -68,7 +68,7 @@ async def test_conflicts_escapes_and_exhausted_questions_are_told() -> None:
 
 
 async def test_a_round_that_breaks_an_invariant_is_not_told_as_finished() -> None:
-    made = await desk("timed", artifacts=())
+    made = await make_run("timed", artifacts=())
     stray = fact("The moon is made of old rope.", source="S9")
     with pytest.raises(RoleError) as failed:
         await report_round(state(facts=(ONE, TWO, stray)), made.session)
@@ -77,6 +77,6 @@ async def test_a_round_that_breaks_an_invariant_is_not_told_as_finished() -> Non
 
 
 async def test_a_round_without_a_decision_is_not_told() -> None:
-    made = await desk("timed")
+    made = await make_run("timed")
     await report_round(thread(replace(ROUND, decision=None)), made.session)
     assert made.journal.events == []

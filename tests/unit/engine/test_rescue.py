@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.profiles.research import QUESTION, Desk, Mixed, desk
+from tests.profiles.research import QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import ProviderError
@@ -18,15 +18,15 @@ from corrobora.roles.extract import Extraction
 from corrobora.testing import MemoryJournal
 
 
-async def journaled() -> Desk:
+async def journaled() -> LibraryRun:
     """Run once to its end and keep only what was extracted, as a run does that was cut before writing."""
-    done = await desk("timed")
+    done = await make_run("timed")
     await done.research()
     journal = MemoryJournal()
     for key in done.journal.keys("extract/"):
         journal.entries[key] = done.journal.entries[key]
     unable = Mixed({"synthesize": ProviderError("provider_failed", "the provider is slow")}, "slow")
-    made = await desk("timed", journal=journal, library=done.library, analysts=(unable, ExtractiveAnalyst()))
+    made = await make_run("timed", journal=journal, library=done.library, analysts=(unable, ExtractiveAnalyst()))
     made.session.brief, made.session.questions = Brief(QUESTION), done.session.questions
     return made
 
@@ -61,7 +61,7 @@ async def test_a_quote_that_does_not_stand_in_its_snapshot_is_dropped() -> None:
 
 
 async def test_an_empty_journal_gives_an_honest_report() -> None:
-    made = await desk("timed")
+    made = await make_run("timed")
     made.session.brief = Brief(QUESTION)
     report = await rescue_report(made.session, StopReason.TIME_RESERVE)
     assert report.citations == ()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from tests.profiles.research import desk
+from tests.profiles.research import make_run
 
 from corrobora.domain.report import Citation, Report
 from corrobora.reporting.html import render_html
@@ -24,7 +24,7 @@ TWO = Citation(
 
 @pytest.fixture
 async def report() -> Report:
-    return await (await desk("timed")).research()
+    return await (await make_run("timed")).research()
 
 
 def _with(report: Report, body: str, *cited: Citation) -> Report:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.profiles.research import Desk, Mixed, desk
+from tests.profiles.research import LibraryRun, Mixed, make_run
 from tests.unit.policies.threads import fact
 
 from corrobora.config import load_profile
@@ -49,10 +49,10 @@ def test_angles_the_overlap_score_is_the_mean_over_cited_sentences() -> None:
     assert score_overlap(check_draft(NONE, FOUND.facts)) is None
 
 
-async def made(analyst: Mixed, clock: FakeClock | None = None) -> Desk:
+async def made(analyst: Mixed, clock: FakeClock | None = None) -> LibraryRun:
     profile = load_profile("angles")
     review = replace(profile.review, critique=True, revise=True, judge=True, min_score=0.7)
-    return await desk(profile, analysts=(analyst,), clock=clock, review=review)
+    return await make_run(profile, analysts=(analyst,), clock=clock, review=review)
 
 
 async def test_angles_a_draft_with_problems_is_revised_and_one_without_is_not() -> None:
@@ -73,7 +73,7 @@ async def test_angles_the_judge_scores_what_is_delivered_and_code_says_whether_i
 
 async def test_without_time_nothing_is_reviewed_and_the_draft_stays() -> None:
     clock, analyst = FakeClock(), Mixed({"critique": Critique(("x",)), "revise": ONE, "judge": FAIR})
-    run = await desk("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
+    run = await make_run("timed", analysts=(analyst,), clock=clock, review=(await made(analyst)).session.profile.review)
     await clock.sleep(run.session.budget.until_deadline - REVIEW_SECONDS / 2)
     assert await review_draft(BOTH, FOUND, run.session) == BOTH
     assert await judge_draft(check_written_draft(BOTH, FOUND), FOUND, run.session) is None

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.profiles.research import desk
+from tests.profiles.research import make_run
 from tests.unit.policies.threads import decided, fact, one_round
 
 from corrobora.domain.limits import Usage
@@ -47,7 +47,7 @@ def test_angles_a_result_holds_task_trajectory_and_bill() -> None:
 
 
 async def test_angles_the_gathering_reads_what_the_file_says() -> None:
-    made = await desk("angles")
+    made = await make_run("angles")
     await write_leaf_result(NODE, FOUND, made.session)
     assert await reload_results((FOUND,), made.session) == (FOUND,)
     name = name_result_file(FOUND)
@@ -59,7 +59,7 @@ async def test_angles_the_gathering_reads_what_the_file_says() -> None:
 
 
 async def test_a_profile_without_these_files_writes_and_reads_none() -> None:
-    made = await desk("angles", artifacts=())
+    made = await make_run("angles", artifacts=())
     await write_leaf_result(NODE, FOUND, made.session)
     assert made.files == {}
     assert await reload_results((FOUND,), made.session) == (FOUND,)
@@ -71,9 +71,9 @@ async def test_the_time_of_a_leaf_is_measured_once_for_all_attempts() -> None:
         return FOUND
 
     clock = FakeClock()
-    first = await desk("angles", clock=clock)
+    first = await make_run("angles", clock=clock)
     assert (await record_leaf_result(NODE, slow(clock, 6.0), first.session)).seconds == 6.0
-    again = await desk("angles", clock=clock, journal=first.journal.next_attempt())
+    again = await make_run("angles", clock=clock, journal=first.journal.next_attempt())
     assert (await record_leaf_result(NODE, slow(clock, 1.0), again.session)).seconds == 6.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.profiles.research import DOCUMENTS, desk
+from tests.profiles.research import DOCUMENTS, make_run
 
 from corrobora.domain.evidence import SourceId
 from corrobora.domain.plan import SubQuestion
@@ -21,12 +21,12 @@ async def test_tree_facts_may_be_kept_in_qdrant():
 
     store = QdrantFacts(qdrant.AsyncQdrantClient(":memory:"))
     library = await MemoryLibrary.of(DOCUMENTS)
-    report = await (await desk("tree", library=library, facts=store)).research()
+    report = await (await make_run("tree", library=library, facts=store)).research()
     kept = await store.recall(SQ.text)
     assert {fact.id for fact in kept} <= {fact.id for fact in report.findings.facts}
     assert any("12 months" in fact.quote for fact in kept)
     assert await store.remember(report.findings.facts, run="again") == 0
-    later = await desk("tree", library=library, facts=store, question=SQ.text)
+    later = await make_run("tree", library=library, facts=store, question=SQ.text)
     await later.research()
     assert any(json.loads(later.journal.entries[k].out) for k in later.journal.entries if k.endswith("/recall"))
     await check_insights(store, SourceId("S1"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
-from tests.unit.adapters.web.lab import QUICK, VirtualClock, fetch, outcome, raw_server, redirecting, visitor
+from tests.unit.adapters.web.loopback import QUICK, VirtualClock, fetch, outcome, raw_server, redirecting, visitor
 
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList

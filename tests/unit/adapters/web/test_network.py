@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.unit.adapters.web.lab import QUICK, Canary, outcome, redirecting, resolver, visitor
+from tests.unit.adapters.web.loopback import QUICK, Canary, outcome, redirecting, resolver, visitor
 
 from corrobora.adapters.web import network
 from corrobora.adapters.web.network import AllowList, ConnectionBlocked, NameUnresolved, VettedNetwork, resolve_host

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from tests.unit.adapters.web.lab import VirtualClock
+from tests.unit.adapters.web.loopback import VirtualClock
 
 from corrobora.adapters.web.politeness import Politeness
 from corrobora.domain.errors import ReadError

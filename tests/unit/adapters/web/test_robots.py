@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.adapters.web.lab import VirtualClock
+from tests.unit.adapters.web.loopback import VirtualClock
 
 from corrobora.adapters.web.politeness import RobotsCache
 from corrobora.adapters.web.transport import Reply

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.adapters.web.certificates import Key, serving, showing, trusting
-from tests.unit.adapters.web.lab import QUICK, fetch, outcome, raw_server, visitor
+from tests.unit.adapters.web.loopback import QUICK, fetch, outcome, raw_server, visitor
 
 import corrobora
 from corrobora.adapters.clock import SystemClock
@@ -182,7 +182,7 @@ async def test_safe_3_h09_a_bomb_of_one_gigabyte_costs_less_than_100_megabytes_o
     """A fresh process reads the bomb eight times at once and reports its peak."""
     script = """
         import asyncio, resource, sys
-        from tests.unit.adapters.web.lab import BOUNDS, outcome, visitor
+        from tests.unit.adapters.web.loopback import BOUNDS, outcome, visitor
         from corrobora.testing.http_server import HttpServer
 
         async def main(url, port):

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.profiles.research import Desk, Mixed, desk
+from tests.profiles.research import LibraryRun, Mixed, make_run
 
 from corrobora.domain.errors import CorroboraError, LimitReached, NeedsHuman, ProviderError, RoleError
 from corrobora.domain.limits import Usage
@@ -42,9 +42,9 @@ class Refusing:
 
 async def test_an_answered_call_is_never_played_again_also_by_the_next_attempt() -> None:
     analyst = Mixed({"critique": LONG})
-    first = await desk("timed", analysts=(analyst,))
+    first = await make_run("timed", analysts=(analyst,))
     assert await first.session.call(critique, GIVEN) == LONG
-    second = await desk("timed", analysts=(analyst,), journal=first.journal.next_attempt())
+    second = await make_run("timed", analysts=(analyst,), journal=first.journal.next_attempt())
     assert await second.session.call(critique, GIVEN) == LONG
     assert len(analyst.played) == 1
     await second.session.call(critique, replace(GIVEN, question="Another one?"))
@@ -53,7 +53,7 @@ async def test_an_answered_call_is_never_played_again_also_by_the_next_attempt()
 
 async def test_many_who_wait_for_one_answer_pay_for_it_once() -> None:
     analyst = Mixed({"critique": LONG}, usage=Usage(calls=1, input_tokens=10))
-    made = await desk("timed", analysts=(analyst,))
+    made = await make_run("timed", analysts=(analyst,))
     answers = await asyncio.gather(*(made.session.call(critique, GIVEN) for _ in range(5)))
     assert answers == [LONG] * 5
     assert len(analyst.played) == 1
@@ -61,7 +61,7 @@ async def test_many_who_wait_for_one_answer_pay_for_it_once() -> None:
 
 @pytest.mark.parametrize("error", [RoleError("refusal", "no"), ProviderError("provider_quota", "no credit")])
 async def test_the_next_analyst_plays_where_one_fails_and_it_is_told_why(error: CorroboraError) -> None:
-    made = await desk("timed", analysts=(Mixed({"critique": error}, "first"), Mixed({"critique": LONG}, "second")))
+    made = await make_run("timed", analysts=(Mixed({"critique": error}, "first"), Mixed({"critique": LONG}, "second")))
     assert await made.session.call(critique, GIVEN) == LONG
     assert [e.data for e in made.journal.events if e.type is EventType.FALLBACK] == [
         {"role": "critique", "why": error.code}
@@ -72,20 +72,20 @@ async def test_what_a_failed_analyst_was_paid_is_on_the_bill() -> None:
     error = RoleError("json_invalid", "no")
     error.usage = Usage(calls=2, dollars=1.0)
     paid = Mixed({"critique": LONG}, "second", usage=Usage(calls=1, dollars=0.5))
-    made = await desk("timed", analysts=(Mixed({"critique": error}, "first"), paid))
+    made = await make_run("timed", analysts=(Mixed({"critique": error}, "first"), paid))
     await made.session.call(critique, GIVEN)
     used = made.session.budget.read_meter().usage
     assert (used.calls, used.dollars) == (3, 1.5)
 
 
 async def test_if_every_analyst_fails_the_last_error_is_raised_and_nothing_is_journaled() -> None:
-    made = await desk("timed", analysts=(Mixed({"critique": RoleError("refusal", "no")}),))
+    made = await make_run("timed", analysts=(Mixed({"critique": RoleError("refusal", "no")}),))
     with pytest.raises(RoleError, match="no"):
         await made.session.call(critique, GIVEN)
     assert made.journal.keys("root/critique") == []
 
 
-async def tries(made: Desk, error: ProviderError) -> int:
+async def tries(made: LibraryRun, error: ProviderError) -> int:
     """Count how often an attempt that always fails is made."""
     count = 0
 
@@ -101,7 +101,7 @@ async def tries(made: Desk, error: ProviderError) -> int:
 
 async def test_only_failures_that_may_pass_are_tried_again_and_not_for_ever() -> None:
     clock = FakeClock()
-    made = await desk("timed", clock=clock)
+    made = await make_run("timed", clock=clock)
     assert await tries(made, ProviderError.request_failed("p", status=401)) == 1
     assert clock.slept == []
     assert 1 < await tries(made, ProviderError.request_failed("p", status=503)) < 20
@@ -110,17 +110,17 @@ async def test_only_failures_that_may_pass_are_tried_again_and_not_for_ever() ->
 
 async def test_tree_a_plan_that_a_person_refuses_does_not_run_and_an_agreed_one_is_asked_once() -> None:
     person = Refusing()
-    made = await desk("timed", human=person, authorize="human")
+    made = await make_run("timed", human=person, authorize="human")
     with pytest.raises(LimitReached):
         await authorize_plan(PLAN, made.session)
-    agreed = await desk("timed", human=person, authorize="human", journal=MemoryJournal())
+    agreed = await make_run("timed", human=person, authorize="human", journal=MemoryJournal())
     await agreed.journal.put(Entry("authorized", "human"))
     await authorize_plan(PLAN, agreed.session)
     assert person.asked == 1
 
 
 async def test_angles_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
-    made = await desk("timed")
+    made = await make_run("timed")
     made.session.until = Stage.PLAN
     made.session.enter_stage(Stage.PLAN)
     with pytest.raises(NeedsHuman) as paused:
@@ -129,7 +129,7 @@ async def test_angles_a_run_pauses_after_the_stage_it_was_asked_for() -> None:
 
 
 async def test_tree_no_executor_below_the_deepest_level_and_the_manager_is_no_level() -> None:
-    run = (await desk("tree", max_depth=1)).session
+    run = (await make_run("tree", max_depth=1)).session
     leaf = Node("root/1", "Leaf", "x")
     inner, root = Node("root/2", "Inner", "x", (leaf,)), Node("root", "Root", "x", (leaf,))
     with enter_level(root, run):
@@ -152,7 +152,7 @@ async def test_siblings_are_bounded_in_number_and_keep_the_order_of_the_plan() -
         busy -= 1
         return Findings(node.path, node.title)
 
-    run = (await desk("angles", max_concurrency=2, leaves_in_turn=False)).session
+    run = (await make_run("angles", max_concurrency=2, leaves_in_turn=False)).session
     nodes = [Node(f"root/{n}", f"part {n}", "x") for n in range(1, 6)]
     found = await run.run_siblings(perform, nodes)
     assert [each.path for each in found] == [node.path for node in nodes]
@@ -162,7 +162,7 @@ async def test_siblings_are_bounded_in_number_and_keep_the_order_of_the_plan() -
 async def test_the_working_time_of_earlier_attempts_is_read_from_the_journal() -> None:
     journal = MemoryJournal()
     assert sum_earlier_seconds(journal) == 0.0
-    made = await desk("timed", journal=journal, clock=FakeClock())
+    made = await make_run("timed", journal=journal, clock=FakeClock())
     await made.session.outside.clock.sleep(7.0)
 
     async def nine() -> tuple[str, CallMeta]:
@@ -187,7 +187,7 @@ def test_an_analyst_that_hangs_is_given_up_and_asked_ever_more_briefly_until_it_
 
     async def calls() -> Hanging:
         first = Hanging({"critique": LONG}, name="first")
-        made = await desk("timed", analysts=(first, Mixed({"critique": LONG})), clock=LoopTime())
+        made = await make_run("timed", analysts=(first, Mixed({"critique": LONG})), clock=LoopTime())
         for number in range(3):
             await made.session.call(critique, replace(GIVEN, question=f"What of {number}?"))
         first.hangs = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.profiles.research import desk
+from tests.profiles.research import make_run
 
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.report import iter_threads
@@ -21,7 +21,7 @@ def _found(journal) -> set[tuple[str, str | None]]:
 
 @pytest.mark.parametrize("profile", ["timed", "angles", "tree"])
 async def test_parts_that_found_the_same_pages_count_them_once(profile: str):
-    made = await desk(profile)
+    made = await make_run(profile)
     report = await made.research()
     found = _found(made.journal)
     assert report.methodology.hits == len(found)
@@ -29,7 +29,7 @@ async def test_parts_that_found_the_same_pages_count_them_once(profile: str):
 
 
 async def test_what_a_lost_part_found_is_counted_from_the_journal():
-    made = await desk("timed")
+    made = await make_run("timed")
     report = await made.research()
     rounds = [done for leaf in iter_threads(report.findings) for done in leaf.rounds]
     kept, lost = count_results(rounds, made.session), count_results((), made.session)
@@ -41,7 +41,7 @@ async def test_what_a_lost_part_found_is_counted_from_the_journal():
 
 
 async def test_a_page_that_one_round_drifted_from_and_another_read_was_read():
-    made = await desk("timed")
+    made = await make_run("timed")
     report = await made.research()
     rounds = [done for leaf in iter_threads(report.findings) for done in leaf.rounds]
     reading = next(each for done in rounds for each in done.readings if each.outcome == "read")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.profiles.research import DOCUMENTS, QUESTION, Desk, Mixed, desk
+from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make_run
 
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.report import Draft, Outcome
@@ -17,8 +17,8 @@ from corrobora.reporting.report_format import format_report_body
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
 
 
-async def ran(profile: str, **more: Any) -> tuple[Desk, Any]:
-    run = await desk(profile, **more)
+async def ran(profile: str, **more: Any) -> tuple[LibraryRun, Any]:
+    run = await make_run(profile, **more)
     return run, await run.research()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.profiles.research import Mixed, desk
+from tests.profiles.research import Mixed, make_run
 
 from corrobora.domain.plan import Brief, Gate, Node, SubQuestion
 from corrobora.engine.steps.discover import SCAN_TOKENS, share_shortlist, sweep_sources
@@ -32,7 +32,7 @@ def test_tree_without_a_discovery_leaf_nothing_is_guided() -> None:
 
 
 async def test_tree_the_shortlist_is_read_first_by_the_other_leaves() -> None:
-    made = await desk("tree", analysts=(Mixed({"scout": shortlisted}),))
+    made = await make_run("tree", analysts=(Mixed({"scout": shortlisted}),))
     made.session.brief = BRIEF
     found = await sweep_sources(SCOUT, made.session)
     [link] = found.linked
@@ -45,7 +45,7 @@ async def test_tree_the_shortlist_is_read_first_by_the_other_leaves() -> None:
 
 async def test_tree_sources_that_the_plan_names_are_triaged_with_what_is_found() -> None:
     analyst = Mixed({"scout": shortlisted})
-    made = await desk("tree", analysts=(analyst,))
+    made = await make_run("tree", analysts=(analyst,))
     made.session.brief = BRIEF
     fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
     await sweep_sources(replace(SCOUT, sources=(fish,)), made.session)
@@ -57,7 +57,7 @@ async def test_tree_sources_that_the_plan_names_are_triaged_with_what_is_found()
 async def test_tree_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
     async def scans(tokens: int | None) -> int:
         analyst = Mixed({"scout": shortlisted})
-        made = await desk("tree", analysts=(analyst,))
+        made = await make_run("tree", analysts=(analyst,))
         made.session.brief = BRIEF
         gates = () if tokens is None else (Gate(budget_tokens=tokens),)
         await sweep_sources(replace(SCOUT, gates=gates), made.session)
@@ -74,7 +74,7 @@ async def test_what_was_not_chosen_is_named_by_its_title() -> None:
         kept = Shortlisted(chosen.reference, chosen.title, 0.5, 0.5, 0.75, 0.5, "fits")
         return Shortlist((kept,), excluded=((fish, f"a copy of {fish}, not of S9999"),))
 
-    made = await desk("tree", analysts=(Mixed({"scout": exclude_fish}),))
+    made = await make_run("tree", analysts=(Mixed({"scout": exclude_fish}),))
     made.session.brief = BRIEF
     fish = next(source.id for source, _ in made.library._sources.values() if source.url == "fish.md")
     found = await sweep_sources(replace(SCOUT, sources=(fish,)), made.session)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.profiles.research import DOCUMENTS, Desk, desk
+from tests.profiles.research import DOCUMENTS, LibraryRun, make_run
 
 from corrobora.domain.evidence import FollowUp, Hit, Insight, InsightKind, LinkedSource, Reading, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Node, SubQuestion
@@ -26,11 +26,11 @@ SQ = SubQuestion("sq-1", QUESTION)
 OTHER = SubQuestion("sq-2", "What does herring cost on Sundays in winter?")
 
 
-async def made(library: MemoryLibrary, **fields: Any) -> Desk:
-    return await desk("tree", library=library, question=QUESTION, **fields)
+async def made(library: MemoryLibrary, **fields: Any) -> LibraryRun:
+    return await make_run("tree", library=library, question=QUESTION, **fields)
 
 
-def thread(run: Desk, *asked: SubQuestion, queries: tuple[str, ...] = ()) -> ThreadState:
+def thread(run: LibraryRun, *asked: SubQuestion, queries: tuple[str, ...] = ()) -> ThreadState:
     node = Node("root/1", "Cranes", "Find the interval", sub_questions=asked or (SQ,), queries=queries)
     return ThreadState.open_thread(node, Brief(QUESTION), run.session.profile.course)
 
@@ -64,7 +64,7 @@ async def test_tree_a_resumed_run_starts_with_what_the_first_attempt_was_given()
     library = await filled()
     run = await made(library)
     first = await recall_knowledge(thread(run), run.session)
-    again = await desk("tree", library=await MemoryLibrary.of(DOCUMENTS), journal=run.journal.next_attempt())
+    again = await make_run("tree", library=await MemoryLibrary.of(DOCUMENTS), journal=run.journal.next_attempt())
     assert await recall_knowledge(thread(again), again.session) == first
 
 
@@ -77,7 +77,7 @@ async def test_tree_neither_switch_on_asks_the_store_nothing() -> None:
 
 async def test_tree_a_fact_whose_snapshot_cannot_be_opened_is_not_recalled() -> None:
     other = await MemoryLibrary.of({"fish.md": DOCUMENTS["fish.md"]})
-    run = await desk("tree", library=other, facts=await filled(), question=QUESTION)
+    run = await make_run("tree", library=other, facts=await filled(), question=QUESTION)
     assert (await recall_knowledge(thread(run), run.session)).facts == ()
 
 

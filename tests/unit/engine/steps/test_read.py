@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.profiles.research import Mixed
-from tests.profiles.scripted import Lab, lab
+from tests.profiles.scripted import WebRun, make_web_run
 
 from corrobora.adapters.search.library import LibraryReader
 from corrobora.domain.errors import RoleError
@@ -30,8 +30,8 @@ HIT = Hit(URL, "Lighthouse", query="lighthouse of Oldby")
 SQ = SubQuestion("sq-1", "How tall is the lighthouse of Oldby?")
 
 
-def made(analyst: Mixed | None = None, *, pages: dict[str, Any] | None = None, **more: Any) -> Lab:
-    run = lab(
+def made(analyst: Mixed | None = None, *, pages: dict[str, Any] | None = None, **more: Any) -> WebRun:
+    run = make_web_run(
         more.pop("profile", "tree"),
         {URL: TEXT} if pages is None else pages,
         analysts=[analyst or Mixed()],
@@ -42,7 +42,7 @@ def made(analyst: Mixed | None = None, *, pages: dict[str, Any] | None = None, *
     return run
 
 
-def thread(run: Lab, **more: Any) -> ThreadState:
+def thread(run: WebRun, **more: Any) -> ThreadState:
     node = Node("root/1", "Height", "Find the height", sub_questions=(SQ,), **more)
     return ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
 
@@ -163,7 +163,7 @@ async def test_a_second_look_is_only_for_an_analyst_that_is_never_paid() -> None
     (again,) = await reread_sources(replace(plain, rounds=(learned,)), run.session)
     assert again.again
     assert [fact.quote for fact in again.facts] == [SENTENCE]
-    paid = lab("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
+    paid = make_web_run("tree", {URL: TEXT}, analysts=[Mixed(), Mixed()], clock=FakeClock())
     assert await reread_sources(replace(plain, rounds=(learned,)), paid.session) == []
 
 
@@ -187,7 +187,7 @@ async def test_without_a_model_the_order_of_arrival_does_not_change_what_is_aske
 
     async def found(*, backwards: bool) -> tuple[dict[PassageId | None, Any], list[str]]:
         analyst = Mixed()
-        run = lab("timed", {}, analysts=[analyst], clock=FakeClock())
+        run = make_web_run("timed", {}, analysts=[analyst], clock=FakeClock())
         run.session.brief = Brief("How tall is the lighthouse of Oldby?")
         source, passages = await run.session.library.store(Source(SourceId(""), "Oldby", URL, ""), text, space="lib")
         turns = {each.id: 50 * (len(passages) - at if backwards else at) for at, each in enumerate(passages)}

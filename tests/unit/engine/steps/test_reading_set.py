@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.profiles.research import desk
+from tests.profiles.research import make_run
 
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Draft, Findings, iter_threads
@@ -34,7 +34,7 @@ def change_outcome(findings: Findings, outcome: ReadOutcome) -> Findings:
 
 
 async def test_an_absence_is_checked_against_all_that_was_read_and_what_was_not():
-    made = await desk("timed")
+    made = await make_run("timed")
     findings = (await made.research()).findings
     draft = Draft("t", ABSENT.format(n=0) + ".")
     reading = await load_reading_set(draft, findings, made.session)
@@ -53,5 +53,5 @@ async def test_an_absence_is_checked_against_all_that_was_read_and_what_was_not(
 
 
 async def test_a_draft_that_counts_nothing_loads_no_texts():
-    made = await desk("timed")
+    made = await make_run("timed")
     assert await load_reading_set(Draft("t", "It grew by 3 %."), (await made.research()).findings, made.session) is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.profiles.research import desk
-from tests.profiles.scripted import Engine, Lab, lab
+from tests.profiles.research import make_run
+from tests.profiles.scripted import Engine, WebRun, make_web_run
 from tests.unit.policies.threads import thread
 
 from corrobora.domain.errors import RoleError
@@ -24,9 +24,9 @@ PAGES = {"https://a.example/x": "# Lighthouse\n\nThe lighthouse of Oldby is 31 m
 INTENT = Intent("height", (Query("lighthouse Oldby tall"),))
 
 
-async def scoped(*engines: Engine) -> Lab:
+async def scoped(*engines: Engine) -> WebRun:
     """Set up a run whose first round was scoped."""
-    made = lab("timed", PAGES, engines=engines, clock=FakeClock())
+    made = make_web_run("timed", PAGES, engines=engines, clock=FakeClock())
     await made.journal.put(Entry("root/round/1/scope#1", "{}"))
     return made
 
@@ -38,7 +38,7 @@ def course(**fields: int) -> ThreadState:
 
 async def test_triplet_no_search_without_a_scope() -> None:
     engine = Engine(PAGES)
-    made = lab("timed", PAGES, engines=[engine], clock=FakeClock())
+    made = make_web_run("timed", PAGES, engines=[engine], clock=FakeClock())
     with pytest.raises(RoleError) as refused:
         await search_round(INTENT, thread(), made.session)
     assert refused.value.code == "no_scope"
@@ -95,7 +95,7 @@ def test_joined_results_keep_their_order_and_name_each_provider_once() -> None:
 
 async def test_rounds_whole_documents_are_results_once_in_a_thread() -> None:
     texts = {f"crane-{n}.md": f"# Crane {n}\n\nCrane {n} lifts.\n\nCrane {n} turns." for n in range(6)}
-    made = await desk("rounds", documents=texts)
+    made = await make_run("rounds", documents=texts)
     run = made.session
     node = Node("root", "Cranes", "cranes")
     state = ThreadState.open_thread(node, run.brief, replace(run.profile.course, hits_per_query=2))

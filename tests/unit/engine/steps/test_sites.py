@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.profiles.research import Desk, desk
+from tests.profiles.research import LibraryRun, make_run
 from tests.unit.adapters.search.replay import Replay
 from tests.unit.adapters.search.test_firecrawl import QuickClock
 
@@ -56,8 +56,8 @@ class Crawling:
         return found
 
 
-async def made(*, down: bool = False) -> tuple[Desk, Crawling, ThreadState]:
-    run = await desk("timed")
+async def made(*, down: bool = False) -> tuple[LibraryRun, Crawling, ThreadState]:
+    run = await make_run("timed")
     crawling = Crawling(run.library, down)
     run.session.outside = replace(run.session.outside, readers=(run.library, crawling))
     node = Node("root", "Cranes", "inspection of cranes", sources=(SITE,))
@@ -107,7 +107,7 @@ async def test_a_thread_without_sites_asks_nothing() -> None:
 async def test_tree_scout_crawls_the_site_of_a_discovery_leaf_on_recorded_answers() -> None:
     replay = Replay("firecrawl/test_firecrawl_crawl_tool_integration.yaml")
     async with HttpServer(replay) as server:
-        run = await desk("tree", question="How does Firecrawl turn websites into LLM-ready data?", documents={})
+        run = await make_run("tree", question="How does Firecrawl turn websites into LLM-ready data?", documents={})
         service = Firecrawl("key", clock=QuickClock(), base_url=server.url)
         crawling = FirecrawlReader(service, run.library, "web")
         run.session.outside = replace(run.session.outside, readers=(run.library, crawling))

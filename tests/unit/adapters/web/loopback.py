@@ -1,4 +1,4 @@
-"""A laboratory for page fetches: a canary on loopback, names of our own, a clock that does not wait."""
+"""What tests of page fetches need: a canary on loopback, names of our own, a clock that does not wait."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Ended:
 
 
 @dataclass
-class Rig:
+class Harness:
     """A workspace with one library."""
 
     workspace: Workspace
@@ -150,9 +150,9 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(
+async def open_harness(
     url: str, documents: Mapping[str, str] = DOCUMENTS, settings: Mapping[str, str] | None = None, **options: Any
-) -> AsyncGenerator[Rig]:
+) -> AsyncGenerator[Harness]:
     """Open a workspace on a fresh database and fill its library. `settings` are variables of the environment."""
     with tempfile.TemporaryDirectory(prefix="corrobora-wire-") as folder:
         home = Path(folder)
@@ -164,7 +164,7 @@ async def rig(
             (texts / name).write_text(text)
         async with Workspace.open(found, **options) as workspace:
             await ingest_files(workspace.database, LIBRARY, (texts,), lambda *_: None)
-            yield Rig(workspace)
+            yield Harness(workspace)
 
 
 def passages_sent(server: ModelServer) -> Counter[str]:
@@ -178,13 +178,13 @@ def bodies(server: ModelServer) -> list[str]:
     return sorted(json.dumps(each.body, sort_keys=True) for each in server.asked)
 
 
-async def good(found: Ended, rig: Rig) -> RecheckResult:
+async def good(found: Ended, harness: Harness) -> RecheckResult:
     """A report with a body, every citation of which holds when it is checked again offline."""
     assert found.report is not None, found.row
     assert found.code == 0, found.row
     assert found.report.outcome in ("complete", "partial", "limit_reached"), found.report.reason
     assert found.report.citations
-    checked = await rig.recheck(found.markdown)
+    checked = await harness.recheck(found.markdown)
     fates = Counter(each for statement in checked.statements for each in statement.found)
     assert set(fates) == {CitationStatus.VERIFIED}, fates
     assert checked.cited
