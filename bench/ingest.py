@@ -1,13 +1,17 @@
 """Ingest cost: passages per CPU second, client and server, text rows, postings, links and merges included.
 
 Run it as `python -m bench.ingest [--passages N]`. Knows already parsed text only; reading files is not in it. The same
-passages go into SQLite FTS5 as well: the ratio holds on any machine.
+passages go into SQLite FTS5 as well: the ratio holds on any machine. `--memory` instead adds one text of 30 MB with the
+command, in plain letters, in Cyrillic and with one wide character, and prints the highest memory of its main process.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -22,6 +26,8 @@ from corrobora.storage.postgres.database import Database
 
 BATCH = 4_000
 FLOOR = 5_000
+FILE_BYTES = 29_900_000
+MEMORY_GOAL = 250  # MB
 
 
 def items(texts: Texts, start: int, n: int) -> list[IngestItem]:
@@ -69,7 +75,46 @@ async def main(passages: int) -> int:
     return 1 if rate < FLOOR else 0
 
 
+def measure_memory() -> int:
+    """Print the memory of `library add` for a short text and for long ones; return 1 above the goal."""
+    words = Texts(5)
+    short = "\n\n".join(words.passage() for _ in range(40))
+    plain = short * (FILE_BYTES // len(short))
+    wide = plain[: FILE_BYTES // 2] + " \U0001f30a " + plain[FILE_BYTES // 2 :]
+    cyrillic = plain[: FILE_BYTES // 2].translate({ord("a") + at: 0x430 + at for at in range(26)})
+    base = _add_text(short)
+    print(f"base: {base:.0f} MB of the main process for a text of {len(short):,} bytes")
+    above = {
+        name: _add_text(text) - base for name, text in {"ASCII": plain, "Cyrillic": cyrillic, "wide": wide}.items()
+    }
+    for name, size in above.items():
+        print(f"30 MB of {name} text: {size:.0f} MB above the base (goal {MEMORY_GOAL})")
+    return 1 if max(above.values()) > MEMORY_GOAL else 0
+
+
+def _add_text(text: str) -> float:
+    """Add one file to a fresh library with the command; return the highest memory of its main process in MB."""
+    with tempfile.TemporaryDirectory(prefix="corrobora-bench-") as folder:
+        path = Path(folder) / "text.txt"
+        path.write_text(text, encoding="utf-8")
+        environment = os.environ | {"CORROBORA_HOME": str(Path(folder) / "home")}
+        command = [sys.executable, "-m", "corrobora", "library", "add", "bench", str(path)]
+        highest = 0
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            while process.poll() is None:
+                status = Path(f"/proc/{process.pid}/status").read_text()
+                highest = max(highest, int(status.partition("VmHWM:")[2].split()[0]) if "VmHWM" in status else 0)
+                time.sleep(0.01)
+        if process.returncode:
+            raise SystemExit(f"library add ended with {process.returncode}")
+    return highest / 1_024
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=40_000)
-    raise SystemExit(asyncio.run(main(parser.parse_args().passages)))
+    parser.add_argument("--memory", action="store_true")
+    given = parser.parse_args()
+    raise SystemExit(measure_memory() if given.memory else asyncio.run(main(given.passages)))

@@ -183,33 +183,33 @@ class Ingest:
         batch: list[IngestItem] = []
         size = 0
         for done, file in enumerate(files, start=1):
-            item = await self._read_item(file, known, report)
-            if item is not None:
-                batch.append(item)
-                size += len(item.text)
-                report.stored.append(file.shown)
+            size += await self._read_file(file, known, report, batch)
             if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
                 await self._catalog.store(space, batch)
                 batch, size = [], 0
             self._on_progress(IngestProgress(file.shown, done, len(files)))
-        if batch:
-            await self._catalog.store(space, batch)
 
-    async def _read_item(self, file: _ListedFile, known: Mapping[str, str], report: IngestReport) -> IngestItem | None:
-        """Read one file; None if it is unchanged or cannot be read, which the report then says."""
+    async def _read_file(
+        self, file: _ListedFile, known: Mapping[str, str], report: IngestReport, batch: list[IngestItem]
+    ) -> int:
+        """Append one file to the batch and return its size; one that is unchanged or cannot be read is reported."""
         try:
             data = await asyncio.to_thread(read_bytes, file.path)
-            digest = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0" + data).hexdigest()
+            hashed = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0")
+            hashed.update(data)
+            digest = hashed.hexdigest()
             if known.get(file.key) == digest:
                 report.unchanged.append(file.shown)
-                return None
+                return 0
             parsed = await self._parse(data, file.shown)
         except ReadError as error:
             report.skip_file(file.key, ReadOutcome(error.outcome), error.message)
-            return None
+            return 0
         if parsed.truncated:
             report.truncated.append(file.shown)
-        return IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest)
+        batch.append(IngestItem(_build_source(file, parsed), parsed.text, parsed.headings, file.key, digest))
+        report.stored.append(file.shown)
+        return len(parsed.text)
 
 
 def _resolve_root(root: Path) -> Path:

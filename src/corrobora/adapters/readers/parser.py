@@ -12,6 +12,7 @@ import json
 import os
 import struct
 import sys
+from asyncio import StreamReader
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _START_SECONDS = 60.0  # a cold start with its imports, on a busy machine, is no
 _WALL_FACTOR = 4.0  # times the CPU time that a document may take: on a busy machine a process gets its CPU slowly
 _EXIT_SECONDS = 5.0  # the kernel takes back the memory of a process that it ended
 _ANSWER_BYTES = 500_000_000
+_PIECE_BYTES = 1 << 20
 _PASSED_VARIABLES = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 
 
@@ -217,15 +219,27 @@ async def _exchange_frames(process: Process, head: bytes, data: bytes) -> dict[s
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(struct.pack(">II", len(head), len(data)) + head)
-    process.stdin.write(data)
-    await process.stdin.drain()
-    (size,) = struct.unpack(">I", await process.stdout.readexactly(4))
-    if size > _ANSWER_BYTES:
-        raise ValueError("answer")
-    answer = json.loads(await process.stdout.readexactly(size))
+    for at in range(0, len(data), _PIECE_BYTES):  # in pieces, because what the pipe does not take at once is copied
+        process.stdin.write(data[at : at + _PIECE_BYTES])
+        await process.stdin.drain()
+    answer = json.loads(await _read_frame(process.stdout, _ANSWER_BYTES))
     if not isinstance(answer, dict):
         raise TypeError("answer")
+    pieces: list[str] = []
+    left = _ANSWER_BYTES
+    while piece := await _read_frame(process.stdout, left):
+        left -= len(piece)
+        pieces.append(piece.decode("utf-8", "surrogatepass"))
+    if "parsed" in answer:
+        answer["parsed"]["text"] = "".join(pieces)
     return answer  # pyright: ignore[reportUnknownVariableType] - checked where it is used
+
+
+async def _read_frame(stream: StreamReader, most: int) -> bytes:
+    (size,) = struct.unpack(">I", await stream.readexactly(4))
+    if size > most:
+        raise ValueError("answer")
+    return await stream.readexactly(size)
 
 
 def load_parsed(raw: dict[str, Any]) -> ParsedDocument:

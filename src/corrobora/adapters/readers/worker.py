@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from typing import BinaryIO
 
@@ -41,6 +41,7 @@ if sys.platform != "win32":
     import resource
 
 _FRAME = struct.Struct(">II")  # length of the JSON head, length of the bytes
+PIECE_CHARS = 250_000  # of a text in one frame of the answer
 
 
 def main(memory: int) -> None:
@@ -51,26 +52,34 @@ def main(memory: int) -> None:
         head_size, size = _FRAME.unpack(frame)
         head = json.loads(source.read(head_size))
         _limit_cpu(float(head["seconds"]))
-        _send_answer(sink, _parse_request(head, source.read(size)))
+        _send_answer(sink, *_parse_request(head, source.read(size)))
 
 
-def _parse_request(head: dict[str, str], data: bytes) -> dict[str, object]:
+def _parse_request(head: dict[str, str], data: bytes) -> tuple[dict[str, object], str]:
+    """Return what became of a document, and its text."""
     try:
         parsed = parse_bytes(head["read"], data, head["charset"])
     except ReadError as error:
-        return {"outcome": error.outcome, "message": error.message, "next_step": error.next_step}
+        return {"outcome": error.outcome, "message": error.message, "next_step": error.next_step}, ""
     except MemoryError:
-        return {"outcome": ReadOutcome.TOO_LARGE, "message": "Reading it needs more memory than allowed."}
+        return {"outcome": ReadOutcome.TOO_LARGE, "message": "Reading it needs more memory than allowed."}, ""
     except RecursionError:
-        return {"outcome": ReadOutcome.BROKEN, "message": "It is nested too deeply."}
-    return {"parsed": asdict(parsed)}
+        return {"outcome": ReadOutcome.BROKEN, "message": "It is nested too deeply."}, ""
+    return {"parsed": asdict(replace(parsed, text=""))}, parsed.text
 
 
-def _send_answer(sink: BinaryIO, answer: dict[str, object]) -> None:
-    body = json.dumps(answer).encode()
+def _send_answer(sink: BinaryIO, answer: dict[str, object], text: str) -> None:
+    """Send frames: the answer, the pieces of the text, and an empty one, so that no side holds the whole twice."""
+    _send_frame(sink, json.dumps(answer).encode())
+    for at in range(0, len(text), PIECE_CHARS):
+        _send_frame(sink, text[at : at + PIECE_CHARS].encode("utf-8", "surrogatepass"))
+    _send_frame(sink, b"")
+    sink.flush()
+
+
+def _send_frame(sink: BinaryIO, body: bytes) -> None:
     sink.write(struct.pack(">I", len(body)))
     sink.write(body)
-    sink.flush()
 
 
 def _limit_memory(size: int) -> None:

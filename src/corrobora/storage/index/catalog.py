@@ -7,8 +7,10 @@ again. Every write into a library goes through it. Does not know files, formats 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from corrobora.domain.documents import IngestItem
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 _Key: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
 
+PASSAGES_A_STEP = 4_000  # of new documents, whose words and links are in memory at once
+_HASHED_CHARS = 1 << 20
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WRITER_LOCK = 0x636F_7277
 _SNAPSHOT_LOCK = 0x636F_7273
 
@@ -182,12 +187,15 @@ class Catalog:
             stored.append(StoredDocument(each, number, ids[at : at + len(each.cuts)], each.cuts, new=True))
             at += len(each.cuts)
         await _copy_rows(connection, space, stored)
-        fields = [fields for each in unique for fields in each.index_fields()]
-        bodies = {id_: each.body for id_, each in zip(ids, fields, strict=True)}
         titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
-        await links.add_links(connection, space, titles, bodies, self._tokenizer)
-        publishers = [each.source.publisher for each in unique for _ in each.cuts]
-        await segments.add_passages(connection, space, ids, self._tokenizer.index_batch(fields), publishers)
+        await links.add_aliases(connection, space, titles, self._tokenizer)
+        rows = (row for each in stored for row in zip(each.ids, each.document.iter_fields(), strict=True))
+        publishers = iter([each.source.publisher for each in unique for _ in each.cuts])
+        while step := list(islice(rows, PASSAGES_A_STEP)):  # never all passages of a long text at once
+            await links.refresh_mentions(connection, space, {id_: fields.body for id_, fields in step})
+            postings = self._tokenizer.index_batch([fields for _, fields in step])
+            named = list(islice(publishers, len(step)))
+            await segments.add_passages(connection, space, [id_ for id_, _ in step], postings, named)
         return {each.document.key: each for each in stored}
 
     async def _load_stored(self, each: _PreparedDocument, number: int) -> StoredDocument:
@@ -244,7 +252,7 @@ class _PreparedDocument:
     def __init__(self, item: IngestItem) -> None:
         self.item = item
         self.text = clean_text(item.text)
-        self.sha = hashlib.sha256(self.text.encode()).hexdigest()
+        self.sha = _hash_text(self.text)
         given = item.source
         self.source = given if _is_clean(given) else _clean_source(given)
         self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
@@ -265,22 +273,23 @@ class _PreparedDocument:
         source = self.source
         return " ".join(part for part in (source.publisher, source.published[:10], source.version) if part)
 
-    def index_fields(self) -> list[Fields]:
+    def iter_fields(self) -> Iterator[Fields]:
         meta = self.meta
-        return [
-            Fields(
-                self.source.title,
-                self.text[each.start : each.end],
-                f"{each.heading} {meta}" if each.heading else meta,
-            )
-            for each in self.cuts
-        ]
+        for start, end, heading in self.cuts:
+            yield Fields(self.source.title, self.text[start:end], f"{heading} {meta}" if heading else meta)
 
 
 def clean_text(text: str) -> str:
     """Drop what a terminal would obey and what a database cannot hold: control characters and lone surrogates."""
     text = sanitize_text(text)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return text if _SURROGATE.search(text) is None else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _hash_text(text: str) -> str:
+    hashed = hashlib.sha256()
+    for at in range(0, len(text), _HASHED_CHARS):  # a long text is not copied as a whole
+        hashed.update(text[at : at + _HASHED_CHARS].encode())
+    return hashed.hexdigest()
 
 
 def _is_clean(source: Source) -> bool:

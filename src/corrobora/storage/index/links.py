@@ -199,24 +199,20 @@ class Link(NamedTuple):
     passages: tuple[int, ...] | list[int]  # the first ones of the source
 
 
-async def add_links(
-    connection: Connection, space: int, titles: Mapping[int, str], passages: Mapping[int, str], tokenizer: Tokenizer
-) -> None:
-    """Bring links up to date after new sources (id to title) and their passages (id to body), in one transaction.
+async def add_aliases(connection: Connection, space: int, titles: Mapping[int, str], tokenizer: Tokenizer) -> None:
+    """Add the titles of new sources (id to title), and the links to them from passages that are indexed.
 
-    Old titles named by the new passages and new titles named by old passages are both found, so that adding documents
-    one by one gives the same links as adding them together. Call it before the new passages are indexed: they are
-    given and need not be found.
+    Then refresh the mentions of the new passages and index them, in the same transaction: so adding documents one by
+    one gives the same links as adding them together.
     """
-    fresh = await _add_aliases(connection, space, titles)
-    affected = dict(passages)
+    fresh = await _insert_aliases(connection, space, titles)
     if fresh:
         old = await find_phrase_matches(
             connection, space, dict(zip(fresh, tokenizer.query_terms_batch(fresh), strict=True))
         )
-        bodies = await _read_bodies(connection, [each for each in old if each not in passages])
-        affected |= {id_: body for id_, body in bodies.items() if may_mention(body, old[id_])}
-    await refresh_mentions(connection, space, affected)
+        bodies = await _read_bodies(connection, list(old))
+        naming = {id_: body for id_, body in bodies.items() if may_mention(body, old[id_])}
+        await refresh_mentions(connection, space, naming)
 
 
 async def remove_links(connection: Connection, space: int, sources: Sequence[int]) -> None:
@@ -233,7 +229,7 @@ async def remove_links(connection: Connection, space: int, sources: Sequence[int
         await refresh_mentions(connection, space, await _read_bodies(connection, touched))
 
 
-async def _add_aliases(connection: Connection, space: int, titles: Mapping[int, str]) -> list[str]:
+async def _insert_aliases(connection: Connection, space: int, titles: Mapping[int, str]) -> list[str]:
     """Insert the aliases of new sources; return those that no source of the space had before."""
     named = {source: alias for source, title in titles.items() if (alias := make_alias(title))}
     if not named:

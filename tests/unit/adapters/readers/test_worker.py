@@ -9,28 +9,42 @@ import sys
 from typing import Any
 
 from corrobora.adapters.readers.parser import MARKDOWN, TEXT, FormatReader
+from corrobora.adapters.readers.worker import PIECE_CHARS
 
 
-def ask(*requests: tuple[FormatReader, bytes]) -> list[dict[str, object]]:
+def ask(*requests: tuple[FormatReader, bytes]) -> list[list[bytes]]:
+    """Return the frames of each answer; an empty one ends it."""
     given = b""
     for reader, data in requests:
         head = json.dumps({"read": reader.read, "charset": "", "seconds": 5}).encode()
         given += struct.pack(">II", len(head), len(data)) + head + data
     command = [sys.executable, "-m", "corrobora.adapters.readers.worker", str(1 << 30)]
     out = subprocess.run(command, input=given, capture_output=True, check=True, timeout=600).stdout
-    found = []
+    found: list[list[bytes]] = [[]]
     while out:
         (size,) = struct.unpack(">I", out[:4])
-        found.append(json.loads(out[4 : 4 + size]))
+        found[-1].append(out[4 : 4 + size])
         out = out[4 + size :]
-    return found
+        if not size:
+            found.append([])
+    assert not found[-1]
+    return [frames[:-1] for frames in found[:-1]]
 
 
 def test_requests_are_answered_in_order():
-    one: Any
     one, two = ask((TEXT, b"One."), (MARKDOWN, b"\x89PNG"))
-    assert one["parsed"]["text"] == "One."
-    assert two["outcome"] == "unsupported"
+    answer: Any = json.loads(one[0])
+    assert (answer["parsed"]["title"], one[1:]) == ("", [b"One."])
+    assert json.loads(two[0])["outcome"] == "unsupported"
+    assert len(two) == 1
+
+
+def test_a_long_text_is_answered_in_pieces_that_are_whole_characters():
+    text = "Words and wörds. " * (PIECE_CHARS // 8)
+    ((_, *pieces),) = ask((TEXT, text.encode()))
+    assert len(pieces) == 1 + len(text) // PIECE_CHARS
+    assert max(len(piece.decode()) for piece in pieces) == PIECE_CHARS
+    assert "".join(piece.decode() for piece in pieces) == text.strip()
 
 
 def test_no_request_no_answer():

@@ -11,8 +11,9 @@ import pytest
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
-from corrobora.storage.index.catalog import Catalog, clean_text, lock_space
+from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, clean_text, lock_space
 from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index.posting_lists import Tokenizer
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
 assert _spec is not None
@@ -30,6 +31,27 @@ async def test_the_same_text_under_the_same_address_is_stored_once(database):
     assert (one.source, one.passages) == (two.source, two.passages)
     (info,) = await catalog.list_spaces()
     assert (info.name, info.sources, info.passages) == ("lib", 1, 1)
+
+
+async def test_the_passages_of_a_long_document_are_indexed_in_steps(database):
+    """Counted, not timed: of a document of any size the words of so many passages are in memory and no more."""
+    steps: list[int] = []
+
+    class CountingTokenizer(Tokenizer):
+        def index_batch(self, batch):
+            steps.append(len(batch))
+            return super().index_batch(batch)
+
+    text = "\n\n".join(f"Note {at} says that Crane {at} lifts the load of ship {at}. " * 8 for at in range(8_600))
+    catalog = Catalog(database, CountingTokenizer())
+    space = await catalog.open("lib")
+    await catalog.store(space, [shelves.item(1, "Crane 650", "One of the cranes.")])
+    (stored,) = await catalog.store(space, [shelves.item(2, "Notes", text)])
+    assert steps == [1, PASSAGES_A_STEP, len(stored.ids) - PASSAGES_A_STEP]
+    library = PostgresLibrary(database, ["lib"])
+    for at in (2, 4_300, 8_599):
+        (found, *_) = await library.hybrid_search(f"ship {at}")
+        assert f"ship {at}." in found.snippet
 
 
 async def test_k09_copies_under_other_addresses_share_one_origin(database):
