@@ -27,6 +27,7 @@ from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Role
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import MemoryJournal, MemoryLibrary
 
 TARGET = 0.25
@@ -124,6 +125,7 @@ async def _timed(latency: float, *, in_turn: bool) -> tuple[float, float, int]:
             clock=clock,
             human=Agreeing(),
             write=nowhere,
+            render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(profile), clock),
     )

@@ -32,6 +32,7 @@ from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import PassageClaims, encode, hash_parts, sum_earlier_seconds
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
@@ -178,6 +179,7 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
                 clock=clock,
                 human=StoredHuman(runs, run),
                 write=write,
+                render_round=render_round_files,
             ),
             budget=Budget(derive_allowance(profile), clock, carried_seconds=sum_earlier_seconds(journal)),
         )

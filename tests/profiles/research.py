@@ -17,6 +17,7 @@ from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import hash_parts
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary
 
 DOCUMENTS = {
@@ -143,6 +144,7 @@ async def make_run(
             clock=clock,
             human=human or Agreeing(),
             write=write,
+            render_round=render_round_files,
             read=read,
             facts=facts,
         ),

@@ -28,6 +28,7 @@ from corrobora.faces.cli import request as command
 from corrobora.faces.request import Question
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Clock
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary
 from corrobora.text.tokens import stem_text
 
@@ -183,6 +184,7 @@ def make_web_run(
             clock=clock,
             human=human or Agreeing(),
             write=write,
+            render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(chosen), clock),
         started_at=clock.utc_time() if not isinstance(clock, LoopTime) else "2026-01-01T00:00:00+00:00",

@@ -26,6 +26,7 @@ from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
+from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import MemoryJournal, MemoryLibrary
 from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
@@ -99,6 +100,7 @@ async def run(
             clock=clock,
             human=Nobody(),
             write=nowhere,
+            render_round=render_round_files,
         ),
         budget=Budget(derive_allowance(chosen), clock),
     )

@@ -30,7 +30,7 @@ from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules
-from corrobora.reporting.thread_json import describe_estimate
+from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.journal.journal import RunJournal
 from corrobora.storage.journal.runs import Artifact, Runs
@@ -144,6 +144,7 @@ class Attempt:
                 human=StoredHuman(workspace.runs, run, estimate),
                 estimate=estimate,
                 write=self._open_artifacts(),
+                render_round=render_round_files,
                 read=self._read_artifact,
                 facts=wiring.facts,
             ),

@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, TypedDict
 
 from corrobora.domain.errors import UserError
+from corrobora.domain.thread import Decision
 
 RunId = NewType("RunId", str)  # "r_" + 26 lower-case base32 characters: 128 random bits
 
@@ -183,3 +184,30 @@ class Event:
     data: Mapping[str, object]
     seq: int = 0  # given by the store
     at: str = ""  # ISO time, given by the store
+
+
+class LoopDecision(TypedDict):
+    """What the event of a decision carries; the field names are exactly those of TIMED-6."""
+
+    iteration: int
+    summary: str
+    gaps: list[str]
+    shouldContinue: bool
+    nextSearchTopic: str | None
+    urlToSearch: str | None
+    timeRemainingMinutes: float | None
+
+
+def write_loop_decision(decision: Decision) -> LoopDecision:
+    """Write a decision as the loop decision JSON (TIMED-6). `timeRemainingMinutes` is None without a time limit."""
+    proposal = decision.proposal
+    left = decision.remaining_seconds
+    return {
+        "iteration": decision.iteration,
+        "summary": proposal.summary,
+        "gaps": [gap.text for gap in proposal.gaps],
+        "shouldContinue": decision.stop is None,
+        "nextSearchTopic": proposal.next_topic or None,
+        "urlToSearch": proposal.url or None,
+        "timeRemainingMinutes": None if left is None else round(left / 60.0, 2),
+    }

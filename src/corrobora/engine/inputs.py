@@ -1,7 +1,8 @@
-"""What a role is given of a thread, of its findings or of a draft: small, in a fixed order, without a clock.
+"""What a role is given of a thread or of its findings: small, in a fixed order, without a clock.
 
 Knows which parts of the state a role may see, and the texts that guide a reading. Decides nothing and calls nothing;
-what the manager and the planners are given, before there is a thread, is in `planning`.
+what the manager and the planners are given, before there is a thread, is in `planning`, and what those who review a
+draft are given in `steps.review`.
 """
 
 from __future__ import annotations
@@ -14,20 +15,15 @@ from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Critique, Draft, Findings, Support
+from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.session.journal import name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.outcome import merge_gaps
-from corrobora.policies.profile import Profile
 from corrobora.policies.stop import measure_saturation
-from corrobora.reporting.verify import CheckedDraft, add_code_sections
-from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.reflect import Learned
-from corrobora.roles.revise import Revising
-from corrobora.roles.scout import Candidate, Sweep
 from corrobora.roles.synthesize import Material, Part
 
 if TYPE_CHECKING:
@@ -36,8 +32,6 @@ if TYPE_CHECKING:
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
-MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
-_DOUBTED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)
 
 
 def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
@@ -296,43 +290,3 @@ def extract_input(free: Sequence[Passage], document: Document, spec: str, thread
         publisher=source.publisher,
         host=urlsplit(source.url).netloc,
     )
-
-
-def scout_input(thread: ThreadState, candidates: Sequence[Candidate], size: int) -> Sweep:
-    """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
-    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
-    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), size)
-
-
-def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:
-    """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
-    told = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
-    if not withheld:
-        doubted = (each for each in checked.checks if each.support in _DOUBTED and not each.withheld)
-        told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
-    return tuple(told[:MAX_FAILING_SHOWN])
-
-
-def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
-    """What the critic of a draft is given: the draft as written, with what the check says of it."""
-    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
-    low, high = run.profile.words_min, run.profile.words_max
-    return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
-
-
-def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
-    """What the judge of a report is given: what a reader will see, with what the check says of it."""
-    seen = add_code_sections(final.draft, findings)
-    return replace(critique_input(final, findings, run, draft=seen), path="root/judge")
-
-
-def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise") -> Revising:
-    """What the reviser is given: what the critic was, and what the critic said."""
-    low, high = reviewed.words_min, reviewed.words_max
-    return Revising(path, reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
-
-
-def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Revising:
-    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason."""
-    told = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
-    return revise_input(critique_input(checked, findings, run, draft=draft), told, "root/repair")

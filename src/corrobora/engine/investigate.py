@@ -226,7 +226,7 @@ async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findin
     """Write the result of a leaf, also of one that failed: its task is in it."""
     if SUBAGENT_FILES in run.profile.artifacts:
         stored = get_type_adapter(Findings).dump_python(found, mode="json")
-        await run.write_json_artifact(name_result_file(found), {**build_leaf_result(node, found), "findings": stored})
+        await run.write_artifacts({name_result_file(found): {**build_leaf_result(node, found), "findings": stored}})
     return found
 
 

@@ -13,12 +13,11 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.evidence import Grade, ReadOutcome
 from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
-from corrobora.domain.run import EventType
+from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
 from corrobora.engine.session.calls import Session
-from corrobora.engine.session.journal import RoundBuffer
-from corrobora.engine.session.people import steer_between_rounds
+from corrobora.engine.session.journal import CallMeta, RoundBuffer
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.steps.read import read_hits, reread_sources
 from corrobora.engine.steps.search import list_attempts, scope_round, search_round
@@ -31,14 +30,6 @@ from corrobora.policies.stop import (
     plateau_level,
     signal_level,
     url_overlap,
-)
-from corrobora.reporting.artifacts import render_micro_report
-from corrobora.reporting.thread_json import (
-    build_research_state,
-    build_round_finding,
-    name_findings_file,
-    name_state_file,
-    write_loop_decision,
 )
 from corrobora.roles.reflect import reflect
 from corrobora.roles.synthesize import summarize
@@ -127,6 +118,20 @@ def build_thread_findings(thread: ThreadState, draft: Draft, *, seconds: float) 
     )
 
 
+async def steer_between_rounds(thread: ThreadState, run: Session) -> ThreadState:
+    """Let a person steer between two rounds, where the profile asks for it (ROUNDS-25)."""
+    if not run.profile.pause_between_rounds or not thread.open:
+        return thread
+    key = f"{thread.last_path}/steer"
+    if run.journal.get(key) is None:
+        await run.journal.flush()
+
+    async def ask_hint() -> tuple[str, CallMeta]:
+        return await run.outside.human.between_rounds(thread.path, thread.number), CallMeta()
+
+    return replace(thread, steer=await run.call_once(key, ask_hint, paid=False))
+
+
 async def report_round(thread: ThreadState, run: Session) -> None:
     """Write the round's files, check the round, tell it: decision, conflicts, escapes, exhausted questions.
 
@@ -136,16 +141,10 @@ async def report_round(thread: ThreadState, run: Session) -> None:
     last = thread.last
     if last is None or last.decision is None:
         return
-    wanted, written = run.profile.artifacts, ""
-    if "micro_reports" in wanted:
-        written, text = render_micro_report(thread, run.outside.clock.utc_time())
-        await run.write_artifacts({written: text})
-    if "rounds" in wanted:
-        await run.write_json_artifact(
-            name_findings_file(thread.path), [build_round_finding(done) for done in thread.rounds]
-        )
-        state = build_research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
-        await run.write_json_artifact(name_state_file(thread.path), state)
+    wanted = run.profile.artifacts
+    files = run.outside.render_round(thread, wanted, run.outside.clock.utc_time())
+    await run.write_artifacts(files)
+    written = next((name for name in files if name.startswith("micro-report-")), "")
     check_invariants(thread, run.rules, reported=bool(written) or "micro_reports" not in wanted)
     _emit_round_events(thread, run)
     data = {

@@ -14,14 +14,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.engine.inputs import (
-    critique_input,
-    judge_input,
-    repair_input,
-    report_input,
-    revise_input,
-    shorten_material,
-)
+from corrobora.engine.inputs import report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import (
     ThreadFile,
@@ -32,12 +25,17 @@ from corrobora.engine.planning import (
     select_phases,
     with_pinned_sources,
 )
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session.calls import Session, run_parallel
 from corrobora.engine.session.journal import decode
 from corrobora.engine.session.people import authorize_plan, propose_plan
-from corrobora.engine.session.retry import run_parallel
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
-from corrobora.engine.steps.reading_set import load_reading_set
+from corrobora.engine.steps.review import (
+    critique_input,
+    judge_input,
+    load_reading_set,
+    repair_input,
+    revise_input,
+)
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import select_shed_work
 from corrobora.policies.feasibility import repair_plan
@@ -205,7 +203,7 @@ async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> 
     if not review.judge or not _has_time(run):
         return None
     verdict = await run.call(judge, judge_input(final, findings, run))
-    await run.write_json_artifact("verification.json", build_verification(final, verdict, review.min_score))
+    await run.write_artifacts({"verification.json": build_verification(final, verdict, review.min_score)})
     run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict
 

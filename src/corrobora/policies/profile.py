@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen, doc
@@ -18,9 +19,27 @@ from corrobora.domain.limits import LIMITS, Allowance
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
-from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES, find_rule
+from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES, NumberedRule
+from corrobora.registry import list_parts, load_part
 
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
+
+
+@cache
+def find_rule(text: str) -> StopRule | None:
+    """Return the stop rule that a profile names as `NAME` or `NAME:NUMBER`, None if there is none of this form."""
+    name, colon, number = text.partition(":")
+    if not colon and name in STOP_RULES:
+        return STOP_RULES[name]
+    if name not in list_parts("rules"):
+        return None
+    rule: NumberedRule | StopRule = load_part("rules", name)
+    if not isinstance(rule, NumberedRule):
+        return None if colon else rule
+    if not number.isdecimal() or not rule.least <= int(number[:9]) <= rule.most:
+        return None
+    check, limit = rule.check, int(number)
+    return lambda thread, meter: check(thread, meter, limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
 from types import MappingProxyType
 
 from corrobora.domain.evidence import PassageId, ReadOutcome
@@ -29,7 +28,6 @@ from corrobora.domain.thread import (
 )
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.selection import fuse_hits
-from corrobora.registry import list_parts, load_part
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
@@ -320,23 +318,6 @@ class NumberedRule:
     check: Callable[[ThreadState, Meter, int], StopReason | None]
     least: int = 1
     most: int = 100
-
-
-@cache
-def find_rule(text: str) -> StopRule | None:
-    """Return the stop rule that a profile names as `NAME` or `NAME:NUMBER`, None if there is none of this form."""
-    name, colon, number = text.partition(":")
-    if not colon and name in STOP_RULES:
-        return STOP_RULES[name]
-    if name not in list_parts("rules"):
-        return None
-    rule: NumberedRule | StopRule = load_part("rules", name)
-    if not isinstance(rule, NumberedRule):
-        return None if colon else rule
-    if not number.isdecimal() or not rule.least <= int(number[:9]) <= rule.most:
-        return None
-    check, limit = rule.check, int(number)
-    return lambda thread, meter: check(thread, meter, limit)
 
 
 def find_first_stop(

@@ -31,7 +31,8 @@ from corrobora.text.markdown import read_inline
 from corrobora.text.notices import find_notice
 from corrobora.text.operands import CitedEvidence
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.support import Evidence, SupportCheck, check_support, token_overlap
+from corrobora.text.support import Evidence, SupportCheck, check_support
+from corrobora.text.tokens import token_overlap
 
 _WINDOW = 3  # sentences of a page that may support a statement together
 

@@ -7,44 +7,17 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
-from typing import TypedDict
 
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.limits import Allowance, Usage
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, iter_threads
-from corrobora.domain.thread import Decision, Round
+from corrobora.domain.run import write_loop_decision
+from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.budget import Estimate
-from corrobora.reporting.artifacts import make_slug
-
-
-class LoopDecision(TypedDict):
-    """The field names are exactly those of TIMED-6."""
-
-    iteration: int
-    summary: str
-    gaps: list[str]
-    shouldContinue: bool
-    nextSearchTopic: str | None
-    urlToSearch: str | None
-    timeRemainingMinutes: float | None
-
-
-def write_loop_decision(decision: Decision) -> LoopDecision:
-    """Write a decision as the loop decision JSON (TIMED-6). `timeRemainingMinutes` is None without a time limit."""
-    proposal = decision.proposal
-    left = decision.remaining_seconds
-    return {
-        "iteration": decision.iteration,
-        "summary": proposal.summary,
-        "gaps": [gap.text for gap in proposal.gaps],
-        "shouldContinue": decision.stop is None,
-        "nextSearchTopic": proposal.next_topic or None,
-        "urlToSearch": proposal.url or None,
-        "timeRemainingMinutes": None if left is None else round(left / 60.0, 2),
-    }
+from corrobora.reporting.artifacts import make_slug, render_micro_report
 
 
 def write_retry_tracking(sub_questions: Sequence[SubQuestion], rounds: Sequence[Round]) -> dict[str, object]:
@@ -165,6 +138,18 @@ def name_findings_file(path: str) -> str:
 def name_state_file(path: str) -> str:
     """Name of the file of a thread's state: `research_state.json`; of one leaf among several, with its place."""
     return f"research_state{_place_suffix(path)}.json"
+
+
+def render_round_files(thread: ThreadState, wanted: Collection[str], timestamp: str) -> dict[str, object]:
+    """Return what the last round leaves behind, by file name: texts, and values to be stored as JSON."""
+    files: dict[str, object] = {}
+    if "micro_reports" in wanted:
+        name, files[name] = render_micro_report(thread, timestamp)
+    if "rounds" in wanted:
+        files[name_findings_file(thread.path)] = [build_round_finding(done) for done in thread.rounds]
+        state = build_research_state(thread.rounds, iterative_complete=not thread.open, complete=False)
+        files[name_state_file(thread.path)] = state
+    return files
 
 
 def _place_suffix(path: str) -> str:

@@ -30,7 +30,8 @@ from corrobora.text.claim_words import find_claim_words
 from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
 from corrobora.text.markdown import read_inline
 from corrobora.text.operands import CitedEvidence
-from corrobora.text.support import Evidence, SupportCheck, check_support, token_overlap
+from corrobora.text.support import Evidence, SupportCheck, check_support
+from corrobora.text.tokens import token_overlap
 
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
 _SECRET = re.compile(  # what keys of common services and private keys look like

@@ -149,9 +149,3 @@ def find_numbers(text: str) -> frozenset[str]:
         )
         found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
     return frozenset(found)
-
-
-def token_overlap(sentence: str, evidence: str) -> float:
-    """Return the share of a sentence's content words that occur in the evidence (ANGLES-31)."""
-    wanted = frozenset(stem_text(sentence))
-    return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0

@@ -170,3 +170,9 @@ def is_same_family(one: str, other: str) -> bool:
         return True
     short, long = sorted((one, other), key=len)
     return len(short) >= FAMILY_LETTERS and long.startswith(short) and len(long) - len(short) <= _ENDING_LETTERS
+
+
+def token_overlap(sentence: str, evidence: str) -> float:
+    """Return the share of a sentence's content words that occur in the evidence (ANGLES-31)."""
+    wanted = frozenset(stem_text(sentence))
+    return len(wanted & frozenset(stem_text(evidence))) / len(wanted) if wanted else 0.0

@@ -12,8 +12,9 @@ from tests.unit.policies.threads import asked, decided, one_round
 from corrobora.domain.evidence import Grade
 from corrobora.domain.limits import Allowance
 from corrobora.domain.plan import SubQuestionStatus
+from corrobora.domain.run import write_loop_decision
 from corrobora.domain.thread import StopReason
-from corrobora.reporting.thread_json import write_loop_decision, write_phase_state, write_retry_tracking
+from corrobora.reporting.thread_json import write_phase_state, write_retry_tracking
 
 
 def test_timed_6_exactly_its_fields() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.report import Support
-from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers, token_overlap
+from corrobora.text.support import Evidence, SupportCheck, check_support, find_numbers
+from corrobora.text.tokens import token_overlap
 
 LAKE = "The reservoir at Lake Arden held 4,200 million litres in March 2021, after 18 months of drought."
 RULE = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import to_json
 
-from corrobora.domain.errors import CorroboraError, LimitReached, ModelSilent, NeedsHuman, ProviderError, RoleError
+from corrobora.domain.errors import (
+    CorroboraError,
+    JournalError,
+    LimitReached,
+    ModelSilent,
+    NeedsHuman,
+    ProviderError,
+    RoleError,
+    Stale,
+)
 from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
@@ -33,10 +42,8 @@ from corrobora.engine.session.journal import (
     encode,
     hash_parts,
 )
-from corrobora.engine.session.retry import call_with_retries, run_parallel
-from corrobora.policies.budget import Estimate
 from corrobora.policies.evidence import EvidencePolicy, choose_evidence_policy
-from corrobora.policies.profile import Profile
+from corrobora.policies.queries import compute_backoff
 from corrobora.ports import (
     Analyst,
     Answer,
@@ -52,12 +59,15 @@ from corrobora.ports import (
 )
 
 if TYPE_CHECKING:
+    from corrobora.policies.budget import Estimate
     from corrobora.policies.profile import Profile
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
 
+UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
+_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
 _replaying: ContextVar[bool] = ContextVar("replaying", default=False)
 
 
@@ -77,6 +87,7 @@ class RunPorts:
     clock: Clock
     human: Human
     write: Callable[[Mapping[str, str]], Awaitable[None]]  # texts of artifacts by their names, written together
+    render_round: Callable[[ThreadState, Collection[str], str], Mapping[str, object]]  # files of a round, by name
     read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
     estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
@@ -229,7 +240,21 @@ class Session:
 
     async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
-        return await call_with_retries(attempt, self.budget, self.outside.clock)
+        tried, waited = 0, 0.0
+        while True:
+            try:
+                return await attempt()
+            except ProviderError as error:
+                if not error.retryable:
+                    raise
+                tried += 1
+                bound = min(self.budget.scope_left, UNLIMITED_RETRY_SECONDS - waited)
+                jitter = int(hash_parts(str(tried), error.message)[:4], 16) / 0xFFFF
+                pause = compute_backoff(tried, error.retry_after_seconds, bound, jitter=jitter)
+                if pause is None:
+                    raise
+                waited += pause
+                await self.outside.clock.sleep(pause)
 
     async def run_siblings(
         self, perform: Callable[[Node, Session], Awaitable[Findings]], nodes: Sequence[Node]
@@ -283,13 +308,10 @@ class Session:
             )
         self.emit(EventType.STAGE, "root", {"stage": stage}, part=stage)
 
-    async def write_artifacts(self, texts: Mapping[str, str]) -> None:
-        """Write files of the run, together, by their names."""
+    async def write_artifacts(self, files: Mapping[str, object]) -> None:
+        """Write files of the run, together, by their names: a text as it is, another value as JSON."""
+        texts = {name: each if isinstance(each, str) else format_json(each) for name, each in files.items()}
         await self.outside.write(texts)
-
-    async def write_json_artifact(self, name: str, value: object) -> None:
-        """Write one JSON file of the run."""
-        await self.write_artifacts({name: format_json(value)})
 
     def emit(
         self,
@@ -316,3 +338,22 @@ def read_lost_usage(error: Exception) -> Usage:
 def format_json(value: object) -> str:
     """Return `value` as the text of a JSON file."""
     return to_json(value, indent=2, fallback=str).decode() + "\n"
+
+
+async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:
+    """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
+
+    Raises the failure itself and not a group of it, so that a caller meets the same errors as if the parts ran in turn:
+    of several the one that concerns the whole run, else the first.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_await_work(each)) for each in work]
+    except BaseExceptionGroup as several:
+        causes: Sequence[BaseException] = several.exceptions  # parts that use this function hand up no groups
+        raise next((e for kind in _RUN_WIDE_ERRORS for e in causes if isinstance(e, kind)), causes[0]) from None
+    return [task.result() for task in tasks]
+
+
+async def _await_work(work: Awaitable[T]) -> T:
+    return await work

@@ -1,4 +1,4 @@
-"""What a run asks of its person: to authorize the plan, and a hint between two rounds.
+"""What a run asks of its person before it begins: to authorize the plan.
 
 Knows the session, through which every answer is journaled, so that nobody is asked twice. Does not know how a person is
 reached: the port `Human` does.
@@ -6,12 +6,9 @@ reached: the port `Human` does.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.plan import Brief, Plan, SubQuestion, collect_leaves, executor_depth
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import ThreadState
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
 from corrobora.reporting.thread_json import build_estimate
@@ -24,9 +21,9 @@ async def propose_plan(plan: Plan, run: Session) -> None:
     if run.outside.estimate is not None:
         data["estimate"] = build_estimate(run.outside.estimate(plan))
     run.emit(EventType.PLAN_PROPOSED, "root", data)
-    await run.write_json_artifact("plan.json", whole)
+    await run.write_artifacts({"plan.json": whole})
     if "subagents" in run.profile.artifacts:  # the lead agent's planning response (ANGLES-12)
-        await run.write_json_artifact("lead_agent_plan.json", whole)
+        await run.write_artifacts({"lead_agent_plan.json": whole})
 
 
 async def authorize_plan(plan: Plan, run: Session) -> None:
@@ -49,20 +46,6 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
 
     await run.call_once("authorized", record_authorization, paid=False)
     run.emit(EventType.PLAN_AUTHORIZED, "root", {"by": by or "human"})
-
-
-async def steer_between_rounds(thread: ThreadState, run: Session) -> ThreadState:
-    """Let a person steer between two rounds, where the profile asks for it (ROUNDS-25)."""
-    if not run.profile.pause_between_rounds or not thread.open:
-        return thread
-    key = f"{thread.last_path}/steer"
-    if run.journal.get(key) is None:
-        await run.journal.flush()
-
-    async def ask_hint() -> tuple[str, CallMeta]:
-        return await run.outside.human.between_rounds(thread.path, thread.number), CallMeta()
-
-    return replace(thread, steer=await run.call_once(key, ask_hint, paid=False))
 
 
 def _collect_questions(plan: Plan, brief: Brief) -> tuple[SubQuestion, ...]:

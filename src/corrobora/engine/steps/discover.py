@@ -13,14 +13,14 @@ from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
 from corrobora.domain.plan import Node
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
-from corrobora.engine.inputs import scope_input, scout_input
+from corrobora.engine.inputs import scope_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import RoundBuffer
 from corrobora.engine.steps.read import read_hits
 from corrobora.engine.steps.search import search_round
 from corrobora.policies.selection import cluster_copies, list_given_hits
 from corrobora.roles.scope import scope
-from corrobora.roles.scout import Candidate, Shortlist, scout
+from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
 
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
@@ -51,7 +51,7 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
         async for reading in read_hits(_limit_scans(_dedupe_hits(hits), node), thread, run):
             gathered.readings.append(reading)
     candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
-    shortlist = await run.call(scout, scout_input(thread, candidates, SHORTLIST_SIZE))
+    shortlist = await run.call(scout, _build_sweep(thread, candidates))
     return _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
 
 
@@ -138,3 +138,9 @@ def _build_sweep_findings(
         ),
         rounds=(),
     )
+
+
+def _build_sweep(thread: ThreadState, candidates: Sequence[Candidate]) -> Sweep:
+    """What the scout is given to rank: the candidates of a sweep and the themes they should cover."""
+    themes = tuple(q.text for q in thread.sub_questions) + tuple(s.name for s in thread.subjects)
+    return Sweep(f"{thread.path}/sweep", thread.objective, themes, tuple(candidates), SHORTLIST_SIZE)

@@ -19,7 +19,7 @@ from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode
 from corrobora.policies.assessment import merge_facts, take_shared_facts
-from corrobora.text.support import token_overlap
+from corrobora.text.tokens import token_overlap
 
 MAX_RECALLED = 20  # stored facts that are looked at
 MIN_FACT_OVERLAP = 0.6  # share of a sub-question's content words that a stored fact must hold

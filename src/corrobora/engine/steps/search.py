@@ -15,9 +15,8 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session.calls import Session, run_parallel
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
-from corrobora.engine.session.retry import run_parallel
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
     attempt_number,
