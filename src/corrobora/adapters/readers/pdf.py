@@ -27,7 +27,7 @@ _NOT_TEXT = re.compile("[\uffff\u00ad]")
 _HEADER_BYTES = 1024
 _SHORT_LINE = 0.6
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
-_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f\u0370-\u04ff]+")  # of scripts that part words by spaces
+_LETTERS = re.compile(r"[A-Z\u00c0-\u00de]*[a-z\u00df-\u024f\u0370-\u04ff]*")  # a capital inside begins a word
 _GLUED_WORD = 22  # letters; a longer word is nearly always several
 _GLUED_SHARE = 0.1  # of all letters
 

@@ -92,6 +92,11 @@ def test_text_without_spaces_is_listed_as_poor():
     assert caught.value.outcome == "not_content"
 
 
+def test_long_names_of_programs_are_no_poor_text():
+    names = "IsMultiplicativeGeneralizedRowVector and GetMeasurementBoundSizeOfContour are names."
+    assert "GeneralizedRowVector" in read_pdf(made(names)).text
+
+
 def test_d02_an_empty_password_is_tried_another_is_told():
     assert "Secret text." in read_pdf(encrypted("")).text
     assert outcome(encrypted("unknown")) == "encrypted"
