@@ -30,8 +30,8 @@ def make_task(key: str, parent: str, text: str, **fields: object) -> dict[str, o
 
 def write_nested_plan() -> str:
     tasks = [
-        make_task("mill", "", "Orrin mill", sub_questions=[], queries=[], gate=NEVER),
-        make_task("water", "mill", "Water of Orrin mill", sub_questions=[], queries=[], gate=NEVER),
+        make_task("mill", "", "Orrin mill", sub_questions=[], queries=[], phases=[NEVER]),
+        make_task("water", "mill", "Water of Orrin mill", sub_questions=[], queries=[], phases=[NEVER]),
         make_task("pond", "water", ASKED[1]),
         make_task("history", "water", "When was Orrin mill built?"),
         make_task("gates", "mill", ASKED[0]),

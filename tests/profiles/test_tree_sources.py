@@ -10,7 +10,9 @@ import pytest
 from tests.profiles.meeting import Meeting
 from tests.profiles.research import DOCUMENTS, QUESTION, Mixed, make_run
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.evidence import FollowUp, InsightKind, LinkedSource
+from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Brief, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType
@@ -105,11 +107,11 @@ def discovery(path: str, **more: Any) -> Node:
     return replace(leaf(path, **more), title="Discovery", objective="Curate sources on cranes", discovery=True)
 
 
-async def scouted(**more: Any) -> tuple[Any, Mixed, Any]:
+async def scouted(usage: Usage | None = None, **more: Any) -> tuple[Any, Mixed, Any]:
     copies = {**DOCUMENTS, "rules-2019-copy.md": DOCUMENTS["rules-2019.md"] + " "}
     tree = inner("root", discovery("root/1", **more), leaf("root/2"), leaf("root/3", SQ2))
-    analyst = Mixed({"plan": Plan(tree)})
-    run = await make_run("tree", analysts=(analyst,), documents=copies)
+    analyst = Mixed({"plan": Plan(tree)}, usage=usage)
+    run = await make_run("tree", analysts=(analyst, ExtractiveAnalyst()), documents=copies)
     return run, analyst, await run.research()
 
 
@@ -151,7 +153,7 @@ async def test_tree_a_scout_keeps_within_its_time_and_token_budget():
     unbounded, analyst, _ = await scouted()
     scans = sum(bool(candidate.scan) for candidate in analyst.given("scout")[0].candidates)
     assert scans >= 3
-    _, bounded, _ = await scouted(gates=(Gate("sweep", budget_tokens=300),))
+    _, bounded, _ = await scouted(Usage(1_000, 200), gates=(Gate("sweep", budget_tokens=8_000),))
     fewer = sum(bool(candidate.scan) for candidate in bounded.given("scout")[0].candidates)
     assert 0 < fewer < scans
     _, late, report = await scouted(gates=(Gate("sweep", budget_seconds=0.0),))

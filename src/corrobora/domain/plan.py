@@ -6,13 +6,15 @@ does not judge feasibility: `policies.feasibility` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from corrobora.domain.evidence import FactId, Grade
 
+_SOURCES = re.compile(r"(?i)(\d{1,6})\s+(?:sources?|documents?|pages?|passages?)\b")
 Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
@@ -84,7 +86,7 @@ class Brief:
 class TaskSpec:
     """What a planner prescribes to the extractors of a leaf, passed on unchanged (TREE-15).
 
-    `verbatim` is the text as the planner wrote it; the other fields are parsed from it.
+    `verbatim` is the text of a spec that was written as one text; otherwise its fields are passed on, line by line.
     """
 
     questions: tuple[str, ...]
@@ -94,6 +96,26 @@ class TaskSpec:
     budget: str = ""
     discovery_intense: bool = False
     verbatim: str = ""
+
+    @property
+    def text(self) -> str:
+        """The spec as extractors get it: every field byte for byte as the planner wrote it."""
+        rows = [("question", question) for question in self.questions]
+        rows += [("expected format", self.expected_format), ("acceptance criteria", self.acceptance_criteria)]
+        rows += [("priority", str(self.priority)), ("budget", self.budget)]
+        rows += [("discovery intense", "yes" if self.discovery_intense else "")]
+        return self.verbatim or "\n".join(f"{name}: {value}" for name, value in rows if value)
+
+    @property
+    def sources(self) -> int | None:
+        """How many sources its budget pays for: the number before "sources", "documents", "pages" or "passages"."""
+        found = _SOURCES.search(self.budget)
+        return int(found.group(1)) if found else None
+
+
+def join_specs(specs: Sequence[TaskSpec]) -> str:
+    """Return what the readers of a leaf are told by the planner, the first priority first."""
+    return "\n".join(spec.text for spec in sorted(specs, key=lambda spec: spec.priority))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +137,7 @@ class Gate:
     budget_seconds: float | None = None
     max_iterations: int = 1
     budget_tokens: int | None = None  # of models; for a discovery leaf, of its sweep (TREE-39)
+    discovery: bool = False  # a scout looks for new sources before the leaves work (TREE-21)
 
 
 @dataclass(frozen=True, slots=True)

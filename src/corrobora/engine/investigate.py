@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
 from corrobora.domain.evidence import Fact
-from corrobora.domain.plan import Gate, Node
-from corrobora.domain.report import Draft, Findings
+from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves
+from corrobora.domain.report import Findings
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
@@ -21,7 +21,7 @@ from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
-from corrobora.engine.steps.discover import share_shortlist, sweep_sources
+from corrobora.engine.steps.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.steps.knowledge import spread_facts
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
@@ -30,6 +30,7 @@ from corrobora.reporting.thread_json import build_leaf_result, name_result_file
 from corrobora.roles.refine import Refinement, Shortfall, refine
 from corrobora.roles.synthesize import synthesize
 
+RUN_ERRORS = (JournalError, NeedsHuman, ModelSilent)  # they concern the whole run, not the part where they arise
 SUBAGENT_FILES = "subagents"  # the profile's word for these files
 _level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
@@ -40,22 +41,28 @@ async def investigate(node: Node, run: Session) -> Findings:
         return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
     if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
         return refuse_node(node, run)
+    return await run_isolated(execute_node, node, run)
+
+
+async def execute_node(node: Node, run: Session) -> Findings:
+    """Work through the phases of an inner node; whatever fails, what was found before is kept (TREE-17)."""
+    gates = node.gates or (Gate(),)
     opened = await run.record_meter(f"{node.path}/open")
-    findings = await _run_children(node, run, None)
     turn = 1
-    for place, gate in enumerate(node.gates or (Gate(),)):
+    findings = await _run_children(node, gates[0], turn, run, None)
+    for place, gate in enumerate(gates):
         if place:  # a later phase has its budget from where it begins; the first one began with the node
             opened = await run.record_meter(f"{node.path}/phase/{place + 1}")
         for _ in range(gate.max_iterations - (place == 0)):  # the first gathering is the first gate's iteration
             meter = await run.record_meter(f"{node.path}/gate/{turn}")
-            missing = find_unmet_criteria(gate, findings)
-            if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
-                break
-            lacking = refine_input(node, turn, missing, findings)
-            turn += 1
             try:
+                missing = find_unmet_criteria(gate, findings)
+                if not missing or find_spent_phase_limit(gate, opened, meter) or run.budget.finishing:
+                    break
+                lacking = refine_input(node, turn, missing, findings)
+                turn += 1
                 node, findings = await _iterate_node(node, gate, lacking, findings, run)
-            except (JournalError, NeedsHuman, ModelSilent, TimeoutError):
+            except RUN_ERRORS:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
                 return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
@@ -68,25 +75,33 @@ async def _iterate_node(
     """Change what a node's leaves look for and gather again; an iteration that improves nothing is left out."""
     change, turn = await run.call(refine, lacking), lacking.iteration + 1
     node = refine_node(node, change, turn)
-    after = await _run_children(node, run, findings)
+    after = await _run_children(node, gate, turn, run, findings)
     log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
     run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
     taken = after if has_improved(gate, findings, after) else leave_out_iteration(findings, after)
     return node, replace(taken, delta=(*findings.delta, log))
 
 
-async def _run_children(node: Node, run: Session, before: Findings | None) -> Findings:
+async def _run_children(node: Node, gate: Gate, turn: int, run: Session, before: Findings | None) -> Findings:
     """Work on all children, discovery first, and synthesize what they found."""
-    scouted = tuple([await run_isolated(sweep_sources, child, run) for child in node.children if child.discovery])
+    scouts = [child for child in node.children if child.discovery]
+    scouts += [make_phase_scout(node, gate, turn)] if gate.discovery else []
+    scouted = tuple([await run_isolated(sweep_sources, each, run) for each in scouts])
     with enter_level(node, run):
         parts = (*scouted, *await run.run_siblings(investigate, share_shortlist(node, scouted)))
     parts = spread_facts(await reload_results(parts, run))  # from their artifacts, not from memory (ANGLES-21)
     alone = len(parts) == 1 or not any(part.facts for part in parts)  # one part speaks for itself, nothing for nobody
+    summaries = "\n\n".join(part.summary for part in parts if part.summary)
+    found = merge_findings(node, parts, summaries, before)
     if node.path == "root" or alone:  # the report is the root's synthesis
-        draft = Draft(node.title, "\n\n".join(part.summary for part in parts if part.summary))
-    else:
+        return found
+    try:
         draft = await run.call(synthesize, node_synthesis_input(node, run.brief.question, parts))
-    return merge_findings(node, parts, draft, before)
+    except RUN_ERRORS:
+        raise
+    except Exception as error:  # noqa: BLE001 - what was found is kept, with the summaries of the parts (ENGINE-4)
+        return keep_findings(node, found, "the synthesis", error, run)
+    return replace(found, summary=draft.body)
 
 
 @contextmanager
@@ -118,7 +133,7 @@ async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], nod
     """
     try:
         return await work(node, run)
-    except (JournalError, NeedsHuman, ModelSilent):
+    except RUN_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - the one place where any failure becomes a recorded sentinel (ENGINE-4)
         reason = describe_failure(error)
@@ -153,7 +168,7 @@ def refuse_node(node: Node, run: Session) -> Findings:
     return make_sentinel(node, reason)
 
 
-def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: Findings | None) -> Findings:
+def merge_findings(node: Node, parts: Sequence[Findings], summary: str, before: Findings | None) -> Findings:
     """Merge the parts of a node, and what its earlier iterations found: findings only ever grow (TREE-26)."""
     everything = (before, *parts) if before is not None else tuple(parts)
     kept: dict[str, Fact] = {}
@@ -162,7 +177,7 @@ def merge_findings(node: Node, parts: Sequence[Findings], draft: Draft, before: 
     return Findings(
         path=node.path,
         title=node.title,
-        summary=draft.body,
+        summary=summary,
         facts=tuple(kept.values()),
         contradictions=merge_part_contradictions(everything),
         sub_questions=(questions := merge_questions(everything)),
@@ -186,23 +201,30 @@ def leave_out_iteration(findings: Findings, after: Findings) -> Findings:
 
 
 def refine_node(node: Node, change: Refinement, turn: int) -> Node:
-    """The node for its next iteration: the same tree with new questions and sources; new paths, so new journal keys."""
+    """The node for its next iteration: the same tree with what is new for its leaves; new paths, new journal keys."""
     queries, sources = dict(change.queries), dict(change.sources)
+    questions, specs = dict(change.questions), dict(change.specs)
+    known = {question.text: question for leaf in collect_leaves(node) for question in leaf.sub_questions}
 
     def copy_node(child: Node, parent: str, name: str) -> Node:
         path = f"{parent}/{name}"
+        new = enumerate(questions.get(child.path, ()), 1)
+        asked = (known.get(text) or SubQuestion(f"sq-{path.partition('/')[2]}.{n}", text) for n, text in new)
         return replace(
             child,
             path=path,
             children=tuple(copy_node(each, path, each.path.rsplit("/", 1)[1]) for each in child.children),
             queries=queries.get(child.path, child.queries),
             sources=(*child.sources, *sources.get(child.path, ())),
+            sub_questions=tuple({each.id: each for each in (*child.sub_questions, *asked)}.values()),
+            specs=specs.get(child.path, child.specs),
         )
 
     def name_iteration(child: Node) -> str:
         return f"{child.path.rsplit('/', 1)[1].split('~')[0]}~{turn}"
 
-    return replace(node, children=tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children))
+    children = tuple(copy_node(child, node.path, name_iteration(child)) for child in node.children)
+    return replace(node, children=children, output_format=change.synthesis or node.output_format)
 
 
 @dataclass(frozen=True, slots=True)

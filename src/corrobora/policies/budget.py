@@ -296,11 +296,16 @@ def measure_progress(gate: Gate, findings: Findings) -> GateProgress:
 def has_improved(gate: Gate, before: Findings, after: Findings) -> bool:
     """True if an iteration came closer to the gate; the findings of any other are discarded (TREE-26).
 
-    An iteration that found a new open contradiction is kept as well: contradicting evidence is never left out.
+    An iteration that found a new open contradiction is kept as well: contradicting evidence is never left out. So is
+    one with evidence for a sub-question that it asked first; without evidence that question does not count against it.
     """
     known = {frozenset((each.a, each.b)) for each in before.contradictions}
     disputed = any(frozenset((each.a, each.b)) not in known for each in after.contradictions if not each.resolved)
-    return disputed or measure_progress(gate, after).key > measure_progress(gate, before).key
+    asked = {each.id for each in before.sub_questions}
+    if disputed or any(_find_evidence(each, after) for each in after.sub_questions if each.id not in asked):
+        return True
+    same = replace(after, sub_questions=tuple(each for each in after.sub_questions if each.id in asked))
+    return measure_progress(gate, same).key > measure_progress(gate, before).key
 
 
 def describe_delta(gate: Gate, before: Findings, after: Findings) -> str:

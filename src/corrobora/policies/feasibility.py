@@ -133,7 +133,7 @@ def _is_deeper_than(root: Node, limit: int) -> bool:
 def _make_task_key(leaf: Node) -> tuple[object, ...]:
     """Return what makes two tasks the same: what is asked, not the title."""
     questions = tuple(_normalize_text(each.text) for each in leaf.sub_questions)
-    specs = tuple(_normalize_text(each.verbatim or " ".join(each.questions)) for each in leaf.specs)
+    specs = tuple(_normalize_text(each.text) for each in leaf.specs)
     return (
         _normalize_text(leaf.objective),
         questions,

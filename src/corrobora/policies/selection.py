@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.domain.evidence import Hit, SourceId
+from corrobora.domain.evidence import Hit, ReadOutcome, SourceId
 from corrobora.domain.thread import ThreadState
 from corrobora.text.ranking import RRF_K, jaccard_similarity
 from corrobora.text.tokens import stem_text
@@ -21,13 +21,15 @@ _SOURCE_ID = re.compile(r"S\d{1,9}")
 
 
 def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
-    """Choose what to read, at most `course.reads_per_round` hits that were not tried before (TRIPLET-21).
+    """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
     Given sources come first, then the best of all queries together. A passage of a library also counts as read if it
     was read as a neighbour.
     """
     read = thread.read_passages
     tried = {reading.hit.key for done in thread.rounds for reading in done.readings}
+    left, most = count_reads_left(thread), thread.course.reads_per_round
+    most = most if left is None else min(most, left)
     chosen: dict[str, Hit] = {}
     for hit in (
         *list_given_hits(thread),
@@ -38,9 +40,14 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
         if name in tried or name in chosen or (hit.passage is not None and hit.passage in read):
             continue
         chosen[name] = hit
-        if len(chosen) >= thread.course.reads_per_round:
-            break
-    return tuple(chosen.values())
+    return tuple(chosen.values())[:most]
+
+
+def count_reads_left(thread: ThreadState) -> int | None:
+    """Count the sources that the budgets of its specs still pay for; None if one of them has no such budget."""
+    budgets = [spec.sources for spec in thread.specs]
+    read = sum(r.outcome is ReadOutcome.READ and not r.again for done in thread.rounds for r in done.readings)
+    return max(0, sum(filter(None, budgets)) - read) if budgets and None not in budgets else None
 
 
 def list_given_hits(thread: ThreadState) -> tuple[Hit, ...]:

@@ -27,7 +27,7 @@ from corrobora.domain.thread import (
     Transition,
 )
 from corrobora.policies.drift import must_reformulate
-from corrobora.policies.selection import fuse_hits
+from corrobora.policies.selection import count_reads_left, fuse_hits
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
@@ -300,9 +300,9 @@ def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
     return StopReason.PLATEAU if signal_level(thread) is PlateauLevel.STOP else None
 
 
-def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when tokens, money, calls or searches are used up (BUDGET-2)."""
-    return StopReason.LIMIT if meter.exhausted_limit is not None else None
+def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:
+    """Stop when tokens, money, calls or searches are used up, or the sources that the planner allows (BUDGET-2)."""
+    return StopReason.LIMIT if meter.exhausted_limit is not None or count_reads_left(thread) == 0 else None
 
 
 _RULES = (

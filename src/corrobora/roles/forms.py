@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Subject
@@ -28,6 +28,9 @@ Ids = Annotated[list[str], Field(description="Ids exactly as shown.")]
 Names = Annotated[list[str], Field(description="Names exactly as shown.")]
 
 _URL = re.compile(r"https?://[^\s<>\"'\])}]{1,2000}")
+
+
+STRICT = ConfigDict(extra="forbid")  # of a form whose fields take effect: one that is unknown is refused, not dropped
 
 
 class UnusableAnswer(ValueError):

@@ -16,7 +16,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Split, SubQuestion, TaskSpec, collect_leaves
 from corrobora.ports import Role
 from corrobora.roles.examples import BRIEF
-from corrobora.roles.forms import Names, Score, UnusableAnswer
+from corrobora.roles.forms import STRICT, Names, Score, UnusableAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +49,36 @@ class Planning:
 class WireSpec:
     """A specification for those who read the sources of a task."""
 
+    __pydantic_config__ = STRICT
     questions: list[str]
     expected_format: str = ""
     acceptance_criteria: str = ""
-    priority: Annotated[int, Field(ge=1, le=10)] = 1
-    budget: str = ""
+    priority: Annotated[int, Field(ge=1, le=10, description="1 is read for first.")] = 1
+    budget: Annotated[str, Field(description='Such as "4 sources".')] = ""
     discovery_intense: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class WireGate:
-    """When a topic is done."""
+class WirePhase:
+    """When a phase of a topic is done, and what it may cost."""
 
+    __pydantic_config__ = STRICT
     name: str = "gather"
     corroboration: Annotated[int, Field(ge=1, le=10, description="Independent sources for each answer.")] = 1
     themes: list[str] = field(default_factory=list[str])
     contradictions_resolved: bool = False
     minimum_confidence: Score = 0.0
     max_iterations: Annotated[int, Field(ge=1)] = 1
+    budget_seconds: Annotated[float | None, Field(ge=0)] = None
+    budget_tokens: Annotated[int | None, Field(ge=0)] = None
+    discovery: Annotated[bool, Field(description="Look for new sources before its tasks work.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class WireTask:
     """A task, or a topic if other tasks name it as their parent."""
 
+    __pydantic_config__ = STRICT
     key: Annotated[str, Field(description="Short name, unique in the plan.")]
     title: str
     objective: str
@@ -86,16 +92,22 @@ class WireTask:
     discovery: bool = False
     max_rounds: Annotated[int | None, Field(ge=1)] = None
     specs: list[WireSpec] = field(default_factory=list[WireSpec])
-    gate: WireGate | None = None
+    phases: Annotated[list[WirePhase], Field(description="Of a topic, in their order.")] = field(
+        default_factory=list[WirePhase]
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class WirePlan:
     """A plan as a flat list of tasks."""
 
+    __pydantic_config__ = STRICT
     tier: Literal["simple", "moderate", "complex"]
     tasks: list[WireTask]
     rationale: str = ""
+    phases: Annotated[list[WirePhase], Field(description="Of the whole plan, if it has several tasks.")] = field(
+        default_factory=list[WirePhase]
+    )
 
 
 def convert_plan(given: Planning, filled: WirePlan) -> Plan:
@@ -116,7 +128,8 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
     else:
         children = tuple(_make_node(task, f"{given.path}/{at}", below, pool) for at, task in enumerate(top, start=1))
         question = given.brief.question
-        root = Node(given.path, " ".join(question.split())[:160], f"Answer: {question}", children)
+        gates = tuple(map(_make_gate, filled.phases))
+        root = Node(given.path, " ".join(question.split())[:160], f"Answer: {question}", children, gates=gates)
     whole = pool.place_rest(root)
     whole = _merge_tasks(whole) if given.split == "questions" else whole
     return Plan(whole, tier=filled.tier, rationale=filled.rationale)
@@ -238,8 +251,8 @@ def _make_node(task: WireTask, path: str, below: Mapping[str, list[WireTask]], p
         children=children,
         sub_questions=pool.take_questions(task.sub_questions),
         subjects=tuple(s for s in known if {s.name.casefold(), *map(str.casefold, s.aliases)} & wanted),
-        gates=(_make_gate(task.gate),) if children and task.gate is not None else (),
-        specs=tuple(_make_spec(spec) for spec in task.specs if spec.questions),
+        gates=tuple(map(_make_gate, task.phases)) if children or task.discovery else (),
+        specs=tuple(map(make_spec, task.specs)),
         angle=task.angle.strip(),
         output_format=task.output_format.strip(),
         queries=tuple(dict.fromkeys(" ".join(q.split())[: LIMITS.query_max_chars] for q in task.queries if q.strip())),
@@ -249,29 +262,29 @@ def _make_node(task: WireTask, path: str, below: Mapping[str, list[WireTask]], p
     )
 
 
-def _make_gate(gate: WireGate) -> Gate:
+def _make_gate(phase: WirePhase) -> Gate:
     criteria = Criteria(
-        corroboration=gate.corroboration,
-        themes=tuple(gate.themes),
-        contradictions_resolved=gate.contradictions_resolved,
-        minimum_confidence=gate.minimum_confidence,
+        phase.corroboration, tuple(phase.themes), phase.contradictions_resolved, phase.minimum_confidence
     )
-    return Gate(gate.name or "gather", criteria, max_iterations=gate.max_iterations)
+    return Gate(
+        phase.name or "gather",
+        criteria,
+        phase.budget_seconds,
+        phase.max_iterations,
+        phase.budget_tokens,
+        discovery=phase.discovery,
+    )
 
 
-def _make_spec(spec: WireSpec) -> TaskSpec:
-    """The spec's words as extractors get them, exactly as the planner wrote them."""
-    rows = [("expected format", spec.expected_format), ("acceptance criteria", spec.acceptance_criteria)]
-    lines = [f"question: {question}" for question in spec.questions]
-    lines += [f"{name}: {text}" for name, text in (*rows, ("budget", spec.budget)) if text]
+def make_spec(spec: WireSpec) -> TaskSpec:
+    """The spec as the planner wrote it: no field is dropped or reworded (TREE-16)."""
     return TaskSpec(
-        questions=tuple(spec.questions),
-        expected_format=spec.expected_format,
-        acceptance_criteria=spec.acceptance_criteria,
-        priority=spec.priority,
-        budget=spec.budget,
-        discovery_intense=spec.discovery_intense,
-        verbatim="\n".join(lines),
+        tuple(spec.questions),
+        spec.expected_format,
+        spec.acceptance_criteria,
+        spec.priority,
+        spec.budget,
+        spec.discovery_intense,
     )
 
 

@@ -11,11 +11,12 @@ from typing import Annotated
 from pydantic import Field
 
 from corrobora.domain.evidence import LinkedSource
-from corrobora.domain.plan import Node, collect_leaves
+from corrobora.domain.plan import Node, TaskSpec, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.examples import GAPS, NODE
-from corrobora.roles.forms import UnusableAnswer, clean_texts, drop_duplicates
+from corrobora.roles.forms import STRICT, UnusableAnswer, clean_texts, drop_duplicates
+from corrobora.roles.plan import WireSpec, make_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +34,29 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """Changes to the leaves of a node: sources and questions, never depth. `why` goes to the delta log."""
+    """Changes to the leaves of a node and to its synthesis, never to its depth. `why` goes to the delta log."""
 
     queries: tuple[tuple[str, tuple[str, ...]], ...]  # leaf path -> new queries
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
     why: str = ""
+    questions: tuple[tuple[str, tuple[str, ...]], ...] = ()  # leaf path -> further sub-questions, in words
+    specs: tuple[tuple[str, tuple[TaskSpec, ...]], ...] = ()  # leaf path -> specs in place of its own
+    synthesis: str = ""  # what the result of the node should look like from now on; "": as before
 
 
 @dataclass(frozen=True, slots=True)
 class WireChange:
-    """New queries and sources for one task."""
+    """What is new for one task."""
 
+    __pydantic_config__ = STRICT
     task: Annotated[str, Field(description="Id of the task as shown, like root/1.")]
     queries: list[str]
     sources: Annotated[list[str], Field(description="Labels of listed links, like L2.")] = field(
         default_factory=list[str]
+    )
+    sub_questions: Annotated[list[str], Field(description="Further ones, in words.")] = field(default_factory=list[str])
+    specs: Annotated[list[WireSpec], Field(description="In place of its present ones.")] = field(
+        default_factory=list[WireSpec]
     )
 
 
@@ -55,8 +64,12 @@ class WireChange:
 class WireRefinement:
     """Changes to tasks, and why."""
 
+    __pydantic_config__ = STRICT
     changes: list[WireChange]
     why: str
+    synthesis: Annotated[
+        str, Field(description="What the result of this part should look like, if it must change.")
+    ] = ""
 
 
 def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
@@ -68,7 +81,14 @@ def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
     links = {f"L{number}": link.reference for number, link in enumerate(given.linked, start=1)}
     queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in filled.changes if clean_texts(c.queries))
     sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in filled.changes]
-    return Refinement(queries, tuple(pair for pair in sources if pair[1]), filled.why)
+    return Refinement(
+        queries,
+        tuple(pair for pair in sources if pair[1]),
+        filled.why,
+        tuple((c.task, asked) for c in filled.changes if (asked := drop_duplicates(clean_texts(c.sub_questions)))),
+        tuple((c.task, tuple(map(make_spec, c.specs))) for c in filled.changes if c.specs),
+        filled.synthesis.strip(),
+    )
 
 
 def _make_example() -> Shortfall:

@@ -26,7 +26,7 @@ def read_suggested(text: str, path: str = "root") -> Node:
     """Read a suggested plan: `{title, objective, queries, specs, children, ...}`, or the `plan.json` of a run.
 
     A title is enough for a node. Sub-questions and specs may be plain strings. What a spec says is kept as written;
-    `verbatim` is what extractors get, and without it the spec's own fields, line by line.
+    `verbatim` is what extractors get, and without it the spec's own fields.
 
     Raises:
         UserError: `plan_shape`; the message names the node and the field.
@@ -80,14 +80,7 @@ def _read_spec(given: object, path: str) -> object:
         return {"questions": [given], "verbatim": given}
     spec = _expect_object(given, f"{path}, a spec")
     _check_names(spec, _SPEC_FIELDS, f"{path}, a spec")
-    return {**spec, "verbatim": spec.get("verbatim") or _write_verbatim(spec)}
-
-
-def _write_verbatim(spec: Mapping[str, object]) -> str:
-    asked = spec.get("questions")
-    lines = [f"question: {each}" for each in (cast("list[object]", asked) if isinstance(asked, list) else [])]
-    named = ("expected_format", "acceptance_criteria", "priority", "budget")
-    return "\n".join((*lines, *(f"{name.replace('_', ' ')}: {spec[name]}" for name in named if spec.get(name))))
+    return spec
 
 
 def _read_gate(given: object, path: str) -> object:

@@ -148,7 +148,7 @@ def _make_task(key: str, about: str, asked: Sequence[str], *, angle: str = "") -
 
 @_answers("refine")
 def _refine_tasks(page: ParsedPrompt) -> Mapping[str, object]:
-    tasks = [row.split(" | ")[0] for row in page.lines("Its tasks:")]
+    tasks = [row.split(" | ")[0] for row in page.lines("Its tasks, each")]
     wanted = [row.split(" | ")[0] for row in (*page.lines("Open gaps:"), *page.lines("criteria are unmet:"))]
     return {"changes": [{"task": task, "queries": wanted[:2]} for task in tasks if wanted], "why": "To close the gaps."}
 

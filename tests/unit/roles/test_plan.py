@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.domain.plan import Brief, Subject, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.roles.forms import UnusableAnswer
-from corrobora.roles.plan import Angle, Planning, WireGate, WirePlan, WireSpec, WireTask, convert_plan
+from corrobora.roles.plan import Angle, Planning, WirePhase, WirePlan, WireSpec, WireTask, convert_plan
 
 BRIEF = Brief("Q?", (SubQuestion("sq-1", "First?"), SubQuestion("sq-2", "Second?")), (Subject("Pump", ("P-1",)),))
 TREE = Planning("root", BRIEF, "tree", max_leaves=4)
@@ -39,7 +39,7 @@ def test_paths_come_from_positions_and_sub_questions_are_shared_out_once():
     made = convert_plan(
         TREE,
         plan(
-            task("topic", gate=WireGate(corroboration=2, themes=["t"])),
+            task("topic", phases=[WirePhase(corroboration=2, themes=["t"])]),
             task(
                 "x", "topic", sub_questions=["sq-1", "A new one?"], subjects=["p-1"], specs=[WireSpec(["s?"], "table")]
             ),
@@ -51,7 +51,7 @@ def test_paths_come_from_positions_and_sub_questions_are_shared_out_once():
     assert [(q.id, q.text) for q in x.sub_questions] == [("sq-1", "First?"), ("sq-3", "A new one?")]
     assert [q.id for q in y.sub_questions] == ["sq-2"]
     assert [subject.name for subject in x.subjects] == ["Pump"]
-    assert x.specs[0].verbatim == "question: s?\nexpected format: table"
+    assert x.specs[0].text == "question: s?\nexpected format: table\npriority: 1"
     topic = made.root.children[0]
     assert (topic.gates[0].criteria.corroboration, topic.gates[0].criteria.themes) == (2, ("t",))
     assert executor_depth(made) == 2

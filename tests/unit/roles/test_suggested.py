@@ -48,7 +48,7 @@ def test_every_field_of_a_node_is_read():
 def test_a_spec_is_kept_byte_for_byte_and_gets_its_lines_where_it_has_no_text():
     odd = "  a\tb\r\n «c»\u00a0"
     node = read(title="t", specs=[odd, {"questions": ["q"], "verbatim": odd}, {"questions": ["q"], "budget": "2"}])
-    assert [spec.verbatim for spec in node.specs] == [odd, odd, "question: q\nbudget: 2"]
+    assert [spec.text for spec in node.specs] == [odd, odd, "question: q\npriority: 1\nbudget: 2"]
 
 
 def test_the_plan_of_a_run_can_be_suggested_again():

@@ -153,7 +153,10 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
 
 
 def _show_leaves(node: Node) -> Shown:
-    return quote_rows((leaf.path, (leaf.title, leaf.objective)) for leaf in collect_leaves(node))
+    return quote_rows(
+        (leaf.path, (leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)))
+        for leaf in collect_leaves(node)
+    )
 
 
 def _show_word(value: Enum) -> Shown:

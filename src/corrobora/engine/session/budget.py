@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.ports import Clock
 
@@ -25,6 +26,9 @@ MAX_HALVINGS = 3  # of the patience, after calls that took too long
 DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
 
 
+STRICT_SCOPE = "part, without another analyst"
+
+
 class ScopeOver(TimeoutError):
     """A call was about to start after its scope had ended; `ends` names the scope."""
 
@@ -35,9 +39,16 @@ class ScopeOver(TimeoutError):
 
 @dataclass(slots=True)
 class UsageLedger:
-    """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too."""
+    """What the calls of one part of a run cost, whoever paid for them; an answer from the journal counts too.
+
+    With `tokens` or `ends` it is a limit as well: a model is asked only for what is still left of it.
+    """
 
     usage: Usage = field(default_factory=Usage)
+    tokens: int | None = None
+    ends: float = math.inf  # on the clock of the run
+    reserved: int = 0  # tokens of calls that are not answered yet
+    strict: bool = False  # a call that is too dear for it fails; else the next analyst is asked
 
 
 @dataclass(slots=True)
@@ -86,7 +97,8 @@ class Budget:
         summarizing) may take a quarter of the reserve. After calls that took too long it is halved for each of them, up
         to three, until one is answered: a model that hangs must not eat the run piece by piece.
         """
-        return self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS)
+        own = min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
+        return min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
 
     def _base_patience(self) -> float:
         if _writing.get():
@@ -110,14 +122,37 @@ class Budget:
         self.book_usage(usage)
 
     @contextmanager
-    def track_usage(self) -> Generator[UsageLedger]:
-        """Book what is called inside to a ledger of its own as well: a sub-agent's bill (ANGLES-22)."""
-        ledger = UsageLedger()
+    def track_usage(self, *, tokens: int | None = None, seconds: float | None = None) -> Generator[UsageLedger]:
+        """Book what is called inside to a ledger of its own as well: the bill of a sub-agent, the limit of a scout."""
+        ends = math.inf if seconds is None else self._clock.now() + seconds
+        ledger = UsageLedger(tokens=tokens, ends=ends)
         token = _ledgers.set((*_ledgers.get(), ledger))
         try:
             yield ledger
         finally:
             _ledgers.reset(token)
+
+    @contextmanager
+    def reserve_tokens(self, tokens: int) -> Generator[None]:
+        """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
+
+        Raises:
+            LimitReached: a ledger has too few left, or its time is over; the call must not be sent.
+        """
+        limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
+        for ledger in limits:
+            used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
+            if ledger.tokens is not None and used + tokens > ledger.tokens:
+                scope = STRICT_SCOPE if ledger.strict else "part"
+                raise LimitReached("tokens", value=used + tokens, limit=ledger.tokens, scope=scope)
+            if self._clock.now() >= ledger.ends:
+                raise LimitReached("time", value=1, limit=1, scope="part")
+            ledger.reserved += tokens
+        try:
+            yield
+        finally:
+            for ledger in limits:
+                ledger.reserved -= tokens
 
     def book_usage(self, usage: Usage) -> None:
         """Add to the ledgers that are open here."""

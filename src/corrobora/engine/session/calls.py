@@ -32,7 +32,7 @@ from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
-from corrobora.engine.session.budget import Budget, TimeScope
+from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope
 from corrobora.engine.session.journal import (
     CallMeta,
     PassageClaims,
@@ -68,6 +68,9 @@ T = TypeVar("T")
 
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
+CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
+CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
+
 _replaying: ContextVar[bool] = ContextVar("replaying", default=False)
 
 
@@ -194,7 +197,7 @@ class Session:
             try:
                 answer = await self._ask_analyst(analyst, role, given, last=last)
             except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
-                if last:
+                if last or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
                     raise
                 spent += (cost := read_lost_usage(error))
                 self.budget.add_usage(cost)  # a failed call is billed all the same
@@ -228,9 +231,11 @@ class Session:
             raise LimitReached(spent, value=1, limit=1, scope="run")
         patience = self.budget.patience
         limit = asyncio.timeout(None if math.isinf(patience) else max(patience, 0.05))
+        size = len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
         try:
-            async with limit:
-                answer = await self.call_with_retries(lambda: analyst.play(role, given))
+            with self.budget.reserve_tokens(size):
+                async with limit:
+                    answer = await self.call_with_retries(lambda: analyst.play(role, given))
         except TimeoutError:
             if limit.expired():
                 self.budget.record_timeout()

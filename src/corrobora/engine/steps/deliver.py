@@ -111,7 +111,7 @@ def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
 _LIMITS = {
     StopReason.TIME_RESERVE: "the time budget: only the writing reserve was left",
     StopReason.ITERATION_CAP: "the cap on rounds",
-    StopReason.LIMIT: "a limit of tokens, money, calls or searches",
+    StopReason.LIMIT: "a limit of tokens, money, calls, searches or sources",
 }
 
 

@@ -5,16 +5,19 @@ Knows searches, quick scans and the scout's shortlist, all inside the leaf's bud
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from corrobora.domain.errors import LimitReached
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
-from corrobora.domain.plan import Node
+from corrobora.domain.plan import Gate, Node, collect_leaves
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
 from corrobora.engine.inputs import scope_input
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session.budget import UsageLedger
+from corrobora.engine.session.calls import CALL_TOKENS, Session
 from corrobora.engine.session.journal import RoundBuffer
 from corrobora.engine.steps.read import read_hits
 from corrobora.engine.steps.search import search_round
@@ -25,7 +28,6 @@ from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
 MAX_SCANS = 12  # candidates that are quick-scanned, best first
 SHORTLIST_SIZE = 10
-SCAN_TOKENS = 300  # what one quick scan is reckoned at: a passage of about 256 tokens and its answer
 
 
 def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]:
@@ -38,38 +40,65 @@ def share_shortlist(node: Node, scouted: Sequence[Findings]) -> tuple[Node, ...]
     )
 
 
+def make_phase_scout(node: Node, gate: Gate, turn: int) -> Node:
+    """The discovery leaf of a phase that asks for new sources, within the phase's own budget (TREE-21)."""
+    leaves = [leaf for leaf in collect_leaves(node) if not leaf.discovery]
+    return Node(
+        f"{node.path}/scout~{turn}",
+        f"Sources for {node.title}"[:160],
+        node.objective,
+        sub_questions=tuple({q.id: q for leaf in leaves for q in leaf.sub_questions}.values()),
+        subjects=tuple({s.name: s for leaf in leaves for s in leaf.subjects}.values()),
+        gates=(gate,),
+        queries=tuple(dict.fromkeys(query for leaf in leaves for query in leaf.queries)),
+        discovery=True,
+    )
+
+
 async def sweep_sources(node: Node, run: Session) -> Findings:
     """Sweep, de-duplicate, cluster, quick-scan, and return a ranked shortlist as linked sources."""
     thread = ThreadState.open_thread(node, run.brief, _build_course(node, run))
     if run.budget.finishing:
         return Findings(node.path, node.title, sub_questions=thread.sub_questions, stop=StopReason.CANCELLED)
     gathered = RoundBuffer()
-    async with run.until_reserve(thread, gathered):
-        gathered.intent = await run.call(scope, scope_input(thread))
-        gathered.searched = await search_round(gathered.intent, thread, run)
-        hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged with what was found
-        async for reading in read_hits(_limit_scans(_dedupe_hits(hits), node), thread, run):
-            gathered.readings.append(reading)
-    candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
-    shortlist = await run.call(scout, _build_sweep(thread, candidates))
-    return _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
+    tokens = min((gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None), default=None)
+    with run.budget.track_usage(tokens=tokens, seconds=_find_seconds(node)) as ledger:
+        async with run.until_reserve(thread, gathered):
+            gathered.intent = await run.call(scope, scope_input(thread))
+            gathered.searched = await search_round(gathered.intent, thread, run)
+            hits = (*list_given_hits(thread), *gathered.searched.hits)  # what the plan names is triaged, too
+            await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)
+        candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
+        shortlist = await run.call(scout, _build_sweep(thread, candidates))
+    found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
+    return replace(found, usage=ledger.usage)
+
+
+async def _scan_hits(
+    hits: Sequence[Hit], thread: ThreadState, gathered: RoundBuffer, ledger: UsageLedger, run: Session
+) -> None:
+    """Scan in parallel; under a limit of tokens one by one, best first, as far as they pay for (TREE-39)."""
+    ledger.strict = True  # what cannot be paid for is left unread: a weaker reader would read it for everybody
+    ranking = CALL_TOKENS + sum(map(len, (f"{hit.title}{hit.snippet}" for hit in hits))) // 2  # kept for the scout
+    best = hits[:MAX_SCANS]
+    with contextlib.suppress(LimitReached), run.budget.reserve_tokens(ranking):
+        for some in [best] if ledger.tokens is None else [[hit] for hit in best]:
+            async for reading in read_hits(some, thread, run):
+                gathered.readings.append(reading)
+    ledger.strict = False
 
 
 def _build_course(node: Node, run: Session) -> Course:
     """The course of a sweep: one round, within the seconds that the planner gave it."""
     course = replace(run.profile.course, reads_per_round=MAX_SCANS, max_rounds=1, drift=False)
-    seconds = [gate.budget_seconds for gate in node.gates if gate.budget_seconds is not None]
-    if not seconds:
+    seconds = _find_seconds(node)
+    if seconds is None:
         return course
-    minutes = min(seconds) / 60.0
-    return replace(course, phases=tuple(replace(phase, minutes=minutes) for phase in course.phases))
+    return replace(course, phases=tuple(replace(phase, minutes=seconds / 60.0) for phase in course.phases))
 
 
-def _limit_scans(hits: list[Hit], node: Node) -> list[Hit]:
-    """As many quick scans as the planner's tokens pay for, best first: counted beforehand, so never overspent."""
-    tokens = [gate.budget_tokens for gate in node.gates if gate.budget_tokens is not None]
-    most = min(MAX_SCANS, min(tokens) // SCAN_TOKENS) if tokens else MAX_SCANS
-    return hits[:most]
+def _find_seconds(node: Node) -> float | None:
+    return min((gate.budget_seconds for gate in node.gates if gate.budget_seconds is not None), default=None)
 
 
 def _dedupe_hits(hits: tuple[Hit, ...]) -> list[Hit]:

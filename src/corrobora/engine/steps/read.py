@@ -23,6 +23,7 @@ from corrobora.domain.evidence import (
     SourceId,
 )
 from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import join_specs
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input
@@ -145,7 +146,7 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
             continue
         document = await _load_document(reading.source, reading.passages, run)
         source = document.source
-        excerpt = extract_input(document.passages, document, "\n".join(s.verbatim for s in thread.specs), thread, run)
+        excerpt = extract_input(document.passages, document, join_specs(thread.specs), thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
         facts, *_ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
@@ -206,7 +207,7 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
 
 async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run: Session) -> Reading:
     """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot."""
-    spec = "\n".join(spec.verbatim for spec in thread.specs)
+    spec = join_specs(thread.specs)
     task = name_task(spec)
     passages = document.passages
     while True:

@@ -146,8 +146,8 @@ def test_hostile_passages_stay_inside_their_tags():
 
 FROZEN = {
     "clarify": "clarify@cb478f92c341.fdc5111a",
-    "plan": "plan@6be485449868.d7caba1f",
-    "refine": "refine@1979ce309b00.65176e08",
+    "plan": "plan@9a00fda60347.162a7009",
+    "refine": "refine@6ecc2599cc19.d2f0d989",
     "scope": "scope@2d377ec3263c.22364eb8",
     "scout": "scout@fc3d65a373c6.efbceb71",
     "extract": "extract@1ac46d9c579e.ed17e461",

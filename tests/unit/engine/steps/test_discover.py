@@ -7,8 +7,10 @@ from typing import Any
 
 from tests.profiles.research import Mixed, make_run
 
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Brief, Gate, Node, SubQuestion
-from corrobora.engine.steps.discover import SCAN_TOKENS, share_shortlist, sweep_sources
+from corrobora.engine.steps.discover import share_shortlist, sweep_sources
 from corrobora.roles.scout import Shortlist, Shortlisted
 
 BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
@@ -56,16 +58,17 @@ async def test_tree_sources_that_the_plan_names_are_triaged_with_what_is_found()
 
 async def test_tree_a_sweep_scans_no_more_than_its_tokens_pay_for() -> None:
     async def scans(tokens: int | None) -> int:
-        analyst = Mixed({"scout": shortlisted})
-        made = await make_run("tree", analysts=(analyst,))
+        analyst = Mixed({"scout": shortlisted}, usage=Usage(1_000, 200, calls=1))
+        made = await make_run("tree", analysts=(analyst, ExtractiveAnalyst()))
         made.session.brief = BRIEF
         gates = () if tokens is None else (Gate(budget_tokens=tokens),)
-        await sweep_sources(replace(SCOUT, gates=gates), made.session)
+        found = await sweep_sources(replace(SCOUT, gates=gates), made.session)
+        assert found.linked
+        assert tokens is None or 1_200 * len(analyst.played) <= tokens
         return len(analyst.given("extract"))
 
     assert await scans(0) == 0
-    assert await scans(SCAN_TOKENS) == 1
-    assert await scans(None) > 1
+    assert 0 < await scans(7_000) < await scans(None)
 
 
 async def test_what_was_not_chosen_is_named_by_its_title() -> None:

@@ -1,0 +1,204 @@
+"""The research tree over the wire: what a planner may write takes effect, byte for byte, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.profiles.research import Mixed, make_run
+from tests.wire.methods import run_over_wire
+
+from corrobora.domain.plan import Plan
+from corrobora.domain.report import Findings
+from corrobora.domain.run import EventType
+from corrobora.roles.suggested import read_suggested
+from corrobora.testing.scripted_model import ParsedPrompt
+
+INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"
+LOAD = "What load may a crane of class B lift?"
+DUG = "When was the harbour of Brenhaven dug?"
+NEVER = {"name": "agree", "corroboration": 9, "max_iterations": 3}
+
+
+def make_task(key: str, text: str = "", parent: str = "", /, **fields: Any) -> dict[str, Any]:
+    asked = [text] if text else []
+    task = {"key": key, "title": text or key, "objective": text or key, "queries": asked, "sub_questions": asked}
+    return {**task, "parent": parent, **fields}
+
+
+def make_plan(*tasks: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"tier": "moderate", "tasks": [*tasks], **fields}
+
+
+def make_flat_plan(**fields: Any) -> dict[str, Any]:
+    return make_plan(make_task("inspected", INSPECTED), make_task("load", LOAD), **fields)
+
+
+def list_deltas(found: Findings) -> list[str]:
+    return [*found.delta, *(line for child in found.children for line in list_deltas(child))]
+
+
+def read_sources(found: Findings) -> list[str]:
+    return [str(reading.source) for done in found.rounds for reading in done.readings if reading.source]
+
+
+async def test_tree_19_a_model_gives_the_root_of_a_flat_plan_several_phases_with_all_their_fields():
+    first = {**NEVER, "themes": ["herring"], "contradictions_resolved": True, "minimum_confidence": 0.9}
+    second = {"name": "sure", "corroboration": 1, "budget_seconds": 90.5, "budget_tokens": 70_000, "max_iterations": 2}
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=[first, second])})
+    gates = done.json("plan.json")["root"]["gates"]
+    assert [gate["name"] for gate in gates] == ["agree", "sure"]
+    assert gates[0]["criteria"] == {
+        "corroboration": 9, "themes": ["herring"], "contradictions_resolved": True, "minimum_confidence": 0.9,
+    }  # fmt: skip
+    assert (gates[1]["budget_seconds"], gates[1]["budget_tokens"], gates[1]["max_iterations"]) == (90.5, 70_000, 2)
+    assert "theme not covered: herring" in done.prompts("refine")[0]
+    assert len([line for line in done.report.findings.delta if line.startswith("agree, ")]) == 2
+
+
+async def test_tree_17_the_tokens_of_a_phase_of_a_model_end_its_iterations():
+    phases = [{**NEVER, "budget_tokens": 1}]
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=phases)})
+    assert done.report.markdown
+    assert not done.prompts("refine")
+
+
+@pytest.mark.parametrize("place", ["plan", "task", "phase", "spec"])
+async def test_tree_19_an_unknown_field_of_a_plan_is_refused_and_told(place: str):
+    odd = {"budget_second": 5}
+    spec = {"questions": [INSPECTED], **(odd if place == "spec" else {})}
+    task = make_task("inspected", INSPECTED, **{"specs": [spec], **(odd if place == "task" else {})})
+    phases = [{"name": "one", **(odd if place == "phase" else {})}]
+    wrong = make_plan(task, make_task("load", LOAD), phases=phases, **(odd if place == "plan" else {}))
+    given = iter([wrong, make_flat_plan()])
+    done = await run_over_wire("tree", {"plan": lambda _: next(given)})
+    [repair] = [each for each in done.asked if each.turns]
+    assert "budget_second" in repair.user
+    assert "extractive" not in done.report.methodology.analyst
+
+
+async def test_tree_15_16_every_field_of_a_spec_of_a_model_reaches_the_readers_as_it_was_written():
+    spec = {
+        "questions": ["How  often\tmust it be — «inspected»?", INSPECTED],
+        "expected_format": "a table;  two columns",
+        "acceptance_criteria": "≥ 2 sources agree",
+        "priority": 7,
+        "budget": "3 sources",
+        "discovery_intense": True,
+    }
+    plan = make_plan(make_task("inspected", INSPECTED, specs=[spec]), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan})
+    told = [prompt for prompt in done.prompts("extract") if "Task specification:" in prompt]
+    assert told
+    lines = [f"question: {text}" for text in spec["questions"]]
+    lines += ["expected format: a table;  two columns", "acceptance criteria: ≥ 2 sources agree", "priority: 7"]
+    wanted = "\n".join([*lines, "budget: 3 sources", "discovery intense: yes"])
+    assert all(wanted in prompt for prompt in told)
+
+
+async def test_tree_16_the_first_priority_is_read_for_first_and_the_budget_ends_the_reading():
+    specs = [
+        {"questions": ["Who keeps the record?"], "priority": 5, "budget": "1 source"},
+        {"questions": [INSPECTED], "priority": 1, "budget": "1 source"},
+    ]
+    plan = make_plan(make_task("inspected", INSPECTED, specs=specs), make_task("dug", DUG))
+    done = await run_over_wire("tree", {"plan": plan})
+    told = next(prompt for prompt in done.prompts("extract") if "Task specification:" in prompt)
+    assert told.index("priority: 1") < told.index("priority: 5")
+    bounded, free = done.report.findings.children
+    assert len(read_sources(bounded)) == 2
+    assert bounded.stop == "limit" or len(bounded.rounds) == 1
+    assert len(read_sources(free)) > 2
+
+
+async def test_tree_21_a_phase_that_asks_for_sources_starts_a_scout_whose_list_is_read():
+    chosen: list[str] = []
+
+    def choose_fish(page: ParsedPrompt) -> Mapping[str, Any]:
+        labels = re.findall(r"^- (K\d+), cluster", page.text, re.MULTILINE)
+        chosen.append(page.text)
+        scores = dict.fromkeys(("authority", "recency", "coverage", "diversity"), 0.5)
+        return {"sources": [{"candidate": labels[-1], **scores, "rationale": "the last one"}]}
+
+    phases = [{"name": "look", "corroboration": 9, "max_iterations": 2, "discovery": True}]
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=phases), "scout": choose_fish})
+    scouts = [found for found in done.report.findings.children if found.linked and not found.rounds]
+    assert len(chosen) == len(scouts) == 2, "one for each iteration of the phase"
+    reference = scouts[0].linked[0].reference
+    leaves = [found for found in done.report.findings.children if found.rounds]
+    assert any(read_sources(found)[:1] == [reference] for found in leaves)
+    without = await run_over_wire("tree", {"plan": make_flat_plan(phases=[{**phases[0], "discovery": False}])})
+    assert not without.prompts("scout")
+
+
+async def test_tree_27_a_refinement_changes_questions_specs_and_synthesis():
+    changes = [
+        {
+            "task": "root/1/1",
+            "queries": ["the harbour of Brenhaven was dug"],
+            "sub_questions": [DUG],
+            "specs": [{"questions": [DUG], "expected_format": "a year"}],
+        }
+    ]
+    refined = {"changes": changes, "why": "It asks for the year.", "synthesis": "Name the year first."}
+    topic = make_task("cranes", phases=[{**NEVER, "max_iterations": 2}])
+    plan = make_plan(topic, make_task("inspected", INSPECTED, "cranes"), make_task("load", LOAD, "cranes"))
+    plan["tasks"].append(make_task("fish", "When does the fish market open?"))
+    done = await run_over_wire("tree", {"plan": plan, "refine": refined})
+    assert any("expected format: a year" in prompt for prompt in done.prompts("extract"))
+    assert any(DUG in prompt and "root/1/1~2" not in prompt for prompt in done.prompts("scope"))
+    assert any("Name the year first." in prompt for prompt in done.prompts("synthesize"))
+    asked = {question.text: question for question in done.report.findings.sub_questions}
+    assert asked[DUG].standing == "ANSWERED"
+    assert "1874" in done.report.markdown
+
+
+async def test_tree_27_an_unknown_field_of_a_refinement_is_refused():
+    phases = [{**NEVER, "max_iterations": 2}]
+    wrong = {"changes": [], "why": "x", "max_depth": 9}
+    done = await run_over_wire("tree", {"plan": make_flat_plan(phases=phases), "refine": wrong})
+    [repair] = [each for each in done.asked if each.turns]
+    assert "max_depth" in repair.user
+
+
+async def test_tree_39_all_calls_of_a_sweep_stay_within_its_tokens():
+    limit = 12_000
+    sweep = make_task("sources", "Sources on cranes", discovery=True, phases=[{"budget_tokens": limit}])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan})
+    roles = [each.system.rpartition("# Role: ")[2].partition("\n")[0] for each in done.asked]
+    assert roles[:3] == ["clarify", "plan", "scope"]
+    until = roles.index("scout") if "scout" in roles else next(n for n, role in enumerate(roles) if role == "reflect")
+    sent = sum(len(each.system) + len(each.user) for each in done.asked[2 : until + 1]) // 4
+    assert 0 < sent <= limit
+    scout = done.report.findings.children[0]
+    assert 0 < scout.usage.input_tokens + scout.usage.output_tokens <= limit
+    assert scout.linked
+    for tokens in (1, 3_000):
+        sweep["phases"] = [{"budget_tokens": tokens}]
+        done = await run_over_wire("tree", {"plan": plan})
+        scout = done.report.findings.children[0]
+        assert scout.usage.input_tokens + scout.usage.output_tokens <= tokens
+        assert scout.linked, "the analyst that costs nothing ranks what was found"
+
+
+@pytest.mark.parametrize("role", ["synthesize", "refine"])
+async def test_tree_26_an_engine_error_in_a_phase_keeps_all_findings_and_still_writes(role: str):
+    asked = [{"title": INSPECTED}, {"title": DUG}]
+    topic = {"title": "cranes", "gates": [{"corroboration": 9, "max_iterations": 3}], "children": asked}
+    tree = read_suggested(json.dumps({"title": "all", "children": [topic, {"title": LOAD}]}))
+    below = "root/1"
+
+    def fail(given: Any) -> Exception | None:
+        return RuntimeError("a bug") if given.path.startswith(below) and given.path != "root" else None
+
+    analyst = Mixed({"plan": Plan(tree), role: fail}, name="broken")
+    run = await make_run("tree", analysts=(analyst,))
+    report = await run.research()
+    assert "35 tonnes" in report.markdown
+    assert "12 months" in report.markdown
+    assert any("a bug" in note for note in report.methodology.notes) or "a bug" in report.markdown
+    assert any(event.type is EventType.LEAF_FAILED for event in run.journal.events)
