@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion

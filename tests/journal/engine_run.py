@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.attempts import StoredHuman

@@ -16,7 +16,7 @@ from corrobora.domain.thread import Gap, Proposal
 from corrobora.roles.extract import Extraction, Quote
 from corrobora.roles.plan import WirePlan
 from corrobora.testing import FakeClock
-from corrobora.testing.samples import SAMPLES
+from corrobora.testing.conformance import SAMPLES
 
 
 async def ran(profile: str = "timed", **lines: Any) -> tuple[LibraryRun, Report, Mixed]:

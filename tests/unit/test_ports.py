@@ -19,7 +19,7 @@ from corrobora.testing import (
     ScriptedReader,
     ScriptedSearch,
 )
-from corrobora.testing.samples import SAMPLES
+from corrobora.testing.conformance import SAMPLES
 
 PAGES = {"https://a.example": "# Heron\n\nThe heron stands still.", "https://b.example": "# Otter\n\nThe otter swims."}
 DRAFT = next(given for role, given in SAMPLES if role.prompt == "critique")

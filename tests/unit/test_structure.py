@@ -29,7 +29,6 @@ MAX_FUNCTION_LINES = 50  # 40 is the habit; a table of cases may be longer
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
 TESTED_ELSEWHERE: dict[str, str] = {
     "__init__.py": "unit/faces/test_python.py",  # the public names
-    "app/estimates.py": "unit/faces/cli/test_run.py",  # through the command
 }
 
 # The places that may catch everything. Anything else hides bugs as "no evidence".
@@ -42,7 +41,7 @@ MAY_CATCH_EVERYTHING = {
 # Tests that may be skipped, because the machine can not do what they are about.
 MAY_BE_SKIPPED = {
     "tests/unit/storage/postgres/test_embedded.py": "only root can become somebody else",
-    "tests/unit/adapters/facts/test_qdrant.py": "the client of Qdrant is an extra",
+    "tests/unit/adapters/test_qdrant.py": "the client of Qdrant is an extra",
     "tests/unit/faces/cli/test_vectors.py": "the ONNX runtime is an extra",
     "tests/unit/storage/postgres/test_cluster.py": "only root owns what root has copied",
 }

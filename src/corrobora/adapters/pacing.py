@@ -1,4 +1,4 @@
-"""Pacing: how many calls a provider gets at once, and what happens while it is down.
+"""Pacing: the clock of the machine, how many calls a provider gets at once, and what happens while it is down.
 
 Knows calls in flight, refusals and outages of one endpoint; learns its limit instead of asking for a setting. Does not
 know what the calls are about, and never repeats one: whoever called decides about that.
@@ -7,10 +7,12 @@ know what the calls are about, and never repeats one: whoever called decides abo
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
@@ -245,3 +247,19 @@ class Slot:
     def report_failure(self, *, reached: bool = True) -> None:
         """The provider failed: an error of its own, or (`reached` False) no connection at all."""
         self.gate.record_failure(self, reached=reached)
+
+
+class SystemClock:
+    """`ports.Clock` of the machine."""
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return time.monotonic()
+
+    def utc_time(self) -> str:
+        """ISO 8601 time in UTC."""
+        return datetime.now(UTC).isoformat(timespec="seconds")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)

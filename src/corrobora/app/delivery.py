@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.config import Settings
 from corrobora.config.settings import list_settings
 from corrobora.domain.report import Report

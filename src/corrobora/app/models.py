@@ -1,6 +1,7 @@
-"""Models: from settings and a request's wishes to a language-model analyst, shared by all runs of a process.
+"""Models: from settings and a request's wishes to a language-model analyst and to the estimate of what a run may cost.
 
-Knows settings, own endpoints, keys and prices. Connections and the gates that bound them are made once and kept.
+Knows settings, own endpoints, keys and prices. Connections and the gates that bound them are shared by all runs of a
+process. Does not decide whether a run may start: `Estimate.needs_yes` says whether a person must be asked.
 """
 
 from __future__ import annotations
@@ -8,19 +9,22 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.pricing import find_price, has_price
-from corrobora.adapters.models.registry import Price, Target, choose_targets, parse_target
+from corrobora.adapters.models.registry import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.analysts.language_model.model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
+from corrobora.domain.plan import Plan
+from corrobora.domain.run import Request, RequestOption
+from corrobora.policies.budget import Estimate, estimate_run
 from corrobora.policies.budget import Price as CallPrice
+from corrobora.policies.profile import Profile, derive_numbers
 
 _CONNECT_SECONDS = 5.0  # a server of the user's own network answers in milliseconds
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -129,3 +133,32 @@ class ModelPool:
             gate = self._gates.setdefault(account, Gate(target.base_url))
             self._connections[target] = ModelConnection(target, gate)
         return self._connections[target]
+
+
+def open_estimator(
+    settings: Settings, request: Request, profile: Profile, models: ModelPool
+) -> Callable[[Plan], Estimate] | None:
+    """Return what estimates the plans of a run, or None if none of its models costs anything."""
+    wishes = {**settings.models, **dict(request.models)}
+    prices = models.list_prices(wishes, thinking=profile.lead_thinking)
+    known = [price for price in prices.values() if price is not None]
+    if len(known) == len(prices) and not any(price.input or price.output for price in known):
+        return None
+    limits = (request.get_option(name) for name in (RequestOption.ASK_ABOVE_USD, RequestOption.MAX_USD))
+    ask_above, cap = (float(limit) if limit else None for limit in limits)
+    cheapest = min(known, key=lambda price: price.output) if len(known) == len(prices) else None
+    dearest = max(known, key=lambda price: price.output) if len(known) == len(prices) else None
+
+    def estimate_plan(plan: Plan) -> Estimate:
+        found = estimate_run(plan, derive_numbers(profile, models=True), cheapest, dearest)
+        if found.high.dollars is not None and cap:
+            capped = [replace(end, dollars=min(end.dollars or 0.0, cap)) for end in (found.low, found.high)]
+            found = replace(found, low=capped[0], high=capped[1])
+        return replace(
+            found,
+            models=tuple(sorted(prices)),
+            unpriced=tuple(sorted(name for name, price in prices.items() if price is None)),
+            ask_above=ask_above,
+        )
+
+    return estimate_plan

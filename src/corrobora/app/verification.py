@@ -16,8 +16,7 @@ from corrobora.domain.documents import IngestItem, ParsedDocument
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.reporting.recheck import Lookups, RecheckResult, StoredSource, recheck_report
-from corrobora.reporting.report_html import html_to_markdown, is_html
-from corrobora.reporting.report_parser import Reference
+from corrobora.reporting.report_parser import Reference, html_to_markdown, is_html
 from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader, WebReader
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.search.firecrawl import Firecrawl
@@ -20,8 +20,7 @@ from corrobora.adapters.search.provider import KeyedProvider
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
 from corrobora.adapters.web.urls import BadUrl, normalize_url
-from corrobora.app.estimates import open_estimator
-from corrobora.app.models import ModelPool
+from corrobora.app.models import ModelPool, open_estimator
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
@@ -35,7 +34,7 @@ from corrobora.storage.postgres.database import Database
 from corrobora.storage.queue.limiter import Limiter as RateLimiter
 
 if TYPE_CHECKING:
-    from corrobora.adapters.facts.qdrant import QdrantFacts
+    from corrobora.adapters.qdrant import QdrantFacts
 from corrobora.registry import list_parts, load_part, refuse_name
 
 OpenLimiter = Callable[[str], Limiter]
@@ -247,7 +246,7 @@ def open_fact_store(settings: Settings) -> QdrantFacts | None:
             "The setting facts.qdrant_url needs the client of Qdrant, which is not installed.",
             next_step="pip install 'corrobora[qdrant]'",
         )
-    from corrobora.adapters.facts.qdrant import QdrantFacts  # noqa: PLC0415 - heavy, and an option
+    from corrobora.adapters.qdrant import QdrantFacts  # noqa: PLC0415 - heavy, and an option
 
     secret = settings.key("qdrant")
     return QdrantFacts.from_url(settings.qdrant_url, secret.reveal() if secret.set else "")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast,
 
 from annotated_types import DocInfo, Ge, Gt, Le, MaxLen, Predicate
 
-from corrobora.domain.declaration import MAX_MINUTES, UNLIMITED, NoneWord, OneOf
-from corrobora.domain.limits import LIMITS
+from corrobora.domain.limits import LIMITS, MAX_MINUTES, UNLIMITED, NoneWord, OneOf
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -13,9 +13,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, doc
 
-from corrobora.domain.declaration import Minutes, Text
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
-from corrobora.domain.limits import Meter
+from corrobora.domain.limits import Meter, Minutes, Text
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
 
 

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from corrobora.domain.declaration import MAX_MINUTES
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
-from corrobora.domain.limits import Allowance, Meter
+from corrobora.domain.limits import MAX_MINUTES, Allowance, Meter
 from corrobora.domain.plan import (
     Coverage,
     Criteria,
@@ -27,8 +26,7 @@ from corrobora.domain.plan import (
 )
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course
-from corrobora.policies.grading import combine_confidence
-from corrobora.policies.publishers import identify_witness
+from corrobora.policies.grading import combine_confidence, identify_witness
 from corrobora.text.tokens import stem_text
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)

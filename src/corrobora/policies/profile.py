@@ -14,8 +14,7 @@ from typing import Annotated, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen, doc
 
-from corrobora.domain.declaration import MAX_MINUTES, Minutes, OneOf, Text
-from corrobora.domain.limits import LIMITS, Allowance
+from corrobora.domain.limits import LIMITS, MAX_MINUTES, Allowance, Minutes, OneOf, Text
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget

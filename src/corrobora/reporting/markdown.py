@@ -1,7 +1,7 @@
-"""Markdown helpers: escaping of active content, tables, and the statements that a row of a table makes.
+"""Markdown: escaping of active content, tables, and the markers `[S3:C2]` of a draft with the sentence of each.
 
-Knows what a Markdown viewer acts on, how cells are written and which citations belong to a cell. Does not know what a
-citation means or what a report consists of.
+Knows what a Markdown viewer acts on, how cells are written, and how loosely writers spell citations. Does not know
+which markers resolve or what a report consists of.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import stem_text
 
@@ -119,3 +120,54 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, lim
     if not rows:
         lines.append(f"| {' | '.join('-' for _ in header)} |")
     return "\n".join(lines)
+
+
+_ONE = r"S\d{1,9}\s{0,2}[:：,]?\s{0,2}C\d{1,9}"
+_MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
+_LOOSE = re.compile(rf"(?<!\\)[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
+_PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
+
+
+def normalize_markers(text: str) -> str:
+    """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25)."""
+
+    def rewrite_marker(match: re.Match[str]) -> str:
+        source, found = "", ""
+        for part in _PART.finditer(match.group(1).upper()):
+            source = part.group(1) or source  # [S1:C2, C3] means two passages of one source
+            found += f"[{source}:{part.group(2)}]"
+        return found
+
+    return _LOOSE.sub(rewrite_marker, text)
+
+
+def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the sentences of a line with the markers that follow or stand in each."""
+    pending: tuple[str, list[str]] | None = None
+    for span in split_sentences(line):
+        piece = line[span.start : span.end]
+        cited = [match.group() for match in MARKER.finditer(piece)]
+        text = " ".join(drop_marks(piece, MARKER).split())
+        leading = _find_leading_markers(piece)
+        if pending is not None and leading:
+            pending[1].extend(leading)
+            cited = cited[len(leading) :]
+        if not text.strip(" .,;:-*"):
+            if pending is not None:
+                pending[1].extend(cited)
+            continue
+        if pending is not None:
+            yield pending
+        pending = (text, cited)
+    if pending is not None:
+        yield pending
+
+
+def _find_leading_markers(piece: str) -> list[str]:
+    """Markers at the start of a piece belong to the sentence before it: "It grew. [S1:C2] Then it fell."."""
+    found: list[str] = []
+    rest = piece.lstrip()
+    while match := MARKER.match(rest):
+        found.append(match.group())
+        rest = rest[match.end() :].lstrip()
+    return found

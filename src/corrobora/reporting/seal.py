@@ -16,8 +16,7 @@ from hashlib import sha256
 
 from corrobora.domain.evidence import INVISIBLE, LOOK_ALIKES
 from corrobora.reporting.markdown import is_row
-from corrobora.reporting.report_html import html_to_markdown
-from corrobora.reporting.report_parser import Block, split_blocks
+from corrobora.reporting.report_parser import Block, html_to_markdown, split_blocks
 from corrobora.text.segmentation import split_sentences
 
 _LINE = re.compile(r"\*?Sealed:\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")

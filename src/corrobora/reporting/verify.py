@@ -19,11 +19,12 @@ from corrobora.reporting.markdown import (
     MARKER,
     is_row,
     is_rule,
+    iter_cited_sentences,
     iter_row_statements,
+    normalize_markers,
     split_cells,
     strip_source_label,
 )
-from corrobora.reporting.markers import iter_cited_sentences, normalize_markers
 from corrobora.reporting.render import render_conflicts, render_gaps
 from corrobora.text import phrases
 from corrobora.text.claim_words import find_claim_words

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from corrobora.domain.plan import Brief, Subject, SubQuestion
 from corrobora.ports import Role
-from corrobora.roles.examples import BRIEF
-from corrobora.roles.forms import UnusableAnswer, clean_texts, drop_duplicates
+from corrobora.roles.forms import BRIEF, UnusableAnswer, clean_texts, drop_duplicates
 
 
 @dataclass(frozen=True, slots=True)

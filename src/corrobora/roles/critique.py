@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Critique, Draft
 from corrobora.ports import Role
-from corrobora.roles.examples import CHECKS, DRAFT, FACTS, QUESTION
-from corrobora.roles.forms import clean_texts
+from corrobora.roles.forms import CHECKS, DRAFT, FACTS, QUESTION, clean_texts
 
 
 @dataclass(frozen=True, slots=True)

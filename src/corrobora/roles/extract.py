@@ -14,8 +14,19 @@ from pydantic import Field
 from corrobora.domain.evidence import FollowUp, LinkedSource, Passage
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.ports import Role
-from corrobora.roles.examples import PASSAGES, QUESTION, QUESTIONS, SOURCE, SUBJECTS
-from corrobora.roles.forms import Ids, Names, Score, clean_texts, drop_duplicates, match_subjects
+from corrobora.roles.forms import (
+    PASSAGES,
+    QUESTION,
+    QUESTIONS,
+    SOURCE,
+    SUBJECTS,
+    Ids,
+    Names,
+    Score,
+    clean_texts,
+    drop_duplicates,
+    match_subjects,
+)
 from corrobora.roles.quoting import find_literal
 
 _WEAK = 0.5  # below this, evidence for a key claim counts as weak

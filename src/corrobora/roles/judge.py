@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from corrobora.domain.report import Verdict
 from corrobora.ports import Role
 from corrobora.roles.critique import Reviewing
-from corrobora.roles.examples import CHECKS, DRAFT, FACTS, QUESTION
-from corrobora.roles.forms import Score
+from corrobora.roles.forms import CHECKS, DRAFT, FACTS, QUESTION, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from pydantic import Field
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Split, SubQuestion, TaskSpec, collect_leaves
 from corrobora.ports import Role
-from corrobora.roles.examples import BRIEF
-from corrobora.roles.forms import STRICT, Names, Score, UnusableAnswer
+from corrobora.roles.forms import BRIEF, STRICT, Names, Score, UnusableAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from corrobora.domain.evidence import LinkedSource
 from corrobora.domain.plan import Node, TaskSpec, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.examples import GAPS, NODE
-from corrobora.roles.forms import STRICT, UnusableAnswer, clean_texts, drop_duplicates
+from corrobora.roles.forms import GAPS, NODE, STRICT, UnusableAnswer, clean_texts, drop_duplicates
 from corrobora.roles.plan import WireSpec, make_spec
 
 

@@ -14,8 +14,17 @@ from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Sev
 from corrobora.domain.plan import Subject, SubQuestion
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.ports import Role
-from corrobora.roles.examples import CONFLICT, FACTS, QUESTION, QUESTIONS, SUBJECTS
-from corrobora.roles.forms import Ids, clean_query, clean_texts, drop_duplicates
+from corrobora.roles.forms import (
+    CONFLICT,
+    FACTS,
+    QUESTION,
+    QUESTIONS,
+    SUBJECTS,
+    Ids,
+    clean_query,
+    clean_texts,
+    drop_duplicates,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact
 from corrobora.domain.report import Critique, Draft
 from corrobora.ports import Role
-from corrobora.roles.examples import DRAFT, FACTS, QUESTION
+from corrobora.roles.forms import DRAFT, FACTS, QUESTION
 from corrobora.roles.synthesize import WireDraft, convert_draft
 
 

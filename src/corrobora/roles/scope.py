@@ -10,8 +10,18 @@ from dataclasses import dataclass, field
 from corrobora.domain.evidence import Query
 from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
 from corrobora.ports import Role
-from corrobora.roles.examples import GAPS, QUESTION, QUESTIONS, SUBJECTS
-from corrobora.roles.forms import Ids, Names, UnusableAnswer, clean_query, drop_duplicates, match_subjects
+from corrobora.roles.forms import (
+    GAPS,
+    QUESTION,
+    QUESTIONS,
+    SUBJECTS,
+    Ids,
+    Names,
+    UnusableAnswer,
+    clean_query,
+    drop_duplicates,
+    match_subjects,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.examples import CONFLICT, FACTS, GAPS, QUESTION, QUESTIONS
-from corrobora.roles.forms import UnusableAnswer
+from corrobora.roles.forms import CONFLICT, FACTS, GAPS, QUESTION, QUESTIONS, UnusableAnswer
 
 _CITED = re.compile(r"\b(S\d{1,9})\s{0,2}[:：,]?\s{0,2}(C\d{1,9})\b", re.IGNORECASE)
 

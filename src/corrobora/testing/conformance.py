@@ -12,15 +12,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import fields
 from typing import Any
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError, Stale
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, InsightKind, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.run import Event, EventType
 from corrobora.ports import Analyst, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
-from corrobora.testing.samples import SAMPLES
+from corrobora.roles import find_roles
 
-__all__ = ["check_analyst", "check_journal", "check_library", "check_reader", "check_search"]
+SAMPLES: tuple[tuple[Role[Any, Any], Any], ...] = tuple(
+    (role, role.example()) for role in find_roles() if role.example is not None
+)
+
+
+def find_sample(prompt: str) -> tuple[Role[Any, Any], Any]:
+    """Return the role with this prompt and its full input."""
+    return next((role, given) for role, given in SAMPLES if role.prompt == prompt)
+
+
+def field_names(role: Role[Any, Any]) -> frozenset[str]:
+    """Return the names of the fields of a role's input."""
+    return frozenset(each.name for each in fields(role.takes))
 
 
 async def check_analyst(analyst: Analyst, *, samples: tuple[tuple[Role[Any, Any], Any], ...] = SAMPLES) -> None:

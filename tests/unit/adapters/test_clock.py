@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 
 
 async def test_the_clock_of_the_machine_goes_forward_and_tells_utc() -> None:

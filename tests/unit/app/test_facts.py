@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corrobora.adapters.facts.qdrant import QdrantFacts
+from corrobora.adapters.qdrant import QdrantFacts
 from corrobora.app.wiring import open_fact_store
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.app.libraries import open_embedder
 from corrobora.app.models import ModelPool

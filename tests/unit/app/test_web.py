@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.app.wiring import (
     WebAccess,
     check_sources,

@@ -8,7 +8,7 @@ import pytest
 from annotated_types import Le
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora.domain.declaration import MAX_MINUTES, UNLIMITED, Minutes, NoneWord, OneOf
+from corrobora.domain.limits import MAX_MINUTES, UNLIMITED, Minutes, NoneWord, OneOf
 
 
 def test_words_come_from_the_table_that_gives_them_their_meaning() -> None:

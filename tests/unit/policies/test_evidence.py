@@ -7,7 +7,7 @@ from tests.unit.policies.threads import fact
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.evidence import Hit
 from corrobora.domain.plan import SubQuestion
-from corrobora.policies.evidence import EvidencePolicy, UnjudgedEvidence, choose_evidence_policy
+from corrobora.policies.outcome import EvidencePolicy, UnjudgedEvidence, choose_evidence_policy
 
 QUESTION = "When was the harbour of Ardal opened?"
 PARTS = (SubQuestion("sq-1", QUESTION),)

@@ -11,8 +11,14 @@ from tests.unit.policies.threads import fact
 
 from corrobora.domain.evidence import Grade
 from corrobora.policies.assessment import merge_facts
-from corrobora.policies.grading import combine_confidence, grade_facts, group_statements, sort_by_grade
-from corrobora.policies.publishers import identify_witness, is_official
+from corrobora.policies.grading import (
+    combine_confidence,
+    grade_facts,
+    group_statements,
+    identify_witness,
+    is_official,
+    sort_by_grade,
+)
 
 QUOTE = "The harbour of Ardal was opened to steamers in 1874."
 AGREES = "In 1874 the Ardal harbour opened for its first steamers."

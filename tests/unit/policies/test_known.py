@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from corrobora.domain.evidence import FactId
 from corrobora.policies.drift import find_known_conflicts
-from corrobora.testing.samples import FACTS
+from corrobora.roles.forms import FACTS
 
 
 def test_triplet_another_quantity_is_against_a_known_fact() -> None:

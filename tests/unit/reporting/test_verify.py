@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Support
-from corrobora.reporting.markers import normalize_markers
+from corrobora.reporting.markdown import normalize_markers
 from corrobora.reporting.verify import MARKER, check_draft
 
 TEXT = (

@@ -11,15 +11,14 @@ from pydantic import TypeAdapter
 from corrobora.domain.plan import Brief
 from corrobora.roles import find_roles
 from corrobora.roles.clarify import Asking, WireQuery, WireScoping, WireSubject, convert_scoping
-from corrobora.roles.examples import FACTS, TEXT
 from corrobora.roles.extract import WireExtraction, WireFollowUp, WireLinked, WireQuote
-from corrobora.roles.forms import UnusableAnswer
+from corrobora.roles.forms import FACTS, TEXT, UnusableAnswer
 from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.reflect import WireContradiction, WireGap, WireProposal
 from corrobora.roles.scope import WireIntent, WireSearch
 from corrobora.roles.scout import WireChoice, WireExcluded, WireShortlist
 from corrobora.roles.synthesize import WireDraft
-from corrobora.testing.samples import find_sample
+from corrobora.testing.conformance import find_sample
 
 
 def convert(prompt: str, filled: Any, **changes: Any) -> Any:

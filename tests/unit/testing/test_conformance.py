@@ -11,9 +11,15 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import RoleError, Stale
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome
 from corrobora.ports import Answer, Entry
-from corrobora.testing.conformance import check_analyst, check_journal, check_library, check_reader, check_search
+from corrobora.testing.conformance import (
+    SAMPLES,
+    check_analyst,
+    check_journal,
+    check_library,
+    check_reader,
+    check_search,
+)
 from corrobora.testing.fakes import MemoryJournal, MemoryLibrary
-from corrobora.testing.samples import SAMPLES
 from corrobora.testing.scripted import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
 PAGES = {

@@ -8,7 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from corrobora.analysts.language_model.rendering import render_prompt
-from corrobora.testing.samples import FACTS, PASSAGES, SAMPLES
+from corrobora.roles.forms import FACTS, PASSAGES
+from corrobora.testing.conformance import SAMPLES
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 
 

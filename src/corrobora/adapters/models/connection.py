@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from corrobora.adapters.http import parse_retry_after
-from corrobora.adapters.models.pricing import meter_reply
-from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target
+from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target, meter_reply
 from corrobora.adapters.models.transport import (
     BrokenAnswerError,
     IdleTimeoutError,

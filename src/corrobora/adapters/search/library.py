@@ -15,7 +15,7 @@ from corrobora.adapters.web.urls import host_of
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.policies.publishers import is_official
+from corrobora.policies.grading import is_official
 from corrobora.ports import Library
 from corrobora.text.tokens import stem_text
 

@@ -42,7 +42,7 @@ from corrobora.engine.session.journal import (
     encode,
     hash_parts,
 )
-from corrobora.policies.evidence import EvidencePolicy, choose_evidence_policy
+from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.queries import compute_backoff
 from corrobora.ports import (
     Analyst,

@@ -21,7 +21,7 @@ from corrobora.config.settings import DATABASE_URL, list_settings
 from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
-from corrobora.faces.cli.terminal import is_terminal, one_line
+from corrobora.faces.cli.screen import is_terminal, one_line
 from corrobora.policies.profile import dump_profile
 
 

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.screen import (
     Screen,
+    can_draw,
     estimate_text,
     fold_event,
     number_field,
+    one_line,
     text_field,
     thread_label,
     thread_path,
+    write_line,
 )
-from corrobora.faces.cli.terminal import can_draw, one_line, write_line
 from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import click
 
 from corrobora import __version__
 from corrobora.domain.errors import CorroboraError
-from corrobora.faces.cli.terminal import one_line
+from corrobora.faces.cli.screen import one_line
 
 _MAX_LINE = 1_000
 _FULL_DISK_BYTES = 1_000_000  # a disk with less free space counts as full

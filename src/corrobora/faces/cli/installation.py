@@ -24,7 +24,7 @@ from corrobora.config import Settings
 from corrobora.domain.errors import CorroboraError, UserError
 from corrobora.faces.cli.exit_codes import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
-from corrobora.faces.cli.terminal import one_line
+from corrobora.faces.cli.screen import one_line
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

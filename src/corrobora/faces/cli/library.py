@@ -24,7 +24,7 @@ import click
 
 from corrobora.domain.errors import UserError
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
-from corrobora.faces.cli.terminal import can_draw, one_line, write_stderr
+from corrobora.faces.cli.screen import can_draw, one_line, write_stderr
 from corrobora.faces.request import parse_question
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from corrobora.faces.cli.screen import Gauge, Lane, Screen, thread_label
-from corrobora.faces.cli.terminal import one_line
+from corrobora.faces.cli.screen import Gauge, Lane, Screen, one_line, thread_label
 from corrobora.reporting.words import describe_code
 
 _MAX_LANES = 12

@@ -23,7 +23,7 @@ from corrobora.faces.cli.exit_codes import (
     print_notice,
     save_traceback,
 )
-from corrobora.faces.cli.terminal import prepare_streams, silence_closed_pipe
+from corrobora.faces.cli.screen import prepare_streams, silence_closed_pipe
 
 _COMMANDS = {  # name: module, name in it and the line that the list of commands shows
     "research": ("request:research", "Research a question and print the cited report."),

@@ -38,7 +38,7 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
-from corrobora.faces.cli.terminal import is_terminal, one_line, write_stderr
+from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
 from corrobora.text.characters import sanitize_text
 

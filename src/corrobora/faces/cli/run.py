@@ -37,8 +37,7 @@ from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
 from corrobora.faces.cli.run_exit import has_body, low_score_exit, report_object, run_exit
-from corrobora.faces.cli.screen import estimate_text
-from corrobora.faces.cli.terminal import ask_authorization, is_terminal, one_line, plan_lines, write_stderr
+from corrobora.faces.cli.screen import ask_authorization, estimate_text, is_terminal, one_line, plan_lines, write_stderr
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.reporting.words import describe_code
 

@@ -43,7 +43,7 @@ from corrobora.faces.cli.request import (
     run_settings,
 )
 from corrobora.faces.cli.run import resume_run
-from corrobora.faces.cli.terminal import is_terminal, one_line, write_stderr
+from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:

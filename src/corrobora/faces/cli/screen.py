@@ -1,16 +1,24 @@
-"""The state of a run as a person watches it: a pure fold of the event log.
+"""What a person watches on a terminal: the state of a run as a pure fold of its event log, and text made safe to print.
 
-Knows events and counts. Does not know terminals, clocks or the store, so that replaying the log gives the same screen.
+Knows events, counts, escape sequences, text direction and how a plan is printed. Does not know the store, so that
+replaying the log gives the same screen, and decides nothing about a plan: only the words typed here or given to
+`corrobora authorize` count.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import select
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from pathlib import Path
+from typing import TextIO, cast
 
 from corrobora.domain.run import Event, EventType
+from corrobora.text.characters import sanitize_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +241,134 @@ def _item_count(data: Mapping[str, object], name: str) -> int | None:
     if isinstance(value, (list, tuple)):
         return len(cast("list[object]", value))
     return value if isinstance(value, int) else None
+
+
+MIN_WIDTH = 60  # columns below which the live display gives way to lines
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return safe text on one line, cut to `limit` characters."""
+    line = " ".join(sanitize_text(text).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """True if a stream is open and leads to a terminal."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def can_draw(stream: TextIO, env: Mapping[str, str], width: int) -> bool:
+    """True where a display that redraws itself works: a terminal, not `dumb`, wide enough."""
+    return is_terminal(stream) and env.get("TERM", "") not in ("dumb", "") and width >= MIN_WIDTH
+
+
+def prepare_streams() -> None:
+    """Write UTF-8 whatever the locale says; what cannot be encoded is escaped, never a traceback (bad-input C18).
+
+    A closed stream (`>&-`) leads nowhere: its descriptor may be a file of ours by now.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the stream was closed before the start
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the process's life
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def silence_closed_pipe() -> None:
+    """Point stdout at nothing after its reader has gone, so that Python's own last flush stays quiet."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+
+
+def write_line(stream: TextIO | None, line: str) -> None:
+    """Write one line at once. An error on stdout ends the command; on stderr it is ignored.
+
+    Progress that nobody can read is no reason to lose a report.
+    """
+    try:
+        if stream is not None:
+            stream.write(line + "\n")
+            stream.flush()
+    except OSError:
+        if stream is sys.stdout:
+            raise
+    except ValueError:  # closed
+        return
+
+
+def write_stderr(line: str) -> None:
+    """Write one line for the person on stderr; never fails because nobody listens."""
+    write_line(sys.stderr, line)
+
+
+_MAX_NODES = 80
+_STEP_SECONDS = 0.2
+
+
+def plan_lines(data: Mapping[str, object]) -> list[str]:
+    """Return a plan, as its event tells it, as indented lines."""
+    nested = data.get("plan")
+    plan = cast("Mapping[str, object]", nested) if isinstance(nested, Mapping) else data
+    root = plan.get("root")
+    if not isinstance(root, Mapping):
+        return []
+    lines = list(_node_lines(cast("Mapping[str, object]", root), 0))
+    hidden = len(lines) - _MAX_NODES
+    return lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {hidden} more lines"]
+
+
+def _node_lines(node: Mapping[str, object], depth: int) -> Iterator[str]:
+    mark = "▣" if node.get("children") else "•"
+    yield "  " * depth + f"{mark} {one_line(text_field(node, 'title', 'objective'), 120)}"
+    for question in _child_objects(node, "sub_questions"):
+        yield "  " * (depth + 1) + f"? {one_line(text_field(question, 'text'), 120)}"
+    for child in _child_objects(node, "children"):
+        yield from _node_lines(child, depth + 1)
+
+
+def _child_objects(node: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    value = node.get(name)
+    if not isinstance(value, (list, tuple)):
+        return []
+    return [cast("Mapping[str, object]", item) for item in cast("list[object]", value) if isinstance(item, Mapping)]
+
+
+def _read_typed_line() -> str:
+    """Return a line from the terminal.
+
+    It waits in steps, because a Ctrl-C just before a blocking read would otherwise be seen only after the read.
+    """
+    with contextlib.suppress(OSError, ValueError):  # where a terminal cannot be waited for
+        while not select.select([sys.stdin], [], [], _STEP_SECONDS)[0]:
+            pass
+    return sys.stdin.readline()
+
+
+def ask_authorization(event: Event | None, phrase: str) -> str:
+    """Show the plan on stderr and return what the person typed: the phrase authorizes, anything else does not.
+
+    An empty line, `q`, Ctrl-C or the end of the input leaves the plan waiting.
+    """
+    data: Mapping[str, object] = event.data if event is not None else {}
+    for line in plan_lines(data):
+        write_stderr(line)
+    if estimate := estimate_text(data):
+        write_stderr(f"Estimate: {one_line(estimate, 400)}")
+    write_stderr(f'Type "{phrase}" to run this plan; an empty line leaves it waiting.')
+    while True:
+        try:
+            typed = _read_typed_line()
+        except KeyboardInterrupt:
+            return ""
+        given = typed.strip()
+        if not typed or given in ("", "q", "quit"):
+            return ""
+        if given.casefold() == phrase.casefold():
+            return given
+        write_stderr(f'Not authorized. Type exactly "{phrase}", or an empty line.')

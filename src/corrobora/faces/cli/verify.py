@@ -19,7 +19,7 @@ from corrobora.domain.run import validate_id
 from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
 from corrobora.faces.cli.report import missing_report_error
-from corrobora.faces.cli.terminal import one_line
+from corrobora.faces.cli.screen import one_line
 from corrobora.reporting.words import describe_code
 
 if TYPE_CHECKING:

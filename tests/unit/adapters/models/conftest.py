@@ -11,7 +11,7 @@ from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import OutputMode, parse_target
 from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
-from corrobora.testing.samples import find_sample as sample
+from corrobora.testing.conformance import find_sample as sample
 from corrobora.testing.server import ModelServer
 
 __all__ = ["TARGETS", "asking", "sample"]

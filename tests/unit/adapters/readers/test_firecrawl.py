@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.domain.errors import ReadError

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.adapters.readers.test_pdf import made
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.pages import WebReader
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.web.fetcher import PageFetcher

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.provider import ProviderApi
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.storage.postgres.database import Database

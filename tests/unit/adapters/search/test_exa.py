@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.exa import Exa
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.unit.adapters.search.replay import Replay
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query

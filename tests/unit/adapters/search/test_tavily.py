@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.adapters.search.replay import Replay
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search.tavily import Tavily
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query

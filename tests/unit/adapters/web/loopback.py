@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import AllowList, NameUnresolved
 from corrobora.adapters.web.transport import Bounds, Reply

@@ -15,7 +15,7 @@ from tests.unit.adapters.web.certificates import Key, serving, showing, trusting
 from tests.unit.adapters.web.loopback import QUICK, fetch, outcome, raw_server, visitor
 
 import corrobora
-from corrobora.adapters.clock import SystemClock
+from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.web.network import AllowList, VettedNetwork
 from corrobora.adapters.web.transport import Bounds, Transport
 from corrobora.domain.errors import ReadError

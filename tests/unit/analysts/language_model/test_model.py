@@ -9,7 +9,7 @@ import pytest
 
 from corrobora.analysts.language_model.analyst import _make_form
 from corrobora.analysts.language_model.model import Correction, Form, Prompt
-from corrobora.testing.samples import SAMPLES
+from corrobora.testing.conformance import SAMPLES
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:

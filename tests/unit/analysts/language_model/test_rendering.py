@@ -31,7 +31,8 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import PassageId, SourceId
 from corrobora.ports import Role
 from corrobora.roles.extract import Excerpt, extract
-from corrobora.testing.samples import PASSAGES, SAMPLES, field_names
+from corrobora.roles.forms import PASSAGES
+from corrobora.testing.conformance import SAMPLES, field_names
 
 NAMES = [role.prompt for role, _ in SAMPLES]
 FILES = Path(roles.__file__).parent / "prompts"
@@ -107,7 +108,7 @@ def test_a_missing_prompt_file_is_named():
 
 def test_the_same_input_gives_the_same_bytes_in_every_process():
     code = (
-        "import hashlib; from corrobora.testing.samples import SAMPLES\n"
+        "import hashlib; from corrobora.testing.conformance import SAMPLES\n"
         "from corrobora.analysts.language_model.rendering import render_prompt\n"
         "parts = [f'{p.system}\\0{p.brief}\\0{p.task}' for p in (render_prompt(r, g) for r, g in SAMPLES)]\n"
         "print(hashlib.sha256('\\0'.join(parts).encode()).hexdigest())"

@@ -8,8 +8,9 @@ from corrobora.analysts.language_model.synthesis_prompt import (
     SYNTHESIS_USER_TEMPLATE,
     build_synthesis_prompt,
 )
+from corrobora.roles.forms import FACTS
 from corrobora.roles.synthesize import Part
-from corrobora.testing.samples import FACTS, SAMPLES
+from corrobora.testing.conformance import SAMPLES
 
 
 def test_the_synthesis_has_a_template_of_its_own():

@@ -8,7 +8,7 @@ from corrobora.domain.thread import Course, Intent, Round, ThreadState
 from corrobora.engine.pursue import check_invariants
 from corrobora.policies.intent import bind_intent, ensure_changed_query, fit_query_count
 from corrobora.reporting.thread_json import build_round_finding, name_findings_file
-from corrobora.testing.samples import SAMPLES
+from corrobora.testing.conformance import SAMPLES
 
 NEEDS = next(given for role, given in SAMPLES if role.prompt == "scope")
 THREAD = ThreadState.open_thread(Node("root", "Valve", "Which valve?"), Brief("Which valve?"), Course((NEEDS.phase,)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrobora.faces.cli.terminal import plan_lines
+from corrobora.faces.cli.screen import plan_lines
 
 
 def test_a_plan_is_indented_with_its_questions() -> None:

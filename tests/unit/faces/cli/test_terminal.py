@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.faces.cli.terminal import can_draw, is_terminal, one_line
+from corrobora.faces.cli.screen import can_draw, is_terminal, one_line
 from corrobora.text.characters import sanitize_text
 
 OBEYED = {

@@ -17,7 +17,7 @@ SQ = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be insp
 
 async def test_tree_facts_may_be_kept_in_qdrant():
     qdrant = pytest.importorskip("qdrant_client", reason="the extra `corrobora[qdrant]` is not installed")
-    from corrobora.adapters.facts.qdrant import QdrantFacts
+    from corrobora.adapters.qdrant import QdrantFacts
 
     store = QdrantFacts(qdrant.AsyncQdrantClient(":memory:"))
     library = await MemoryLibrary.of(DOCUMENTS)
