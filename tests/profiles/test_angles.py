@@ -140,7 +140,7 @@ async def test_angles_simulation_holds_for_a_model_that_repeats_itself(topic: st
     made = plan_of(*ANGLE_SLUGS, tier="complex", queries=(topic, f"{topic} overview"))
     run, _ = await angles(made, question=topic, documents={"fish.md": DOCUMENTS["fish.md"]})
     await run.research()
-    kept = json.loads(run.files["lead_agent_plan.json"])["root"]["children"]
+    kept = json.loads(run.files["plan.json"])["root"]["children"]
     nodes = [Node(each["path"], "", each["objective"], queries=tuple(each["queries"])) for each in kept]
     assert len(nodes) == 7
     assert all(node.queries for node in nodes)

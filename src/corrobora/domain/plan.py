@@ -175,6 +175,7 @@ class Plan:
     rationale: str = ""
     gathers_plans: bool = False  # the root stands for the manager: it does not count as an executor level
     notes: tuple[str, ...] = ()  # what code changed in a proposed plan, and why
+    answer: str = ""  # JSON of what a model wrote, before code built and corrected the plan (ANGLES-12)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

@@ -30,6 +30,17 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Played:
+    """Who played a role for a thread: in which round (0: in none), how often, and why not the one before it."""
+
+    round: int
+    role: str
+    by: str
+    fallback: str = ""
+    calls: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What a node passes to its parent. A failed leaf has `failed` set and never raises (ANGLES-23)."""
 
@@ -55,6 +66,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0
+    played: tuple[Played, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

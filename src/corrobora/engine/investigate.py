@@ -5,22 +5,23 @@ Knows the recursion, gates and bounded iteration. Iteration changes sources and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
-from corrobora.domain.evidence import Fact
+from corrobora.domain.evidence import Fact, SourceId
 from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves
-from corrobora.domain.report import Findings
+from corrobora.domain.report import Findings, Played
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
 from corrobora.engine.session.calls import Session
-from corrobora.engine.session.journal import CallMeta, decode, encode, get_type_adapter
+from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
 from corrobora.engine.steps.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.steps.knowledge import spread_facts
 from corrobora.policies.assessment import merge_facts
@@ -241,7 +242,25 @@ async def record_leaf_result(node: Node, work: Awaitable[Findings], run: Session
         found = await work
     key = f"{node.path}/seconds"  # the first attempt that ended the leaf measured it
     seconds = float(await run.call_once(key, lambda: _encode_seconds(run.budget.elapsed - began), paid=False))
-    return await write_leaf_result(node, replace(found, usage=ledger.usage, seconds=seconds), run)
+    billed = replace(found, usage=ledger.usage, seconds=seconds, played=list_played(found, run))
+    return await write_leaf_result(node, billed, run)
+
+
+def list_played(found: Findings, run: Session) -> tuple[Played, ...]:
+    """List who played which role in which round of a thread, from the journal."""
+    keys = [(key, key[len(found.path) :].partition("/round/")[2]) for key in run.journal.keys(f"{found.path}/")]
+    rounds = [(key, int(rest.partition("/")[0]) if rest else 0) for key, rest in keys]
+    read = {each.source: done.number for done in found.rounds for each in done.readings if each.source}
+    rounds += [
+        (key, read[source]) for key in run.journal.keys("extract/") if (source := SourceId(key.split("/")[2])) in read
+    ]
+    counted: Counter[tuple[int, str, str, str]] = Counter()
+    for key, number in rounds:
+        entry = run.journal.get(key)
+        meta = decode_meta(entry) if entry is not None else CallMeta()
+        if meta.role:
+            counted[number, meta.role, meta.model or meta.analyst, meta.fallback] += 1
+    return tuple(Played(*who, calls) for who, calls in sorted(counted.items()))
 
 
 async def write_leaf_result(node: Node, found: Findings, run: Session) -> Findings:

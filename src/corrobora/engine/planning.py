@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Brief, Focus, Node, Plan, Subject, SubQuestion
@@ -70,6 +71,11 @@ def check_suggested_plan(text: str, profile: Profile) -> None:
         dynamic_angles=profile.dynamic_angles,
         allowed_angles=ANGLE_SLUGS,
     )
+
+
+def describe_answer(proposed: Plan) -> object:
+    """Return what a lead agent answered: a model's own words, else the plan that was made without a model."""
+    return from_json(proposed.answer) if proposed.answer else TypeAdapter(Plan).dump_python(proposed, mode="json")
 
 
 def merge_plans(plans: Sequence[Plan], brief: Brief) -> Plan:

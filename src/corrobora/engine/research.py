@@ -19,6 +19,7 @@ from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import (
     ThreadFile,
     clarify_input,
+    describe_answer,
     merge_plans,
     parse_thread_file,
     plan_input,
@@ -134,6 +135,8 @@ async def make_plan(scoping: Scoping, run: Session) -> Plan:
         for number, query in enumerate(scoping.queries, 1)
     ]
     plans = await run_parallel([run.call(plan, each) for each in given])  # n planners for n queries, in parallel
+    if "subagents" in run.profile.artifacts:  # the planning response as it was given, before any correction (ANGLES-12)
+        await run.write_artifacts({"lead_agent_plan.json": describe_answer(plans[0])})
     tree = repair_plan(
         merge_plans(plans, run.brief),
         max_depth=run.profile.max_depth,

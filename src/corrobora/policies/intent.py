@@ -18,10 +18,11 @@ from corrobora.policies.queries import (
     has_time_words,
     is_reformulated,
     make_fallback_query,
+    query_core,
     reword_query,
     select_fresh_queries,
 )
-from corrobora.text.tokens import fold_text, stem_text
+from corrobora.text.tokens import stem_text
 
 Queries = tuple[Query, ...]
 
@@ -77,8 +78,8 @@ def _asks_for(queries: Queries, wanted: str) -> bool:
 
 def _replace_repeated(queries: Queries, given: ScopeInput, thread: ThreadState) -> Queries:
     """Never ask the same thing of the same place twice (TRIPLET-58); if nothing is left, reword the first query."""
-    asked = {(fold_text(query.text), query.site) for done in thread.rounds for query in done.intent.queries}
-    fresh = tuple(query for query in queries if (fold_text(query.text), query.site) not in asked)
+    asked = {(query_core(query.text), query.site) for done in thread.rounds for query in done.intent.queries}
+    fresh = tuple(query for query in queries if (query_core(query.text), query.site) not in asked)
     if fresh or not queries:
         return fresh
     return (replace(queries[0], text=reword_query(queries[0].text, given.past_queries, given.terms)),)
@@ -136,6 +137,6 @@ def _add_date(queries: Queries, given: ScopeInput) -> Queries:
         return queries
     last = queries[-1]
     text = f"{last.text[: LIMITS.query_max_chars - len(words) - 1]} {words}"
-    if is_reformulated(last.text, given.past_queries) and not is_reformulated(text, given.past_queries):
-        return queries  # an escape that must change half of the terms comes first
+    if given.escape is Escape.REFORMULATE and not is_reformulated(text, given.past_queries):
+        return queries  # half of the terms must change: that comes first
     return (*queries[:-1], replace(last, text=text))

@@ -28,6 +28,17 @@ def extract_terms(text: str) -> frozenset[str]:
     return found or frozenset({fold_text(text).strip()} - {""})
 
 
+def query_core(text: str) -> frozenset[str]:
+    """Return what makes two queries the same search: their terms in any order, without words such as "latest"."""
+    return frozenset(stem_text(_CURRENT.sub(" ", text))) or extract_terms(text)
+
+
+def list_rewordings(query: str, angle: str) -> tuple[str, ...]:
+    """Return a query and other wordings of it for one angle, to be taken in turn where another agent has asked it."""
+    own = " ".join(dict.fromkeys((*query.split(), *angle.replace("-", " ").split())))
+    return tuple(dict.fromkeys((query, own, *(f"{own} {word}" for word in GENERIC_WORDS))))
+
+
 def compare_terms(one: str, other: str) -> float:
     """Return the Jaccard similarity of the terms of two texts; 1.0 for equal texts."""
     a, b = extract_terms(one), extract_terms(other)

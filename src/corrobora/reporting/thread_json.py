@@ -13,7 +13,7 @@ from dataclasses import asdict
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.limits import Allowance, Usage
 from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings, iter_threads
+from corrobora.domain.report import Findings, Played, iter_threads
 from corrobora.domain.run import write_loop_decision
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.policies.budget import Estimate
@@ -185,13 +185,13 @@ def build_leaf_result(node: Node, found: Findings) -> dict[str, object]:
         "summary": found.summary,
         "citations": list(dict.fromkeys(fact.marker for fact in found.facts)),
         "chunks": [chunk for r in found.rounds for chunk in _name_chunks(r.hits)],
-        "search_trajectory": [_describe_round(r) for r in found.rounds],
+        "search_trajectory": [_describe_round(r, found.played) for r in found.rounds],
         "stop": found.stop,
         **_build_bill(found),
     }
 
 
-def _describe_round(done: Round) -> dict[str, object]:
+def _describe_round(done: Round, played: Sequence[Played]) -> dict[str, object]:
     decision = done.decision
     proposal = decision.proposal if decision else None
     return {
@@ -207,8 +207,20 @@ def _describe_round(done: Round) -> dict[str, object]:
             "stop": decision.stop if decision else None,
             "rule": decision.rule if decision else "",
         },
-        "failures": list(done.failures),
+        "failures": [
+            *done.failures,
+            *(f"{r.hit.url}: {r.note or r.outcome}" for r in done.readings if r.outcome in _UNREAD),
+        ],
+        "played_by": [_describe_player(each) for each in played if each.round == done.number],
     }
+
+
+_UNREAD = frozenset(ReadOutcome) - {ReadOutcome.READ, ReadOutcome.SKIPPED, ReadOutcome.DRIFTED, ReadOutcome.CUT}
+
+
+def _describe_player(played: Played) -> dict[str, object]:
+    why: dict[str, object] = {"instead_because": played.fallback} if played.fallback else {}
+    return {"role": played.role, "by": played.by, "calls": played.calls, **why}
 
 
 def _name_chunks(hits: Sequence[Hit]) -> list[str]:
@@ -223,6 +235,8 @@ def _build_bill(found: Findings) -> dict[str, object]:
         "chunk_count": len({chunk for r in found.rounds for chunk in _name_chunks(r.hits)}),
         "chunks_read_count": len(read),
         "search_rounds": len(found.rounds),
+        "played_by": [_describe_player(each) for each in found.played if not each.round],
+        "fallbacks": sum(each.calls for each in found.played if each.fallback),
         "dollars": found.usage.dollars if found.usage.priced else None,
         "usage": asdict(found.usage),
     }
@@ -257,7 +271,7 @@ def build_cost_estimate(leaves: Sequence[Findings], whole: Usage, seconds: float
             **_build_bill(leaf),
             "file": name_result_file(leaf),
         }
-        | {"search_trajectory": [_describe_round(r) for r in leaf.rounds]}
+        | {"search_trajectory": [_describe_round(r, leaf.played) for r in leaf.rounds]}
         for leaf in leaves
     ]
     rounds = [len(leaf.rounds) for leaf in leaves if not leaf.failed]

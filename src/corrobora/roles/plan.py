@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Split, SubQuestion, TaskSpec, collect_leaves
@@ -109,6 +109,9 @@ class WirePlan:
     )
 
 
+_WIRE_PLAN = TypeAdapter(WirePlan)
+
+
 def convert_plan(given: Planning, filled: WirePlan) -> Plan:
     """Build the tree: a task that others name as parent is a topic. Sub-questions that no task took go to a leaf.
 
@@ -131,7 +134,8 @@ def convert_plan(given: Planning, filled: WirePlan) -> Plan:
         root = Node(given.path, " ".join(question.split())[:160], f"Answer: {question}", children, gates=gates)
     whole = pool.place_rest(root)
     whole = _merge_tasks(whole) if given.split == "questions" else whole
-    return Plan(whole, tier=filled.tier, rationale=filled.rationale)
+    answer = _WIRE_PLAN.dump_json(filled).decode()
+    return Plan(whole, tier=filled.tier, rationale=filled.rationale, answer=answer)
 
 
 def _merge_tasks(root: Node) -> Node:

@@ -6,6 +6,8 @@ reached: the port `Human` does.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.plan import Brief, Plan, SubQuestion, collect_leaves, executor_depth
 from corrobora.domain.run import EventType
@@ -16,14 +18,12 @@ from corrobora.reporting.thread_json import build_estimate
 
 async def propose_plan(plan: Plan, run: Session) -> None:
     """Emit and store the plan, before anybody authorizes it."""
-    whole = get_type_adapter(Plan).dump_python(plan, mode="json")
+    whole = get_type_adapter(Plan).dump_python(replace(plan, answer=""), mode="json")
     data = {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier}
     if run.outside.estimate is not None:
         data["estimate"] = build_estimate(run.outside.estimate(plan))
     run.emit(EventType.PLAN_PROPOSED, "root", data)
     await run.write_artifacts({"plan.json": whole})
-    if "subagents" in run.profile.artifacts:  # the lead agent's planning response (ANGLES-12)
-        await run.write_artifacts({"lead_agent_plan.json": whole})
 
 
 async def authorize_plan(plan: Plan, run: Session) -> None:

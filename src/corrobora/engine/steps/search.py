@@ -23,7 +23,9 @@ from corrobora.policies.queries import (
     choose_providers,
     choose_strategy,
     list_other_providers,
+    list_rewordings,
     make_fallback_query,
+    query_core,
 )
 from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
 from corrobora.ports import Crawler, Entry
@@ -44,11 +46,29 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     if must_rescope(intent, given, thread):
         intent = ensure_changed_query(await run.call(scope, rescope_input(given, intent)), given)
     intent = bind_intent(intent, given, thread)
+    if thread.angle:  # sub-agents share no context, and no search either
+        intent = replace(intent, queries=tuple([await _claim_query(each, thread, run) for each in intent.queries]))
     queries = [query.text for query in intent.queries]
     text = intent.reasoning or intent.goal
     data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
     run.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
     return intent
+
+
+async def _claim_query(query: Query, thread: ThreadState, run: Session) -> Query:
+    """Return a query that no other round of any sub-agent asks, reworded if one does (ANGLES-16).
+
+    Who claims first is journaled, so that a resumed run asks the same, in whatever order its sub-agents come.
+    """
+
+    async def claim() -> tuple[str, CallMeta]:
+        return thread.round_path, CallMeta()
+
+    for text in list_rewordings(query.text, thread.angle):
+        key = f"asked#{hash_parts(query.site, *sorted(query_core(text)))}"
+        if await run.call_once(key, claim, paid=False) == thread.round_path:
+            return replace(query, text=text)
+    return query
 
 
 def _emit_opening(thread: ThreadState, run: Session) -> None:

@@ -1,0 +1,106 @@
+"""Parallel angles over the wire: sub-agents never make the same search, and each one's work is on disk."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tests.wire.methods import WireRun, run_over_wire
+
+from corrobora.domain.run import EventType
+from corrobora.policies.intake import CANONICAL_ANGLES
+from corrobora.policies.queries import query_core
+from corrobora.testing.scripted_model import ParsedPrompt
+
+SLUGS = [angle.slug for angle in CANONICAL_ANGLES]
+
+
+def make_task(slug: str, **fields: Any) -> dict[str, Any]:
+    words = slug.replace("-", " ")
+    task = {"key": slug, "title": f"{words} of cranes", "objective": f"Find what is said of {words}.", "angle": slug}
+    return {**task, "queries": [f"harbour cranes {words}", f"crane of class B {words}"], "sub_questions": [], **fields}
+
+
+def make_plan(slugs: list[str], **fields: Any) -> dict[str, Any]:
+    tier = "simple" if len(slugs) == 1 else "moderate" if len(slugs) < 5 else "complex"
+    return {"tier": tier, "tasks": [make_task(slug, **fields) for slug in slugs]}
+
+
+def ask_the_same(_page: ParsedPrompt) -> Mapping[str, Any]:
+    queries = [{"text": "inspection of harbour cranes"}]
+    return {"reasoning": "as always", "goal": "the same", "queries": queries}
+
+
+def never_content(_page: ParsedPrompt) -> Mapping[str, Any]:
+    gaps = [{"text": "the date of the inspection"}]
+    return {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False, "should_continue": True}
+
+
+def list_searches(done: WireRun) -> list[str]:
+    return [str(event.data["query"]) for event in done.run.journal.events if event.type is EventType.SEARCH]
+
+
+async def test_angles_16_seven_sub_agents_whose_model_repeats_itself_never_make_one_search_twice():
+    answers = {"plan": make_plan(SLUGS), "scope": ask_the_same, "reflect": never_content}
+    done = await run_over_wire("angles", answers)
+    searches = list_searches(done)
+    assert len(searches) == 21, "seven sub-agents, three rounds, one query each"
+    assert len({query_core(text) for text in searches}) == 21
+
+
+async def test_angles_16_the_same_query_with_latest_behind_it_is_the_same_search():
+    texts = iter(f"inspection of harbour cranes{end}" for end in ("", " latest", " currently", " latest", "", "") * 3)
+
+    def scope(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": next(texts)}]}
+
+    answers = {"plan": make_plan(SLUGS[:2]), "scope": scope, "reflect": never_content}
+    done = await run_over_wire("angles", answers, question="What are the latest rules on harbour cranes of Brenhaven?")
+    cores = Counter(query_core(text) for text in list_searches(done))
+    assert len(cores) == 6
+    assert max(cores.values()) == 1
+
+
+async def test_angles_16_a_resumed_run_asks_the_same_searches():
+    answers = {"plan": make_plan(SLUGS[:3]), "scope": ask_the_same, "reflect": never_content}
+    first = await run_over_wire("angles", answers)
+    again = await run_over_wire("angles", answers, journal=first.run.journal, library=first.run.library)
+    assert not again.asked
+    assert again.report.markdown == first.report.markdown
+
+
+async def test_angles_22_who_played_each_round_its_failures_and_its_cost_are_on_disk():
+    def scope(page: ParsedPrompt) -> Mapping[str, Any] | str:
+        return "no" if "risks" in page.after("This line of research:") else ask_the_same(page)
+
+    slugs = [SLUGS[0], next(slug for slug in SLUGS if "risks" in slug)]
+    done = await run_over_wire("angles", {"plan": make_plan(slugs), "scope": scope, "reflect": never_content})
+    good, bad = (done.json(f"subagents/{slug}.json") for slug in slugs)
+    by = [{who["role"]: who for who in row["played_by"]} for row in good["search_trajectory"]]
+    assert [who["scope"]["by"] for who in by] == ["openai-compatible:scripted"] * 3
+    assert all(who["reflect"]["by"] == "openai-compatible:scripted" for who in by)
+    assert by[0]["extract"]["calls"] >= 1
+    assert good["fallbacks"] == 0
+    assert {who["role"] for who in good["played_by"]} == {"synthesize"}
+    worse = [who for row in bad["search_trajectory"] for who in row["played_by"] if who["role"] == "scope"]
+    assert [who["instead_because"] for who in worse] == ["json_invalid"] * 3
+    assert bad["fallbacks"] == 3
+    assert bad["usage"]["calls"] > 0
+    assert done.json("cost_estimate.json")["subagents"][1]["fallbacks"] == 3
+
+
+async def test_angles_12_the_lead_agents_whole_answer_is_kept_beside_the_corrected_plan():
+    odd = make_plan([*SLUGS[:2], SLUGS[0]], out_of_scope="all  else")
+    odd["tasks"][2]["key"] = "again"
+    odd["rationale"] = "My own words."
+    done = await run_over_wire("angles", {"plan": odd})
+    kept = done.json("lead_agent_plan.json")
+    assert kept["rationale"] == "My own words."
+    assert [task["key"] for task in kept["tasks"]] == [SLUGS[0], SLUGS[1], "again"]
+    assert all(task["out_of_scope"] == "all  else" for task in kept["tasks"])
+    run = done.json("plan.json")
+    assert len(run["root"]["children"]) == 2
+    assert any("repeats the angle" in note for note in run["notes"])
+    assert json.loads(done.run.files["plan.json"]) != kept
