@@ -205,6 +205,8 @@ class Report:
     overlap_score: float | None = None  # token-overlap score (ANGLES-31)
     stop: StopReason | None = None
     seal: str = ""  # run and digest of this report without its seal
+    asked: str = ""  # the question in the person's words, if others were researched
+    researched: tuple[str, ...] = ()  # these, narrowed from it or split
 
     def _repr_markdown_(self) -> str:
         """Show the report in a notebook."""

@@ -130,6 +130,7 @@ def require_feasible(scoping: Scoping) -> Scoping:
 async def make_plan(scoping: Scoping, run: Session) -> Plan:
     """One planner for each feasible query (TREE-9); each plan and the whole are checked by code."""
     run.brief = scoping.queries[0] if len(scoping.queries) == 1 else run.brief
+    run.researched = tuple(query.question for query in scoping.queries)
     given = [
         plan_input(query, number, scoping, run.profile, of=len(scoping.queries))
         for number, query in enumerate(scoping.queries, 1)

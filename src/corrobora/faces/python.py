@@ -41,7 +41,7 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
     library: str | Path | Sequence[str | Path] = (),
     profile: str = "",
     model: str = "",
-    authorized: bool = True,
+    authorized: bool | str = True,
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
@@ -52,7 +52,8 @@ def research(  # noqa: PLR0913 - one keyword for each thing a caller may choose
         library: names of stored libraries, or folders and files to read first. Default: those of the settings.
         profile: name of a profile, or a TOML file. Default: the one of the settings.
         model: "provider:model". Default: the models of the settings; without any, the extractive analyst.
-        authorized: whether the caller authorizes the plan. If False, a profile that asks a person raises.
+        authorized: whether the caller authorizes what the run may cost. A profile that waits for a phrase, such as
+            `tree`, takes only this phrase: `authorized="Authorized to execute"`, as a person typed it.
         settings: the result of `load_settings`, which is called by default.
         **fields: fields of the profile to override, such as `minutes=2` or `max_rounds=5`.
 
@@ -110,7 +111,7 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     library: str | Path | Sequence[str | Path] = (),
     profile: str = "",
     model: str = "",
-    authorized: bool = True,
+    authorized: bool | str = True,
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> Report:
@@ -130,7 +131,7 @@ async def stream(  # noqa: PLR0913 - as `research`
     library: str | Path | Sequence[str | Path] = (),
     profile: str = "",
     model: str = "",
-    authorized: bool = True,
+    authorized: bool | str = True,
     settings: Settings | None = None,
     **fields: bool | float | str,
 ) -> AsyncGenerator[Event]:
@@ -322,11 +323,14 @@ async def _submit_request(  # noqa: PLR0913 - the arguments of the public call
     profile: str,
     model: str,
     *,
-    authorized: bool,
+    authorized: bool | str,
     fields: Mapping[str, bool | float | str],
 ) -> str:
     request = await _resolve_request(workspace, check_question(question), library, profile, model=model, fields=fields)
-    request = replace(request, authorized="policy" if authorized and workspace.settings.max_usd != 0 else "")
+    chosen = resolve_profile(workspace.settings, request)
+    asks = chosen.authorize == "human" and chosen.phrase
+    agreed = authorized == chosen.phrase if asks else bool(authorized)
+    request = replace(request, authorized="policy" if agreed and workspace.settings.max_usd != 0 else "")
     return await submit_run(workspace, request, deferred=False)
 
 

@@ -103,6 +103,7 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
     parts = [
         title,
         f"*{_render_status(report)}*",
+        _render_question(report),
         rest.strip(),
         render_conflicts(report.findings.contradictions, facts, format_mark, rest),
         render_gaps(report.findings, report.methodology.uncovered, report.question),
@@ -121,6 +122,15 @@ def _render_status(report: Report) -> str:
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
         f"{done.sources_cited} sources cited of {done.sources_read} read; {summarize_checks(report.checks)}. "
         f"Written by: {done.analyst}.{score}"
+    )
+
+
+def _render_question(report: Report) -> str:
+    """Show the question as asked and as researched, where they differ."""
+    if not report.asked:
+        return ""
+    return (
+        f"*Asked: {format_cell(report.asked, 600)}*\n\n*Researched: {format_cell('; '.join(report.researched), 600)}*"
     )
 
 

@@ -5,6 +5,7 @@ Knows one question and the dialogue so far. Does not know sources; never starts 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -13,6 +14,8 @@ from pydantic import Field
 from corrobora.domain.plan import Brief, Subject, SubQuestion
 from corrobora.ports import Role
 from corrobora.roles.forms import BRIEF, UnusableAnswer, clean_texts, drop_duplicates
+
+MAX_EXECUTORS = 3  # levels of a feasible plan, the query itself included
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,16 @@ class WireSubject:
 
 
 @dataclass(frozen=True, slots=True)
+class WireTopic:
+    """A topic of a suggested plan."""
+
+    key: Annotated[str, Field(description="Short name, unique in this plan.")]
+    title: str
+    parent: Annotated[str, Field(description="Key of the topic it belongs to, or empty.")] = ""
+    sub_questions: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
 class WireQuery:
     """One feasible query."""
 
@@ -56,6 +69,9 @@ class WireQuery:
     sub_questions: list[str]
     subjects: list[WireSubject] = field(default_factory=list[WireSubject])
     disambiguation: list[str] = field(default_factory=list[str])
+    plan: Annotated[list[WireTopic], Field(description="A plan that you suggest to the planner, or empty.")] = field(
+        default_factory=list[WireTopic]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +120,29 @@ def _make_brief(given: Asking, query: WireQuery, number: int, *, alone: bool) ->
         sub_questions=(asked.sub_questions if alone else ()) or new,
         subjects=(asked.subjects if alone else ()) or subjects,
         disambiguation=drop_duplicates((*asked.disambiguation, *clean_texts(query.disambiguation))),
-        suggested_plan=asked.suggested_plan if alone else "",
+        suggested_plan=(asked.suggested_plan if alone else "") or _write_suggestion(query),
     )
+
+
+def _write_suggestion(query: WireQuery) -> str:
+    """Write the manager's plan as one that a person would suggest; "" without one (TREE-11)."""
+    topics = {topic.key.strip(): topic for topic in query.plan}
+    placed: set[str] = set()
+
+    def write_level(parent: str, level: int) -> list[dict[str, object]]:
+        below = [(key, topic) for key, topic in topics.items() if topic.parent.strip() == parent]
+        placed.update(key for key, _ in below)
+        if below and level > MAX_EXECUTORS:
+            raise UnusableAnswer(f"`plan` has more than {MAX_EXECUTORS} levels below the query.")
+        return [
+            {"title": topic.title, "sub_questions": topic.sub_questions, "children": write_level(key, level + 1)}
+            for key, topic in below
+        ]
+
+    tree = {"title": query.question, "children": write_level("", 1)}
+    if len(placed) < len(query.plan):
+        raise UnusableAnswer("Every topic of `plan` needs a key of its own, and a parent that is in the plan, or none.")
+    return json.dumps(tree, ensure_ascii=False) if topics else ""
 
 
 clarify: Role[Asking, Scoping] = Role(

@@ -47,6 +47,21 @@ async def test_tree_manager_is_steadfast_however_often_it_is_asked(plea: str):
     assert "cannot take" in dialogue.reply
 
 
+@pytest.mark.parametrize("said", ["ok go", "Yes, please start now.", "thanks, looks good", "authorized to execute!"])
+async def test_tree_small_talk_after_an_agreement_is_no_part_of_the_query(said: str):
+    dialogue = await talk(QUESTION, said)
+    assert dialogue.agreed
+    assert not dialogue.authorized
+    assert dialogue.scoping is not None
+    assert [query.question for query in dialogue.scoping.queries] == [QUESTION]
+
+
+async def test_tree_a_refinement_after_an_agreement_is_part_of_the_query():
+    dialogue = await talk(QUESTION, "ok, but only since 2015")
+    assert dialogue.scoping is not None
+    assert "since 2015" in dialogue.scoping.queries[0].question
+
+
 async def test_tree_manager_narrows_by_the_number_of_an_offer_or_by_a_new_question():
     offered = await talk(BROAD, "1")
     assert offered.agreed

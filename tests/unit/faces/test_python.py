@@ -104,8 +104,18 @@ async def test_tree_a_plan_that_waits_for_a_person_is_needs_human(made: Made, mi
     with pytest.raises(NeedsHuman, match="corrobora authorize r_") as caught:
         await corrobora.aresearch(QUESTION, library=mill, profile="tree", authorized=False, settings=made())
     assert caught.value.code == "plan_not_authorized"
-    report = await corrobora.aresearch(QUESTION, library=mill, profile="tree", settings=made())
+    phrase = "Authorized to execute"
+    report = await corrobora.aresearch(QUESTION, library=mill, profile="tree", authorized=phrase, settings=made())
     assert "14 days" in report.markdown
+
+
+@pytest.mark.parametrize("said", [True, "authorized to execute", "Authorized to execute.", "yes"])
+async def test_tree_5_a_program_starts_a_tree_by_the_exact_phrase_only(
+    made: Made, mill: Path, said: bool | str
+) -> None:
+    with pytest.raises(NeedsHuman) as caught:
+        await corrobora.aresearch(QUESTION, library=mill, profile="tree", authorized=said, settings=made())
+    assert caught.value.code == "plan_not_authorized"
 
 
 async def test_tree_a_stream_ends_where_the_plan_waits(made: Made, mill: Path) -> None:

@@ -7,7 +7,6 @@ only, and says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.limits import LIMITS
@@ -26,6 +25,11 @@ _EXTENT = re.compile(
     r"(?i)\b(?:please|tell|give|show|explain|write|know|want|like|me|us|everything|anything|all|whole|entire|complete|full|"
     r"there is|that is|known|aspects|history|world|mankind|humanity|about|on)\b"
 )
+_SMALL_TALK = STOP_WORDS | frozenset(
+    "ok okay yes yeah yep sure right fine good great perfect nice cool looks sounds seems agreed agree correct exactly "
+    "thanks thank thx please go ahead start begin run proceed continue execute authorize authorise authorized "
+    "authorised execution let lets hello hi now do it just well very much".split()
+)
 _TOPIC_WORDS = 6
 _POINTS_BACK = re.compile(
     r"(?i)\b(?:that|this|it|its|they|their|them|those|these|he|she|his|her|same|both|draft|change)\b"
@@ -37,7 +41,7 @@ _COMPLEX_WORDS, _MODERATE_WORDS = 45, 18
 def clarify_question(given: Asking) -> Scoping:
     """Split, narrow or refuse a question (TREE-2). What the brief already contains is kept."""
     brief = given.brief
-    question = _merge_dialogue(brief.question.strip(), given.dialogue)
+    question = _merge_dialogue(given)
     hint = estimate_complexity(question)
     refused = _refuse_question(given, question, hint)
     if refused is not None:
@@ -60,15 +64,20 @@ def clarify_question(given: Asking) -> Scoping:
     return Scoping(feasible=True, queries=tuple(briefs), complexity_hint=hint)
 
 
-def _merge_dialogue(question: str, dialogue: Sequence[str]) -> str:
+def _merge_dialogue(given: Asking) -> str:
     """Merge the user's turns into the question: a new question replaces it, anything else refines it.
 
-    So no plea makes a boundless question feasible: it remains part of what is judged (TREE-3).
+    So no plea makes a boundless question feasible: it remains part of what is judged (TREE-3). A question that was
+    agreed on is not changed by small talk.
     """
-    turns = [turn.removeprefix("user: ").strip() for turn in dialogue if turn.startswith("user: ")]
+    question = given.brief.question.strip()
+    turns = [turn.removeprefix("user: ").strip() for turn in given.dialogue if turn.startswith("user: ")]
     since = max((at for at, said in enumerate(turns, 1) if said == question), default=0)
     for said in turns[since:]:
-        question = said if said.endswith("?") and stem_text(said) else f"{question} {said}"
+        if said.endswith("?") and stem_text(said):
+            question = said
+        elif not set(split_words(said)) <= _SMALL_TALK or _refuse_question(given, question, "") is not None:
+            question = f"{question} {said}"
     return question
 
 

@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TypedDict
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
@@ -45,6 +46,7 @@ from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.characters import sanitize_json, sanitize_text
 from corrobora.text.notices import find_notice
+from corrobora.text.tokens import stem_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 
@@ -305,6 +307,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         verdict=verdict,
         overlap_score=score_overlap(checked),
         stop=findings.stop,
+        **_compare_questions(run),
     )
     report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
     files = _build_files(report, run)
@@ -317,6 +320,21 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
+
+
+class AskedAndResearched(TypedDict, total=False):
+    """The fields of a report that tell a question as asked from what was researched."""
+
+    asked: str
+    researched: tuple[str, ...]
+
+
+def _compare_questions(run: Session) -> AskedAndResearched:
+    """Tell the question as asked from those that were researched: narrowed or split, never reworded in silence."""
+    asked, queries = run.request.question, run.researched
+    if not queries or (len(queries) == 1 and stem_text(asked) == stem_text(queries[0])):
+        return {}
+    return {"asked": asked, "researched": queries}
 
 
 def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str, object]:

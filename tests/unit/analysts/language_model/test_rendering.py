@@ -146,7 +146,7 @@ def test_hostile_passages_stay_inside_their_tags():
 
 
 FROZEN = {
-    "clarify": "clarify@cb478f92c341.fdc5111a",
+    "clarify": "clarify@734fce0398f7.2343b163",
     "plan": "plan@9a00fda60347.162a7009",
     "refine": "refine@6ecc2599cc19.d2f0d989",
     "scope": "scope@2d377ec3263c.22364eb8",
