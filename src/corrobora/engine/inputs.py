@@ -21,6 +21,7 @@ from corrobora.engine.session.journal import name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.outcome import merge_gaps
+from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.reflect import Learned
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from corrobora.policies.profile import Profile
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
+MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 
 
@@ -124,6 +126,7 @@ def reflect_input(thread: ThreadState) -> Learned:
         terms=collect_terms(thread),
         new_facts=last.new_facts if last else 0,
         output_format=thread.output_format,
+        unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
     )
 
 

@@ -31,6 +31,7 @@ def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState) -> Inten
     """Return the analyst's intent with the queries that the rules allow and demand, applied in this order."""
     queries = cover_subject(intent.queries, given.forced_subject, intent.goal)
     queries = _replace_repeated(queries, given, thread)
+    queries = _follow_topic(queries, given, thread)
     queries = _add_steering(queries, thread.steer)
     queries = fit_query_count(queries, given, intent.goal)
     queries = _retry_failed_question(queries, intent, given, thread)
@@ -83,6 +84,21 @@ def _replace_repeated(queries: Queries, given: ScopeInput, thread: ThreadState) 
     if fresh or not queries:
         return fresh
     return (replace(queries[0], text=reword_query(queries[0].text, given.past_queries, given.terms)),)
+
+
+def _follow_topic(queries: Queries, given: ScopeInput, thread: ThreadState) -> Queries:
+    """Search for the topic that a model proposed after the last round, if no query does (TIMED-11).
+
+    An escape, a forced subject, a person's hint, and a round of one query come first.
+    """
+    last = thread.last.decision if thread.last is not None else None
+    topic = last.proposal.next_topic if last is not None and last.proposal.judged else ""
+    ruled = given.forced_subject or thread.escape is not None or thread.steer or given.phase.max_queries == 1
+    if not topic or ruled or _asks_for(queries, topic):
+        return queries
+    texts = add_query([query.text for query in queries], topic, thread.past_queries, most=given.phase.max_queries)
+    known = {query.text: query for query in queries}
+    return tuple(known.get(text) or Query(text, intent=topic) for text in texts)
 
 
 def _add_steering(queries: Queries, hint: str) -> Queries:

@@ -174,6 +174,8 @@ MAX_SENDS = 3  # of one call, by the transport; not to be confused with attempts
 BASE_SECONDS = 0.5
 
 RETRY_EXHAUSTED = "#RETRY_EXHAUSTED"
+PATH_DECISION = "#PATH_DECISION"  # a way was chosen, with the reason
+COMPLETION_DRIVE = "#COMPLETION_DRIVE"  # an assumption was made to finish, with its risk
 
 Strategy = Literal["as_asked", "broaden", "synonyms", "other_provider"]
 FALLBACK_STRATEGIES: tuple[Strategy, ...] = ("as_asked", "broaden", "synonyms", "other_provider")

@@ -17,13 +17,15 @@ PART_QUERY_WEIGHT = 0.7
 COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
+_ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 
 
 def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
-    Given sources come first, then the best of all queries together. A passage of a library also counts as read if it
+    The address that was proposed after the last round comes first (TIMED-12), then given sources, then the best of all
+    queries together. A passage of a library also counts as read if it
     was read as a neighbour.
     """
     read = thread.read_passages
@@ -32,6 +34,7 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
     most = most if left is None else min(most, left)
     chosen: dict[str, Hit] = {}
     for hit in (
+        *_list_proposed_hits(hits, thread),
         *list_given_hits(thread),
         *(each for each in hits if each.provider == GIVEN_PROVIDER),
         *fuse_hits(hits),
@@ -41,6 +44,22 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
             continue
         chosen[name] = hit
     return tuple(chosen.values())[:most]
+
+
+def list_unread_sources(thread: ThreadState, limit: int) -> tuple[tuple[str, str], ...]:
+    """List addresses and titles that were found, or named by a source, and not opened yet, the latest first."""
+    opened = {reading.hit.url for done in thread.rounds for reading in done.readings}
+    named = [link.reference for done in thread.rounds for reading in done.readings for link in reading.linked]
+    found = {hit.url: hit.title for done in reversed(thread.rounds) for hit in fuse_hits(done.hits)}
+    found |= {url: url for url in named if _ADDRESS.match(url) and url not in found}
+    return tuple((url, title) for url, title in found.items() if url not in opened)[:limit]
+
+
+def _list_proposed_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
+    last = thread.last.decision if thread.last is not None else None
+    url = last.proposal.url if last is not None else ""
+    known = (hit for hit in (*hits, *(hit for done in thread.rounds for hit in done.hits)) if hit.url == url)
+    return (next(known, None) or _make_given_hit(url, thread.objective),) if url else ()
 
 
 def count_reads_left(thread: ThreadState) -> int | None:

@@ -43,6 +43,7 @@ class Learned:
     terms: tuple[str, ...]
     new_facts: int
     output_format: str = ""
+    unread: tuple[tuple[str, str], ...] = ()  # address and title of what was found or named and not read yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class WireProposal:
 
 
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
-    """Take ids that were shown, and an address only if it stands in the question."""
+    """Take ids that were shown, and an address only if it was shown or stands in the question."""
     ids = {question.id for question in given.sub_questions}
     facts = {str(fact.id) for fact in given.facts}
     contradictions = tuple(
@@ -97,7 +98,7 @@ def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
         gaps=tuple(Gap(gap.text.strip(), gap.target.strip()) for gap in filled.gaps if gap.text.strip()),
         done=filled.done,
         next_topic=clean_query(filled.next_topic),
-        url=url if url and url in given.question else "",
+        url=url if url and (url in given.question or url in dict(given.unread)) else "",
         should_continue=filled.should_continue,
         reasoning=filled.reasoning,
         contradictions=contradictions,
@@ -123,7 +124,7 @@ def _make_contradiction(filled: WireContradiction) -> Contradiction:
 
 def _make_example() -> Learned:
     known = (QUESTIONS, SUBJECTS, FACTS, (CONFLICT,), ("pump flow",), ("displacement",))
-    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table")
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", (("https://a.example/b", "Manual"),))
 
 
 reflect: Role[Learned, Proposal] = Role(

@@ -159,6 +159,10 @@ def _show_leaves(node: Node) -> Shown:
     )
 
 
+def _show_pairs(pairs: Sequence[tuple[str, str]]) -> Shown:
+    return quote_rows(("-", pair) for pair in pairs)
+
+
 def _show_word(value: Enum) -> Shown:
     return show_identifier(value.value)
 
@@ -175,5 +179,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
     "leaves_of": _show_leaves,
+    "pairs": _show_pairs,
     "word": _show_word,
 }

@@ -22,7 +22,7 @@ from corrobora.engine.session.journal import CallMeta, decode, decode_meta, enco
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
 from corrobora.policies.outcome import decide_outcome
-from corrobora.policies.queries import RETRY_EXHAUSTED
+from corrobora.policies.queries import COMPLETION_DRIVE, RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
@@ -175,13 +175,19 @@ def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
 def _describe_limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
     """Say which limits ended a thread; a cap on rounds limits only where something was left to look for."""
     hit = [
-        f"{leaf.title}: {_LIMITS[leaf.stop]}"
+        f"{leaf.title}: {_LIMITS[leaf.stop]}{_name_risk(leaf)}"
         for leaf in leaves
         if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
     ]
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     return tuple(dict.fromkeys(hit))
+
+
+def _name_risk(leaf: Findings) -> str:
+    """Say what a thread left open when a limit ended it: the report assumes that it can do without (TIMED-22)."""
+    left = len(leaf.gaps)
+    return f"; {left} gap{'s' if left > 1 else ''} left open {COMPLETION_DRIVE}" if left else ""
 
 
 def _sum_usage(run: Session) -> tuple[Usage, str, int]:

@@ -152,7 +152,7 @@ FROZEN = {
     "scope": "scope@2d377ec3263c.22364eb8",
     "scout": "scout@fc3d65a373c6.efbceb71",
     "extract": "extract@1ac46d9c579e.ed17e461",
-    "reflect": "reflect@f9ba83d88ef1.320bdfe0",
+    "reflect": "reflect@0e3b378d2f93.320bdfe0",
     "synthesize": "synthesize@b6be0164825f.e062b737",
     "summarize": "summarize@446033c2e374.e062b737",
     "critique": "critique@913c467695f2.00539e47",

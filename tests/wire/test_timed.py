@@ -1,0 +1,70 @@
+"""The time budget over the wire: what the loop decision proposes is done, and what was assumed to finish is tagged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.wire.methods import WireRun, run_over_wire
+
+from corrobora.domain.run import EventType
+from corrobora.testing.scripted_model import ParsedPrompt
+
+QUESTION = "When was the harbour of Brenhaven dug, and who drew the plans of its cranes?"
+
+
+def propose(**fields: Any) -> dict[str, Any]:
+    gaps = [{"text": "who drew the plans"}]
+    given = {"summary": "s", "reasoning": "r", "answered": [], "gaps": gaps, "done": False, "should_continue": True}
+    return {**given, **fields}
+
+
+def search_harbour(page: ParsedPrompt) -> Mapping[str, Any]:
+    number = len(page.lines("Queries so far:"))
+    return {"reasoning": "r", "goal": "g", "queries": [{"text": f"harbour of Brenhaven dug {number}"}]}
+
+
+def list_readings(done: WireRun, number: int) -> list[str]:
+    [thread] = [done.report.findings] if done.report.findings.rounds else done.report.findings.children
+    return [reading.hit.url for reading in thread.rounds[number - 1].readings]
+
+
+async def test_timed_12_the_proposed_address_is_read_first_in_the_next_round():
+    answers = {"scope": search_harbour, "reflect": propose(url="risks.md")}
+    done = await run_over_wire("timed", answers, question=QUESTION, reads_per_round=1, escapes=False)
+    assert "risks.md | " in done.prompts("reflect")[0], "what was found and not read is shown with its address"
+    assert list_readings(done, 1) != ["risks.md"]
+    assert list_readings(done, 2) == ["risks.md"]
+
+
+@pytest.mark.parametrize("url", ["https://nowhere.example/plans", "history of cranes"])
+async def test_timed_12_an_address_that_nobody_named_is_discarded(url: str):
+    answers = {"scope": search_harbour, "reflect": propose(url=url)}
+    done = await run_over_wire("timed", answers, question=QUESTION, reads_per_round=1, escapes=False)
+    assert url not in str([list_readings(done, number) for number in (1, 2)])
+    decision = done.json("phase_state.json")["research"]["gap_analysis"]["loop_decision"]
+    assert decision["urlToSearch"] is None
+
+
+async def test_timed_11_the_proposed_topic_is_searched_for_in_the_next_round():
+    answers = {"scope": search_harbour, "reflect": propose(next_topic="herring and cod of the market")}
+    done = await run_over_wire("timed", answers, question=QUESTION, escapes=False)
+    searches = [
+        (event.round, event.data["query"]) for event in done.run.journal.events if event.type is EventType.SEARCH
+    ]
+    assert (1, "herring and cod of the market") not in searches
+    assert (2, "herring and cod of the market") in searches
+
+
+async def test_timed_22_what_was_left_open_to_finish_is_tagged_with_its_risk():
+    done = await run_over_wire("timed", {"reflect": propose()}, question=QUESTION, stop=("max_rounds",))
+    limits = [line for line in done.report.markdown.splitlines() if line.startswith("- Limit hit")]
+    assert any("left open #COMPLETION_DRIVE" in line for line in limits)
+
+
+async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
+    answers = {"scope": search_harbour, "reflect": propose()}
+    done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
+    notes = [line for line in done.report.markdown.splitlines() if "#PATH_DECISION" in line]
+    assert any("plateau level" in line and "next comes" in line for line in notes)
