@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 _COUNT = "import sys; print(len(sys.modules))"
 _OPEN = """
 import asyncio, pathlib, sys
@@ -51,7 +52,7 @@ def measure(code: str, home: Path) -> tuple[float, int]:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "CORROBORA_HOME": str(home)},
+        env={**_ENVIRONMENT, "CORROBORA_HOME": str(home)},
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

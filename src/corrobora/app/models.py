@@ -11,12 +11,12 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.pacing import Gate
-from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.analysts.language_model.model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
@@ -25,6 +25,9 @@ from corrobora.domain.run import Request, RequestOption
 from corrobora.policies.budget import Estimate, estimate_run
 from corrobora.policies.budget import Price as CallPrice
 from corrobora.policies.profile import Profile, derive_numbers
+
+if TYPE_CHECKING:
+    from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 
 _CONNECT_SECONDS = 5.0  # a server of the user's own network answers in milliseconds
 _VENDOR_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -48,6 +51,8 @@ class ModelPool:
         chosen = self._choose_targets(wishes, thinking=thinking)
         if not chosen:
             return None
+        from corrobora.analysts.language_model.analyst import LanguageModelAnalyst  # noqa: PLC0415 - loads Jinja
+
         name = tuple(sorted(chosen.items()))
         if name not in self._analysts:
             self._analysts[name] = LanguageModelAnalyst({tier: self._open_connection(t) for tier, t in chosen.items()})

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.readers.pages import FirecrawlReader, WebReader
 from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.adapters.search.firecrawl import Firecrawl
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
-from corrobora.adapters.search.provider import KeyedProvider
-from corrobora.adapters.web.fetcher import PageFetcher
-from corrobora.adapters.web.network import AllowList, Resolver, resolve_host
-from corrobora.adapters.web.urls import BadUrl, normalize_url
 from corrobora.app.models import ModelPool, open_estimator
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
@@ -30,17 +25,20 @@ from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
+from corrobora.registry import list_parts, load_part, refuse_name
 from corrobora.storage.postgres.database import Database
 from corrobora.storage.queue.limiter import Limiter as RateLimiter
 
 if TYPE_CHECKING:
     from corrobora.adapters.qdrant import QdrantFacts
-from corrobora.registry import list_parts, load_part, refuse_name
+    from corrobora.adapters.search.provider import KeyedProvider
+    from corrobora.adapters.web.fetcher import PageFetcher
+    from corrobora.adapters.web.network import AllowList, Resolver
 
 OpenLimiter = Callable[[str], Limiter]
-FIRECRAWL_NAME = Firecrawl.name
+FIRECRAWL_NAME = "firecrawl"
 _MAX_PORT = 65_535
-P = TypeVar("P", bound=KeyedProvider)
+P = TypeVar("P", bound="KeyedProvider")
 
 
 def provider_names(settings: Settings, request: Request) -> tuple[str, ...]:
@@ -98,6 +96,10 @@ def check_sources(settings: Settings, request: Request) -> None:
     Raises:
         UserError: offline; what is no address of the web; a whole site without a reader that crawls.
     """
+    if not request.sources:
+        return
+    from corrobora.adapters.web.urls import BadUrl, normalize_url  # noqa: PLC0415 - as in `WebAccess`
+
     for source in request.sources:
         try:
             normalize_url(source)
@@ -124,24 +126,38 @@ def check_sources(settings: Settings, request: Request) -> None:
 class WebAccess:
     """What the page reads of one process share: the pacing of hosts, the memory of robots, the parser's process.
 
-    Open one per workspace and close it at the end.
+    Open one per workspace and close it at the end. The HTTP library is loaded with the first reader: that takes 0.1
+    CPU-s, and a run over a library reads no page.
     """
 
     def __init__(
-        self, settings: Settings, clock: Clock, *, resolve: Resolver = resolve_host, limits: Limits = LIMITS
+        self, settings: Settings, clock: Clock, *, resolve: Resolver | None = None, limits: Limits = LIMITS
     ) -> None:
         self.clock = clock
+        self._settings = settings
+        self._resolve = resolve
         self._limits = limits
-        self._visitor = PageFetcher(clock, allow=parse_endpoints(settings), resolve=resolve, limits=limits)
-        self._child = ParserProcess()
+        self._child: ParserProcess | None = None
 
     def open_reader(self, library: Library, space: str) -> Reader:
         """Return the page reader of one run."""
-        return WebReader(self._visitor, self._child, library, space, clock=self.clock, limits=self._limits)
+        from corrobora.adapters.readers.pages import WebReader  # noqa: PLC0415 - as said above
+
+        self._child = self._child or ParserProcess()
+        return WebReader(self._fetcher, self._child, library, space, clock=self.clock, limits=self._limits)
+
+    @cached_property
+    def _fetcher(self) -> PageFetcher:
+        from corrobora.adapters.web.fetcher import PageFetcher  # noqa: PLC0415 - as said above
+        from corrobora.adapters.web.network import resolve_host  # noqa: PLC0415 - as said above
+
+        allow = parse_endpoints(self._settings)
+        return PageFetcher(self.clock, allow=allow, resolve=self._resolve or resolve_host, limits=self._limits)
 
     async def close(self) -> None:
         """End the parser's process."""
-        await self._child.close()
+        if self._child is not None:
+            await self._child.close()
 
 
 def open_web_readers(  # noqa: PLR0913 - the parts of the readers
@@ -166,11 +182,16 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
     direct = web.open_reader(library, space)
     if settings.reader != FIRECRAWL_NAME:
         return (direct,)
+    from corrobora.adapters.readers.pages import FirecrawlReader  # noqa: PLC0415 - as in `WebAccess`
+    from corrobora.adapters.search.firecrawl import Firecrawl  # noqa: PLC0415
+
     return (FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
 
 
 def parse_endpoints(settings: Settings) -> AllowList:
     """Return what the operator adds to the open web. Raises `UserError` for an entry that is no ADDRESS:PORT."""
+    from corrobora.adapters.web.network import AllowList  # noqa: PLC0415 - as in `WebAccess`
+
     endpoints: set[tuple[str, int]] = set()
     for text in settings.allowed_endpoints:
         host, _, port = text.rpartition(":")

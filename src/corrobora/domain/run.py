@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NewType, TypedDict
+from typing import TYPE_CHECKING, NewType, TypedDict
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.thread import Decision
+
+if TYPE_CHECKING:
+    from corrobora.domain.thread import Decision
 
 RunId = NewType("RunId", str)  # "r_" + 26 lower-case base32 characters: 128 random bits
 

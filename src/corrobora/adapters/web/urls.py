@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
-
-import httpx2
+from typing import TYPE_CHECKING
 
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+
+if TYPE_CHECKING:
+    import httpx2
 
 _TRACKING = re.compile(
     r"(?:utm_\w+|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok"
@@ -67,6 +69,8 @@ def parse_url(url: str) -> httpx2.URL:
         raise BadUrl("bad_url", f"a URL has 1 to {LIMITS.url_max_chars:,} characters, this one has {len(text):,}")
     if any(letter <= " " or letter in "\x7f\\" for letter in text):
         raise BadUrl("bad_url", "spaces, control characters and backslashes have no place in a URL")
+    import httpx2  # noqa: PLC0415 - 0.1 CPU-s, for whoever reads the web
+
     try:
         parsed = httpx2.URL(text)
         host = parsed.raw_host.decode("ascii").lower()
