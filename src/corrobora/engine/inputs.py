@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from
+MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 
 
@@ -288,7 +289,7 @@ def extract_input(free: Sequence[Passage], document: Document, spec: str, thread
         spec=spec,
         rubric="" if spec else build_rubric(served, free),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
-        known_facts=run.brief.known_facts,
+        known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
         publisher=source.publisher,
         host=urlsplit(source.url).netloc,

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from corrobora.domain.errors import ReadError
+from corrobora.domain.errors import ProviderError, ReadError
 from corrobora.domain.evidence import Fact, Hit, Insight, InsightKind, locate_quote
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Findings, iter_threads
+from corrobora.domain.run import EventType
 from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode
-from corrobora.policies.assessment import merge_facts, take_shared_facts
+from corrobora.policies.assessment import assess_thread, merge_facts, take_shared_facts
+from corrobora.ports import Entry
 from corrobora.text.tokens import token_overlap
 
 MAX_RECALLED = 20  # stored facts that are looked at
@@ -35,17 +37,22 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
     if not (run.profile.recall_facts or run.profile.share_facts):
         return thread
     key = f"{thread.path}/recall"
-    facts = decode(tuple[Fact, ...], await run.call_once(key, lambda: _recall_facts(thread, run), paid=False), key=key)
-    key = f"{key}/insights"
-    told = decode(
-        tuple[Insight, ...], await run.call_once(key, lambda: _recall_insights(thread, run), paid=False), key=key
-    )
+    failed = run.journal.get(f"{key}!failed")  # a resumed run starts equal, though the store may answer again
+    if failed is not None:
+        return replace(thread, notes=(*thread.notes, _note_outage(failed.out, thread.path, run)))
+    try:
+        out = await run.call_once(key, lambda: _recall_facts(thread, run), paid=False)
+        facts = decode(tuple[Fact, ...], out, key=key)
+        out = await run.call_once(f"{key}/insights", lambda: _recall_insights(thread, run), paid=False)
+        told = decode(tuple[Insight, ...], out, key=f"{key}/insights")
+    except ProviderError as error:
+        await run.journal.put(Entry(f"{key}!failed", error.message))
+        return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
     queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
     broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (ANGLES-14)
+    thread = replace(thread, recalled=facts, facts=facts)
     return replace(
-        thread,
-        recalled=facts,
-        facts=facts,
+        thread.take_assessment(assess_thread(thread)) if facts else thread,  # the first scope sees what is known
         suggested=tuple(dict.fromkeys((*broad, *queries))) if queries else thread.suggested,
         sources=(*thread.sources, *(each.text for each in told if each.kind is InsightKind.LINKED)),
     )
@@ -105,10 +112,20 @@ def _iter_insights(rounds: Sequence[Round]) -> Iterator[Insight]:
 
 
 async def _store_knowledge(facts: Sequence[Fact], insights: Sequence[Insight], run: Session) -> None:
-    if facts:
-        await run.facts.remember(facts, run=run.run)
-    if insights:
-        await run.facts.remember_insights(insights, run=run.run)
+    try:
+        if facts:
+            await run.facts.remember(facts, run=run.run)
+        if insights:
+            await run.facts.remember_insights(insights, run=run.run)
+    except ProviderError as error:
+        _note_outage(error.message, "root", run)
+
+
+def _note_outage(why: str, path: str, run: Session) -> str:
+    """Tell that the store of facts did not answer: a run can do without it (TREE-33)."""
+    told = f"The store of facts could not be used: {why}"
+    run.emit(EventType.WARNING, path, {"provider": "facts", "failed": told}, part="facts")
+    return told
 
 
 async def _recall_facts(thread: ThreadState, run: Session) -> tuple[str, CallMeta]:

@@ -49,10 +49,11 @@ _COLUMNS = (
 # Several facts in one statement, as JSON: a round trip for each of them was most of the cost of storing them.
 _FIND_CANDIDATES: LiteralString = """
 select w.n, f.source, f.id, f.claim
-from jsonb_to_recordset(%s::jsonb) as w (n int4, origin text, terms int4[])
+from jsonb_to_recordset(%s::jsonb) as w (n int4, source int4, origin text, terms int4[])
 cross join lateral (
   select f.source, f.id, f.claim from fact f join source s on s.id = f.source
-  where s.origin = w.origin and f.terms && w.terms order by f.source, f.id limit %s
+  where s.origin = w.origin and s.space = (select space from source where id = w.source)
+  and f.terms && w.terms order by f.source, f.id limit %s
 ) f
 """
 _INSERT: LiteralString = """
@@ -145,8 +146,14 @@ def _fact_columns(fact: Fact, tokenizer: Tokenizer) -> FactRow:
 async def _find_candidates(
     connection: Connection, rows: Sequence[FactRow], origins: Mapping[int, str]
 ) -> list[list[_StoredClaim]]:
-    """Return the stored facts of the same origin that share a word with each row."""
-    wanted = [{"n": n, "origin": origins[row["source"]], "terms": row["terms"]} for n, row in enumerate(rows)]
+    """Return the stored facts of the same origin and library that share a word with each row.
+
+    A twin in another library stays: a run that opens only one of the two could not use it (TREE-31).
+    """
+    wanted = [
+        {"n": n, "source": row["source"], "origin": origins[row["source"]], "terms": row["terms"]}
+        for n, row in enumerate(rows)
+    ]
     cursor = await connection.execute(_FIND_CANDIDATES, (json.dumps(wanted), _CANDIDATES))
     found: list[list[_StoredClaim]] = [[] for _ in range(len(rows))]
     for n, source, id_, claim in await cursor.fetchall():

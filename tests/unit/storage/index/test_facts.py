@@ -53,6 +53,19 @@ async def test_near_duplicates_of_one_origin_are_merged_to_the_better(database):
     assert (found.confidence, found.grade) == (0.9, Grade.VERIFIED)
 
 
+async def test_one_file_in_two_libraries_is_remembered_in_both(database):
+    library = PostgresLibrary(database, ["lib", "named"])
+    fact = await facts(library, 1)
+    source, passages = await library.store(shelves.item(1, "Doc 1", TEXT).source, TEXT, space="named")
+    twin = Fact.from_quote(Document(source, TEXT, tuple(passages)), passages[0], fact.quote, confidence=0.4)
+    assert twin is not None
+    assert twin.source != fact.source
+    assert await library.remember([fact], run="r1") == 1
+    assert await library.remember([twin], run="r2") == 1
+    for space in ("lib", "named"):
+        assert len(await PostgresLibrary(database, [space]).recall("passwords characters")) == 1
+
+
 async def test_another_number_or_a_negation_is_another_fact(database):
     library = PostgresLibrary(database, ["lib"])
     fact = await facts(library, 1)

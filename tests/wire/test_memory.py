@@ -1,0 +1,54 @@
+"""What earlier runs found, over the wire: it stands in the prompts of a later run, saves rounds, and may be missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.profiles.research import DOCUMENTS
+from tests.wire.methods import run_over_wire
+
+from corrobora.adapters.qdrant import QdrantFacts
+from corrobora.testing import MemoryLibrary
+
+INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"
+PLAN = {
+    "tier": "simple",
+    "tasks": [
+        {
+            "key": "inspected",
+            "title": INSPECTED,
+            "objective": "Find the interval",
+            "queries": ["fish market"],
+            "sub_questions": [INSPECTED],
+        }
+    ],
+}
+QUERIES = ["fish market", "market opens", "harbour cranes inspected"]
+
+
+def search_late(page: Any) -> dict[str, Any]:
+    """Ask for the right thing only in the third round, so that the first run takes three."""
+    number = len(page.lines("Queries so far:")) if "(none)" not in page.after("Queries so far:") else 0
+    return {"reasoning": "r", "goal": "g", "queries": [{"text": QUERIES[min(number, 2)]}]}
+
+
+async def test_tree_31_facts_of_an_earlier_run_stand_in_scope_and_extract_prompts_and_save_rounds():
+    library = await MemoryLibrary.of(DOCUMENTS)
+    answers = {"plan": PLAN, "scope": search_late}
+    first = await run_over_wire("tree", answers, question=INSPECTED, library=library, reads_per_round=1)
+    later = await run_over_wire("tree", answers, question=INSPECTED, library=library, reads_per_round=1)
+    assert "every 24 months" in str([fact.quote for fact in first.report.findings.facts])
+    assert "24 months" not in first.prompts("scope")[0]
+    assert "24 months" in later.prompts("scope")[0]
+    assert "24 months" in later.prompts("extract")[0].partition("Passage ")[0]
+    assert len(later.asked) < len(first.asked)
+    assert len(later.prompts("scope")) < len(first.prompts("scope"))
+    assert "24 months" in later.report.markdown
+
+
+async def test_tree_33_a_store_of_facts_that_is_down_is_a_note_and_the_run_goes_on():
+    store = QdrantFacts.from_url("http://127.0.0.1:9")
+    done = await run_over_wire("tree", {"plan": PLAN}, question=INSPECTED, facts=store)
+    await store.close()
+    assert "12 months" in done.report.markdown
+    assert any("store of facts could not be used" in note for note in done.report.methodology.notes)
