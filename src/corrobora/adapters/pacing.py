@@ -37,7 +37,6 @@ class LoopClock:
     """The clock of the running event loop, as `Clock`."""
 
     def now(self) -> float:
-        """Seconds of the loop."""
         return asyncio.get_running_loop().time()
 
     def utc_time(self) -> str:
@@ -45,7 +44,6 @@ class LoopClock:
         return ""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await asyncio.sleep(seconds)
 
 
@@ -253,13 +251,10 @@ class SystemClock:
     """`ports.Clock` of the machine."""
 
     def now(self) -> float:
-        """Monotonic seconds."""
         return time.monotonic()
 
     def utc_time(self) -> str:
-        """ISO 8601 time in UTC."""
         return datetime.now(UTC).isoformat(timespec="seconds")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await asyncio.sleep(seconds)

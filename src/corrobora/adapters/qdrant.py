@@ -46,7 +46,6 @@ class QdrantFacts:
         return cls(AsyncQdrantClient(url=url, api_key=key or None, timeout=20, check_compatibility=False))
 
     async def close(self) -> None:
-        """Close the connection."""
         await self._client.close()
 
     async def remember(self, facts: Sequence[Fact], /, *, run: str) -> int:

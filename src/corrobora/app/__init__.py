@@ -84,28 +84,24 @@ class Workspace:
 
     @cached_property
     def runs(self) -> Runs:
-        """The stored runs."""
         from corrobora.storage.journal.runs import Runs  # noqa: PLC0415
 
         return Runs(self.database)
 
     @cached_property
     def dialogues(self) -> Dialogues:
-        """The stored dialogues."""
         from corrobora.storage.journal.dialogues import Dialogues  # noqa: PLC0415
 
         return Dialogues(self.database)
 
     @cached_property
     def queue(self) -> Queue:
-        """The queue of runs."""
         from corrobora.storage.queue.queue import Queue  # noqa: PLC0415
 
         return Queue(self.database)
 
     @cached_property
     def schedules(self) -> Schedules:
-        """The stored schedules."""
         from corrobora.storage.queue.queue import Schedules  # noqa: PLC0415
 
         return Schedules(self.database)

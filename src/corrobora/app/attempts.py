@@ -119,7 +119,6 @@ class Attempt:
         await runs.finish(run, self._epoch, status, outcome=outcome, reason=reason)
 
     async def _open_session(self) -> Session:
-        """Wire a session for this attempt."""
         workspace, request, run = self._workspace, self._row.request, self._row.id
         profile = resolve_profile(workspace.settings, request)
         journal = await RunJournal.open(workspace.database, workspace.writer, run, self._epoch)

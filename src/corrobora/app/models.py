@@ -95,7 +95,6 @@ class ModelPool:
             writer.close()
 
     async def close(self) -> None:
-        """Close all connections."""
         for connection in self._connections.values():
             await connection.aclose()
 

@@ -164,7 +164,6 @@ class TrustStore:
         return self.load().get(_name_file(file)) == digest
 
     def add(self, file: Path, digest: str) -> None:
-        """Trust a file as it is now."""
         self._write(self.load() | {_name_file(file): digest})
 
     def revoke(self, files: Sequence[Path]) -> bool:

@@ -311,7 +311,6 @@ class ThreadState:
 
     @property
     def last(self) -> Round | None:
-        """The last finished round."""
         return self.rounds[-1] if self.rounds else None
 
     @property

@@ -41,7 +41,6 @@ class FakeClock:
         self.slept: list[float] = []
 
     def now(self) -> float:
-        """Seconds on this clock."""
         return self._now
 
     def utc_time(self) -> str:
@@ -120,7 +119,6 @@ class LoopTime:
         return (_EPOCH + timedelta(seconds=self.now())).isoformat()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep on the loop's time."""
         await asyncio.sleep(seconds)
 
 
@@ -149,11 +147,9 @@ class MemoryJournal:
         return MemoryJournal(self.run, self.epoch + 1, self.entries, self.events, self.begun, _uncertain=left)
 
     def get(self, key: str) -> Entry | None:
-        """Return the answer of `key`, if there is one."""
         return self.entries.get(key)
 
     def keys(self, prefix: str = "") -> Sequence[str]:
-        """Return the answered keys that start with `prefix`, sorted."""
         return sorted(key for key in self.entries if key.startswith(prefix))
 
     def begin(self, key: str) -> None:
@@ -178,7 +174,6 @@ class MemoryJournal:
         self._check_stale()
 
     def uncertain_keys(self) -> Sequence[str]:
-        """Keys that an earlier attempt began and nobody answered."""
         return tuple(key for key in self._uncertain if key not in self.entries)
 
     def _check_stale(self) -> None:
@@ -277,7 +272,6 @@ class MemoryLibrary:
         return await self.hybrid_search(query.text, limit=limit)
 
     def accepts(self, hit: Hit) -> bool:
-        """True for hits of this library."""
         return hit.source in self._sources
 
     async def read(self, hit: Hit) -> Document:
@@ -295,15 +289,12 @@ class MemoryLibrary:
         return self._sources[source]
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
-        """Return the passages that exist, in the order asked for."""
         return [self._passages[id_] for id_ in ids if id_ in self._passages]
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
-        """Return all passages of a source in reading order."""
         return [each for each in self._passages.values() if each.source == source]
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
-        """Return the passage with its neighbours in the same source."""
         if passage not in self._passages:
             return []
         same = [p for p in self._passages.values() if p.source == self._passages[passage].source]
@@ -317,7 +308,6 @@ class MemoryLibrary:
         return len(fresh)
 
     async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
-        """Return remembered facts that share words with `text`, best first."""
         wanted = set(stem_text(text))
         ranked = sorted(self._facts.values(), key=lambda fact: (-len(wanted & set(stem_text(fact.quote))), fact.id))
         return [fact for fact in ranked if wanted & set(stem_text(fact.quote))][:limit]
@@ -330,7 +320,6 @@ class MemoryLibrary:
         return len(fresh)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return noted insights that share words with `text`, best first."""
         wanted = set(stem_text(text))
         shared = {
             name: len(wanted & set(stem_text(f"{each.text} {each.why}"))) for name, each in self._insights.items()

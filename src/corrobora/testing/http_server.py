@@ -57,7 +57,6 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Address of the server."""
         return f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:

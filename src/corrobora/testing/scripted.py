@@ -45,11 +45,9 @@ class ScriptedAnalyst:
     _turns: dict[str, int] = field(default_factory=dict[str, int])
 
     def identity(self, role: Role[I, O]) -> str:
-        """Name the script and the role."""
         return f"{self.name}/{role.prompt}"
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
-        """Play the next line of the role."""
         self.played.append((role.prompt, given))
         if role.prompt not in self.script:
             raise RoleError("not_scripted", f"The script has no line for {role.prompt}.")
@@ -85,7 +83,6 @@ class ScriptedSearch:
     asked: list[Query] = field(default_factory=list[Query])
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        """Return at most `limit` hits, best first."""
         self.asked.append(query)
         if self.down or len(self.asked) <= self.fail_first:
             raise ProviderError.request_failed(self.name, status=503)
@@ -108,7 +105,6 @@ class ScriptedReader:
     read_urls: list[str] = field(default_factory=list[str])
 
     def accepts(self, hit: Hit) -> bool:
-        """True for every URL of the table."""
         return hit.url in self.pages
 
     async def read(self, hit: Hit) -> Document:

@@ -46,7 +46,6 @@ class ParsedPrompt:
 
     @classmethod
     def read(cls, system: str, user: str) -> ParsedPrompt:
-        """Take a prompt apart."""
         found = _ROLE.search(system)
         blocks: list[tuple[str, str]] = []
         end = 0
@@ -89,7 +88,6 @@ class FactLine:
 
     @classmethod
     def read(cls, row: str) -> FactLine | None:
-        """Read one line; None if it is no fact."""
         found = re.match(r"(F\w+) (\[S\d+:C\d+\]) \w+(?: for (\S+))? \| (.*)", row)
         if found is None:
             return None

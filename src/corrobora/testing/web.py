@@ -54,7 +54,6 @@ class WebPage:
 
     @classmethod
     def of_html(cls, path: str, markup: str, *, published: str = "") -> WebPage:
-        """A page from HTML."""
         found = _TITLE.search(markup)
         text = html.unescape(_TAG.sub(" ", _HIDDEN.sub(" ", markup)))
         title = html.unescape(found[1]).strip() if found else path

@@ -64,7 +64,6 @@ class OnnxEmbedder:
         self.dimensions = len(self._embed_batch(["dimensions"])[0])
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one unit vector for each text, in order."""
         found: list[Sequence[float]] = []
         for start in range(0, len(texts), _BATCH):
             found += await asyncio.to_thread(self._embed_batch, texts[start : start + _BATCH])

@@ -231,7 +231,6 @@ class HttpAnswer:
         return self.headers.get("content-type", "").lower().startswith("text/event-stream")
 
     async def read_body(self, limit: int = LIMITS.provider_json_max_bytes) -> bytes:
-        """Return the whole body."""
         return b"".join([part async for part in self.read_parts(limit)])
 
     async def read_events(self, limit: int = STREAM_MAX_BYTES) -> AsyncIterator[bytes]:

@@ -68,7 +68,6 @@ class _BlockWriter:
         self._open_item = False
 
     def write_tokens(self, tokens: Sequence[Token]) -> None:
-        """Write all tokens."""
         for token in tokens:
             match token.type:
                 case "inline":
@@ -189,7 +188,6 @@ class _LineWriter:
         self._styles: list[str] = []  # adornments in order of first use: their levels
 
     def write_lines(self) -> None:
-        """Write all lines."""
         at = 0
         while at < len(self._lines):
             at = self._write_next(at)

@@ -176,7 +176,6 @@ class FirecrawlReader:
         self._space = space
 
     def accepts(self, hit: Hit) -> bool:
-        """True for a hit that is not in the library."""
         return hit.source is None
 
     async def read(self, hit: Hit) -> Document:

@@ -190,7 +190,6 @@ class ParserProcess:
         return await self._kill_process()
 
     async def _kill_process(self) -> int | None:
-        """Kill the process if there is one, and return how it ended."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -202,7 +201,6 @@ class ParserProcess:
         return await asyncio.shield(process.wait())
 
     async def close(self) -> None:
-        """End the process."""
         await self._kill_process()
 
     async def __aenter__(self) -> Self:

@@ -20,11 +20,9 @@ class Exa(KeyedProvider):
     calls_per_second = 5.0
 
     def auth_headers(self, key: str) -> Mapping[str, str]:
-        """Return the headers that carry the key."""
         return {"x-api-key": key}
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""
         body: dict[str, object] = {
             "query": query.text,
             "type": "auto",

@@ -48,7 +48,6 @@ class Firecrawl(KeyedProvider):
     seconds = 60.0  # it may render a page before it answers
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""
         text = f"{query.text} site:{query.site}" if query.site else query.text
         data = await self._request_data("/v2/search", {"query": text, "limit": max(1, min(limit, _MOST))})
         now = self._api.clock.utc_time()

@@ -94,7 +94,6 @@ class LibraryReader:
         self._library = library
 
     def accepts(self, hit: Hit) -> bool:
-        """True for a hit that names a stored source."""
         return hit.source is not None
 
     async def read(self, hit: Hit) -> Document:

@@ -18,7 +18,6 @@ class Tavily(KeyedProvider):
     calls_per_second = 1.6
 
     async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
-        """Return at most `limit` hits, best first; an empty list means the provider answered "nothing"."""
         body: dict[str, object] = {
             "query": query.text,
             "search_depth": "basic",

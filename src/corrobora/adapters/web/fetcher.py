@@ -107,7 +107,6 @@ class PageFetcher:
 
 
 def _skip_redirect_body(wants: ChooseBounds) -> ChooseBounds:
-    """Skip the body of a redirect."""
     return lambda head: None if head.status in _REDIRECTS else wants(head)
 
 

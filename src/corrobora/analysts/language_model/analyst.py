@@ -59,7 +59,6 @@ class LanguageModelAnalyst:
         self.name = name
 
     def identity(self, role: Role[I, O]) -> str:
-        """Name the model, the prompt version and the schema version for `role`."""
         version = hash_prompt(role, folder=self._prompts)
         return f"{self._choose_model(role).name}|{role.prompt}@{version}.{_make_form(role).version}"
 

@@ -160,11 +160,9 @@ class Budget:
             ledger.usage += usage
 
     def count_search(self) -> None:
-        """Book one search."""
         self._searches += 1
 
     def read_meter(self) -> Meter:
-        """Read the meter now."""
         return Meter(self.allowance, self.elapsed, self._usage, self._searches)
 
     def check_scope(self) -> None:

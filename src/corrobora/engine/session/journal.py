@@ -151,7 +151,6 @@ class PassageClaims:
         return free, tuple(held)
 
     def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
-        """Claim free passages."""
         claim = PassageClaim()
         self._register_claim(task, [p.id for p in passages], claim)
         return claim

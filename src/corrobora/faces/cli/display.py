@@ -254,7 +254,6 @@ class PlainDisplay(SilentDisplay):
         write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
-        """Write one line, if the event has one."""
         line = plain_line(event)
         if line:
             write_line(sys.stderr, line)
@@ -273,7 +272,6 @@ class JsonlDisplay(SilentDisplay):
         self._write_json({"event": "launch", "run_id": run, "artifacts": artifacts})
 
     def show(self, event: Event) -> None:
-        """Write the event."""
         write_line(self._stream, json_line(event, self._run))
 
     def close(self, code: int) -> None:

@@ -35,7 +35,6 @@ class LiveDrawing:
         )
 
     def start(self) -> None:
-        """Start drawing."""
         self._live.start()
 
     def update(self, screen: Screen) -> None:

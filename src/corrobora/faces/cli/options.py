@@ -90,7 +90,6 @@ class GroupedCommand(click.Command):
         super().__init__(*args, epilog=epilog, **more)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each group that this command has options of."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

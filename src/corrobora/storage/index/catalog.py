@@ -52,7 +52,6 @@ class StoredDocument(NamedTuple):
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """The passages in reading order."""
         source, text = SourceId(f"S{self.number}"), self.document.text
         return tuple(
             Passage(PassageId(f"C{id_}"), source, text[each.start : each.end], *each)
@@ -83,7 +82,6 @@ class Catalog:
         self._checked = False
 
     async def list_spaces(self) -> list[SpaceInfo]:
-        """List all spaces by name."""
         rows = await self._database.fetch_all(
             "select p.name, p.root, (select count(*) from source s where s.space = p.id and s.gone is null),"
             " (select count(*) from passage q where q.space = p.id),"

@@ -49,14 +49,12 @@ class DocumentCache:
             self._held -= len(dropped)
 
     def get_document(self, source: SourceId) -> tuple[Source, str] | None:
-        """Return a document if it is cached."""
         found = self._documents.get(source)
         if found is not None:
             self._documents.move_to_end(source)
         return found
 
     def put_passages(self, passages: Iterable[Passage]) -> None:
-        """Cache passages."""
         for passage in passages:
             self._passages[passage.id] = passage
             self._passages.move_to_end(passage.id)
@@ -161,7 +159,6 @@ class PostgresLibrary:
         return found, row[10]
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
-        """Return the passages that exist, in the order asked for."""
         cached = self._documents.get_passages(ids)
         if cached is not None:
             return cached
@@ -170,11 +167,9 @@ class PostgresLibrary:
         return [found[each] for each in ids if each in found]
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
-        """Return all passages of a source in reading order; empty if it is not stored."""
         return await self._passage_rows("p.source = %s", _parse_number(source))
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
-        """Return the passage with its neighbours in the same source, in reading order; empty if it is gone."""
         return await self._passage_rows(
             "(p.source, p.place) in (select q.source, q.place + d from passage q, generate_series(%s::int4, %s::int4) d"
             " where q.id = %s)",
@@ -234,7 +229,6 @@ class PostgresLibrary:
             return await facts.insert_insights(connection, self._tokenizer, insights_, run=run)
 
     async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
-        """Return stored insights that share words with `text`, best first, from these spaces."""
         spaces = await self.catalog.space_numbers(self.spaces)
         async with self._database.connection("looking for insights") as connection:
             return await facts.query_insights(connection, self._tokenizer, spaces, text, limit=limit)

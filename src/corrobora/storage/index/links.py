@@ -120,7 +120,6 @@ async def _read_postings(connection: Connection, space: int, terms: NDArray[np.i
 async def _add_long_blobs(
     connection: Connection, space: int, keys: PostingKeys, terms: NDArray[np.int64]
 ) -> PostingKeys:
-    """Add the long blobs of some terms."""
     if not len(terms):
         return keys
     given = {"space": space, "terms": " ".join(map(str, terms.tolist())), "short": _SHORT}

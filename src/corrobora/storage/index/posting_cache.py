@@ -190,7 +190,6 @@ class PostingCache:
         self._publishers = PublisherNames([*(name for each in known for name in each), *waiting]) if complete else None
 
     def _outbox_blobs(self, terms: Sequence[int]) -> list[Blob]:
-        """Return the postings of some terms in the outbox."""
         box = self._outbox
         if not len(box.terms):
             return []

@@ -234,11 +234,9 @@ class RunJournal:
         )
 
     def get(self, key: str) -> Entry | None:
-        """Return the committed answer for `key`, if there is one."""
         return self._entries.get(key)
 
     def keys(self, prefix: str = "") -> Sequence[str]:
-        """Return the committed keys that start with `prefix`, sorted."""
         return sorted(key for key in self._entries if key.startswith(prefix))
 
     def begin(self, key: str) -> None:
@@ -267,7 +265,6 @@ class RunJournal:
         return await asyncio.shield(pending)
 
     def emit(self, event: Event) -> None:
-        """Append an event, unless there is one with its key."""
         self._lane.raise_if_failed()
         if event.key in self._event_keys:
             return

@@ -201,14 +201,12 @@ class Runs:
             raise Stale(f"A newer attempt owns run {run}, or it has ended.")
 
     async def status_and_epoch(self, run: str) -> tuple[RunStatus, int] | None:
-        """Return the status and the epoch of a run, or None if there is none."""
         row = await self._database.fetch_one(
             "SELECT status, epoch FROM runs WHERE id = %s", [run], where="reading a run"
         )
         return None if row is None else (RunStatus(row[0]), int(row[1]))
 
     async def cancel_requested(self, run: str) -> bool:
-        """True if cancelling the run was requested."""
         row = await self._database.fetch_one(
             "SELECT cancel_requested FROM runs WHERE id = %s", [run], where="reading a run"
         )
