@@ -159,6 +159,8 @@ def test_state_schema_rounds_and_iterative_complete_are_those_of_the_method(whol
     assert research["queries"] == [query for each in research["rounds"] for query in each["queries"]]
     found = {result["url"] for each in made.json("rounds.json") for result in each["results"]}
     assert set(research["finalSources"]) == found
+    assert [each["url"] for each in research["enriched"]] == research["finalSources"]
+    assert list(research["enriched"][0]) == ["title", "url", "content", "score", "publishedDate", "provider"]
 
 
 def test_state_says_that_the_rounds_are_done_before_it_says_that_the_research_is():

@@ -149,7 +149,6 @@ async def test_tree_27_a_refinement_changes_questions_specs_and_synthesis():
     plan["tasks"].append(make_task("fish", "When does the fish market open?"))
     done = await run_over_wire("tree", {"plan": plan, "refine": refined})
     assert any("expected format: a year" in prompt for prompt in done.prompts("extract"))
-    assert any(DUG in prompt and "root/1/1~2" not in prompt for prompt in done.prompts("scope"))
     assert any("Name the year first." in prompt for prompt in done.prompts("synthesize"))
     asked = {question.text: question for question in done.report.findings.sub_questions}
     assert asked[DUG].standing == "ANSWERED"
@@ -202,3 +201,21 @@ async def test_tree_26_an_engine_error_in_a_phase_keeps_all_findings_and_still_w
     assert "12 months" in report.markdown
     assert any("a bug" in note for note in report.methodology.notes) or "a bug" in report.markdown
     assert any(event.type is EventType.LEAF_FAILED for event in run.journal.events)
+
+
+async def test_tree_37_a_shortlist_is_a_file_with_its_tags_as_fields():
+    scores = {"authority": 0.9, "recency": 0.2, "coverage": 0.7, "diversity": 0.4}
+    chosen = {"candidate": "K1", **scores, "rationale": "the rule itself", "balance": ["inspection"]}
+    left = {"candidate": "K2", "reason": "a copy"}
+    answer = {"sources": [chosen], "excluded": [left], "balance": "rules only"}
+    sweep = make_task("sources", "Sources on cranes", discovery=True)
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan, "scout": answer})
+    kept = done.json("shortlist-1.json")
+    assert kept["objective"] == "Sources on cranes"
+    assert kept["balance"] == "rules only"
+    [source] = kept["sources"]
+    assert {name: source[name] for name in scores} == scores
+    assert (source["rationale"], source["balance"]) == ("the rule itself", ["inspection"])
+    assert source["reference"]
+    assert kept["excluded"][0][1] == "a copy"

@@ -57,6 +57,7 @@ from corrobora.roles.plan import plan
 from corrobora.roles.revise import revise
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.mentions import find_names
+from corrobora.text.tokens import stem_text
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
 
@@ -130,7 +131,9 @@ def require_feasible(scoping: Scoping) -> Scoping:
 async def make_plan(scoping: Scoping, run: Session) -> Plan:
     """One planner for each feasible query (TREE-9); each plan and the whole are checked by code."""
     run.brief = scoping.queries[0] if len(scoping.queries) == 1 else run.brief
-    run.researched = tuple(query.question for query in scoping.queries)
+    queries = tuple(query.question for query in scoping.queries)
+    same = len(queries) == 1 and stem_text(queries[0]) == stem_text(run.request.question)
+    run.researched = () if same else queries
     given = [
         plan_input(query, number, scoping, run.profile, of=len(scoping.queries))
         for number, query in enumerate(scoping.queries, 1)

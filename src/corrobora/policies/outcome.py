@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings, Outcome, iter_threads
+from corrobora.domain.report import Findings, Methodology, Outcome, iter_threads
 from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
 from corrobora.ports import Analyst
@@ -158,3 +158,12 @@ def _has_new_terms(thread: ThreadState) -> bool:
     last = thread.rounds[-1]
     proposed = last.decision.proposal.terms if last.decision else ()
     return bool(proposed) or any(reading.terms for reading in last.readings)
+
+
+def describe_length(body: str, least: int, done: Methodology) -> list[str]:
+    """Tell that a report is shorter than its method wants: it is not padded (ROUNDS-30)."""
+    words = len(body.split())
+    if not 0 < words < least:
+        return []
+    cited = f"it cites {done.sources_cited} of {done.sources_read} sources read"
+    return [f"The report has {words} words, {least} or more were wanted: {cited}, and nothing was added to fill it"]

@@ -223,7 +223,7 @@ def render_completion_report(found: Findings, budget: int) -> tuple[str, str]:
     ]
     subjects = [(s.name, s.rounds, s.coverage, s.finding or "-") for s in found.subjects]
     conflicts = _list_open_conflicts(found)
-    gaps = [(g.text, _explain_gap(found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
+    gaps = [(g.text, _explain_gap(g, found), _count_attempts(g, found), _suggest_next_step(found)) for g in found.gaps]
     history = [
         (r.number, r.new_facts, r.confirming_facts, classify_saturation(r.new_facts), r.phase, r.escape or "N/A")
         for r in found.rounds
@@ -292,7 +292,11 @@ def _list_open_conflicts(found: Findings) -> list[tuple[str, str, str, str, str]
     return conflicts
 
 
-def _explain_gap(found: Findings) -> str:
+def _explain_gap(gap: Gap, found: Findings) -> str:
+    """Say why a gap is one, from what was done for it (TRIPLET-44)."""
+    told = [fact for fact in found.facts if gap.target and gap.target in fact.answers]
+    if told and all(fact.grade is Grade.UNVERIFIED for fact in told):
+        return f"stated by {len(told)} UNVERIFIED statements only"
     failures = sum(len(r.failures) for r in found.rounds)
     unread = sum(reading.outcome is not ReadOutcome.READ for r in found.rounds for reading in r.readings)
     if failures:

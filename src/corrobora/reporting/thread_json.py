@@ -81,17 +81,7 @@ def build_round_finding(done: Round) -> Mapping[str, object]:
     return {
         "round": done.number,
         "queries": [query.text for query in done.intent.queries],
-        "results": [
-            {
-                "title": hit.title,
-                "url": hit.url,
-                "content": hit.snippet,
-                "score": hit.score,
-                "publishedDate": hit.published,
-                "provider": hit.provider,
-            }
-            for hit in results.values()
-        ],
+        "results": [_describe_hit(hit) for hit in results.values()],
         "reasoning": f"{reasoning} {learned}".strip(),
         "gaps": [gap.text for gap in decision.proposal.gaps] if decision else [],
         "metadata": {
@@ -99,6 +89,17 @@ def build_round_finding(done: Round) -> Mapping[str, object]:
             "sourcesFound": len(results),
             "providersUsed": list(done.providers),
         },
+    }
+
+
+def _describe_hit(hit: Hit) -> dict[str, object]:
+    return {
+        "title": hit.title,
+        "url": hit.url,
+        "content": hit.snippet,
+        "score": hit.score,
+        "publishedDate": hit.published,
+        "provider": hit.provider,
     }
 
 
@@ -114,6 +115,7 @@ def build_research_state(rounds: Sequence[Round], *, iterative_complete: bool, c
         "researchComplete": complete,
         "research": {
             "queries": [query.text for done in rounds for query in done.intent.queries],
+            "enriched": [_describe_hit(hit) for hit in sources.values()],
             "finalSources": list(sources) if complete else [],
             "rounds": [
                 {

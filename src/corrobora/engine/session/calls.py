@@ -114,7 +114,7 @@ class Session:
     retry_failures: bool = False  # a run that ended for want of a provider looks again
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
-    researched: tuple[str, ...] = ()  # the queries that the question was narrowed to or split into
+    researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)

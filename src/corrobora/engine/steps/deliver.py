@@ -10,7 +10,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TypedDict
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
@@ -21,7 +20,7 @@ from corrobora.engine.session.calls import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
-from corrobora.policies.outcome import decide_outcome
+from corrobora.policies.outcome import decide_outcome, describe_length
 from corrobora.policies.queries import COMPLETION_DRIVE, RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
@@ -46,7 +45,6 @@ from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.characters import sanitize_json, sanitize_text
 from corrobora.text.notices import find_notice
-from corrobora.text.tokens import stem_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 
@@ -175,19 +173,13 @@ def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
 def _describe_limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
     """Say which limits ended a thread; a cap on rounds limits only where something was left to look for."""
     hit = [
-        f"{leaf.title}: {_LIMITS[leaf.stop]}{_name_risk(leaf)}"
+        f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
         for leaf in leaves
         if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
     ]
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     return tuple(dict.fromkeys(hit))
-
-
-def _name_risk(leaf: Findings) -> str:
-    """Say what a thread left open when a limit ended it: the report assumes that it can do without (TIMED-22)."""
-    left = len(leaf.gaps)
-    return f"; {left} gap{'s' if left > 1 else ''} left open {COMPLETION_DRIVE}" if left else ""
 
 
 def _sum_usage(run: Session) -> tuple[Usage, str, int]:
@@ -288,7 +280,9 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     cited_sources = {marker.split(":")[0] for marker in numbers}
     cited = await _read_cited_sources(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = build_methodology(findings, checked, len(cited_sources), run)
-    done = replace(done, notes=(*done.notes, *_describe_notices(cited)))
+    done = replace(
+        done, notes=(*done.notes, *_describe_notices(cited), *describe_length(body, run.profile.words_min, done))
+    )
     if verdict is not None and verdict.suspicious:
         done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
     kind, reason = decide_outcome(
@@ -313,7 +307,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
         verdict=verdict,
         overlap_score=score_overlap(checked),
         stop=findings.stop,
-        **_compare_questions(run),
+        asked=run.request.question if run.researched else "",
+        researched=run.researched,
     )
     report = replace(report, markdown=render_markdown(report, body, numbers) if numbers else "")
     files = _build_files(report, run)
@@ -326,21 +321,6 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
-
-
-class AskedAndResearched(TypedDict, total=False):
-    """The fields of a report that tell a question as asked from what was researched."""
-
-    asked: str
-    researched: tuple[str, ...]
-
-
-def _compare_questions(run: Session) -> AskedAndResearched:
-    """Tell the question as asked from those that were researched: narrowed or split, never reworded in silence."""
-    asked, queries = run.request.question, run.researched
-    if not queries or (len(queries) == 1 and stem_text(asked) == stem_text(queries[0])):
-        return {}
-    return {"asked": asked, "researched": queries}
 
 
 def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.evidence import Hit, LinkedSource, Reading, ReadOutcome
@@ -70,6 +70,8 @@ async def sweep_sources(node: Node, run: Session) -> Findings:
             await _scan_hits(_dedupe_hits(hits), thread, gathered, ledger, run)
         candidates = _build_candidates((*list_given_hits(thread), *gathered.searched.hits), gathered.readings)
         shortlist = await run.call(scout, _build_sweep(thread, candidates))
+    place = node.path.removeprefix("root").replace("/", "-").replace("~", ".")
+    await run.write_artifacts({f"shortlist{place}.json": {"objective": node.objective, **asdict(shortlist)}})
     found = _build_sweep_findings(node, thread, _name_excluded(shortlist, candidates), shortlist, gathered)
     return replace(found, usage=ledger.usage)
 
