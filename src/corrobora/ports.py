@@ -105,6 +105,15 @@ class Crawler(Protocol):
         ...
 
 
+@runtime_checkable
+class QuestionRater(Protocol):
+    """A provider that can tell how likely what it searches answers a question."""
+
+    async def rate_question(self, text: str) -> float | None:
+        """Return how likely a question is answered, 0 to 1; None if that can not be told."""
+        ...
+
+
 class FactStore(Protocol):
     """The knowledge base: facts with citation and confidence, kept across runs (TREE-31)."""
 

@@ -38,6 +38,7 @@ class SubQuestion:
     finding: str = ""
     evidence: tuple[FactId, ...] = ()
     attempts: int = 0  # failed attempts to gather evidence
+    likely: float | None = None  # that what is searched answers it; None if that is not known
 
 
 class Coverage(StrEnum):

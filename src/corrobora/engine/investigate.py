@@ -24,6 +24,7 @@ from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
 from corrobora.engine.steps.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.steps.knowledge import spread_facts
+from corrobora.engine.steps.search import rate_questions
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
 from corrobora.policies.outcome import merge_gaps
@@ -122,6 +123,7 @@ def is_too_deep(node: Node, run: Session) -> bool:
 
 async def pursue_leaf(node: Node, run: Session) -> Findings:
     """Open the thread of a leaf and pursue it."""
+    node = await rate_questions(node, run)
     return await record_leaf_result(
         node, pursue(ThreadState.open_thread(node, run.brief, run.profile.course), run), run
     )

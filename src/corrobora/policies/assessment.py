@@ -23,6 +23,7 @@ from corrobora.text.questions import read_expectation
 from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
+ANSWERABLE = 0.5  # how likely an answer must be, in the rating of a library
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 
 
@@ -181,13 +182,16 @@ def _assess_question(
 ) -> _Result:
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`."""
     checked = view.check(asked.text)
-    passing = sort_by_grade(fact for fact, check in checked if check.passed or fact.id in changed)
-    best = passing[0] if passing else None
     claimed = judged.get(asked.id)
+    rated = asked.likely if claimed is None else None
+    passing = sort_by_grade(fact for fact, check in checked if _answers(check, rated) or fact.id in changed)
+    best = passing[0] if passing else None
     reason = ""
-    if best is None:
+    if rated is not None and rated < ANSWERABLE and not changed:
+        best, passing, reason = None, (), phrases.UNLIKELY
+    elif best is None:
         reason = phrases.CLAIMED if claimed else _explain_miss(checked)
-    elif not _has_both_sides(asked.text, passing):
+    elif not _has_both_sides(asked.text, passing if rated is None else view.facts):
         best, reason = None, phrases.OTHER_SIDE
     elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
         reason = phrases.UNKNOWN_STANDING
@@ -206,6 +210,11 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
+
+
+def _answers(check: AnswerCheck, rated: float | None) -> bool:
+    """True if a statement passes the answer test, or suits a question that the library is known to speak of."""
+    return check.passed or (check.suits and rated is not None)
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:

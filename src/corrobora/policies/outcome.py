@@ -16,8 +16,7 @@ from corrobora.domain.report import Findings, Methodology, Outcome, iter_threads
 from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
 from corrobora.ports import Analyst
-
-NEAR_SHARE = 0.5  # of a question's topic that one statement holds which is near it
+from corrobora.text.answer_test import NEAR_SHARE
 
 
 def decide_outcome(

@@ -22,16 +22,14 @@ from corrobora.text.questions import (
     find_counted_stems,
     find_differing_sides,
     find_subjects,
-    is_relational,
     read_expectation,
-    weigh_terms,
 )
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import is_same_family, stem_text
 from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliases, map_compounds
 
+NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
-TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
@@ -50,11 +48,16 @@ class Lack(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """The result of the answer test for one statement: `share` is the share of the question's topic in it."""
+    """The result of the answer test for one statement.
+
+    `share` is the share of the question's topic in it. It `suits` the question if it gives the number, date or name
+    that is asked for and holds a word of the topic; it passes if it holds enough of topic, names and duty as well.
+    """
 
     share: float
     lack: Lack = Lack.NOTHING
     what: str = ""  # the missing name, or the kind in words: "gives a date"
+    suits: bool = True
 
     @property
     def passed(self) -> bool:
@@ -74,7 +77,6 @@ class _Needs:
     kind: ExpectedAnswer
     topic: frozenset[str]
     names: tuple[str, ...]
-    least: float
     kind_in_words: str
     duty: bool
 
@@ -98,20 +100,20 @@ def check_answer(
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
     own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
-    fits = bool(needs.kind.kinds) and any(score_answer_fit(each, needs.kind) >= FITS_KIND for each in _split(statement))
-    if share < (TOPIC_SHARE_OF_KIND if fits and needs.least < 1.0 else needs.least) or not (
-        own or not needs.topic
-    ):  # a heading alone states nothing
-        return AnswerCheck(share, Lack.TOPIC)
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
-    missing = next((name for name in needs.names if not mentions_name(known, small, name)), "")
-    if missing:
-        return AnswerCheck(share, Lack.NAME, missing)
+    missing = [name for name in needs.names if not mentions_name(known, small, name)]
     releases = find_asked_releases(question)
-    if releases.numbers and not releases.is_named_in(f"{statement} {context} {around}"):
-        return AnswerCheck(share, Lack.NAME, releases.numbers[0])
-    if needs.kind_in_words and not any(_is_of_kind(each, needs) for each in _split(statement)):
-        return AnswerCheck(share, Lack.KIND, needs.kind_in_words)
+    other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
+    of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in _split(statement))
+    states = bool(own) or not needs.topic  # a heading alone states nothing
+    meant = frozenset(stem_text(" ".join(needs.names)))
+    suits = states and (of_kind or needs.duty) and not other_release and (not meant or not meant.isdisjoint(known))
+    if share < TOPIC_SHARE or not states:
+        return AnswerCheck(share, Lack.TOPIC, suits=suits)
+    if missing or other_release:
+        return AnswerCheck(share, Lack.NAME, (*missing, *releases.numbers)[0], suits=suits)
+    if not of_kind:
+        return AnswerCheck(share, Lack.KIND, needs.kind_in_words, suits=suits)
     return AnswerCheck(share)
 
 
@@ -135,9 +137,7 @@ def _read_needs(question: str) -> _Needs:
         words = "gives a name"
     elif duty:
         words = "says what must, should or may be"
-    chained = bool(words) and is_relational(question) and len(weigh_terms(question).topic) > 1
-    least = 1.0 if chained else TOPIC_SHARE
-    return _Needs(kind, topic, names, least, words, duty)
+    return _Needs(kind, topic, names, words, duty)
 
 
 @lru_cache(maxsize=2_000)

@@ -16,7 +16,7 @@ from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
-from corrobora.ports import Library
+from corrobora.ports import Library, QuestionRater
 from corrobora.text.tokens import stem_text
 
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
@@ -85,6 +85,10 @@ class LibrarySearch:
         """Return the best passages, best first. A site hint means nothing in a library."""
         hits = await self._library.hybrid_search(query.text, limit=limit)
         return [replace(hit, provider=self.name, query=query.text) for hit in hits]
+
+    async def rate_question(self, text: str) -> float | None:
+        """Return how likely the library answers a question, if it can tell."""
+        return await self._library.rate_question(text) if isinstance(self._library, QuestionRater) else None
 
 
 class LibraryReader:

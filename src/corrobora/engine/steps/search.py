@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
+from corrobora.domain.plan import Node, SubQuestion
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
@@ -28,7 +30,7 @@ from corrobora.policies.queries import (
     query_core,
 )
 from corrobora.policies.selection import GIVEN_PROVIDER, SITE_SUFFIX, list_given_sites
-from corrobora.ports import Crawler, Entry
+from corrobora.ports import Crawler, Entry, QuestionRater
 from corrobora.roles.scope import scope
 
 SITE_PAGES = 50  # of one site; a crawl is billed by the page
@@ -79,6 +81,24 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
     )
     text = f"{before} {number} ({phase.name}): {phase.goal}"
     run.emit(EventType.THOUGHT, thread.round_path, {"text": text, "queries": []}, number=number, part="opening")
+
+
+async def rate_questions(node: Node, run: Session) -> Node:
+    """Say of each question of a node how likely it is answered, if all that is searched can tell (ENGINE-3)."""
+    raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
+    if not raters or len(raters) < len(run.outside.searches):
+        return node
+
+    async def rate(text: str) -> tuple[str, CallMeta]:
+        rated = [await rater.rate_question(text) for rater in raters]
+        return encode(tuple[float, ...], tuple(each for each in rated if each is not None)), CallMeta()
+
+    asked: list[SubQuestion] = []
+    for each in node.sub_questions:
+        key = f"rate#{hash_parts(each.text)}"
+        rated = decode(tuple[float, ...], await run.call_once(key, partial(rate, each.text), paid=False), key=key)
+        asked.append(replace(each, likely=max(rated, default=None)))
+    return replace(node, sub_questions=tuple(asked))
 
 
 def require_scope(thread: ThreadState, run: Session) -> None:

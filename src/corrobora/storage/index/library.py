@@ -19,6 +19,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.storage.index import facts
 from corrobora.storage.index.bm25 import Scorer
 from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.coverage import CoverageRater
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.index.search import FoundPassage, Search
@@ -96,6 +97,7 @@ class PostgresLibrary:
         self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
         self._scorers: list[Scorer] = []
         self._postings = PostingCache(spaces)
+        self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
         self._documents = DocumentCache()
         self._upkeep: set[asyncio.Task[None]] = set()
 
@@ -127,6 +129,11 @@ class PostgresLibrary:
                 found = await search.find_passages(terms, max(DEPTH, 2 * limit), limit)
             bodies = await search.read_bodies([each.row.id for each in found])
         return [_make_hit(each, bodies.get(each.row.id, ""), text) for each in found]
+
+    async def rate_question(self, text: str) -> float | None:
+        """Return how likely these spaces answer `text`, 0 to 1; None if they are too small to tell."""
+        async with self._database.connection("rating a question") as connection:
+            return await self._coverage.rate(connection, text[: LIMITS.question_max_chars])
 
     @property
     def vector_problem(self) -> str:

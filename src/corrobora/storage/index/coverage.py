@@ -1,0 +1,195 @@
+"""Coverage: how likely a library holds an answer to a question, judged by the words of its passages.
+
+Knows which passages hold the words of a question, and how well the same library covers questions that it can not
+answer: words of one of its sentences, with the source of that sentence left out. Only the distance between the two is
+rated, so that one set of weights serves libraries of any size and kind. Does not know what a passage says.
+
+The weights lie in `corrobora/data/abstention.json`; `python -m bench.fit_abstention --data DIR` fits them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corrobora.storage.index.bm25 import QueryPostings, Scorer
+from corrobora.storage.index.posting_cache import PostingCache, array_literal
+from corrobora.storage.index.posting_lists import Tokenizer, term_id
+from corrobora.text.questions import find_framing_stems
+from corrobora.text.segmentation import split_sentences
+
+if TYPE_CHECKING:
+    from corrobora.storage.postgres.database import Connection
+
+Floats = NDArray[np.float64]
+
+FEATURES = (  # of a question, each 0 to 1
+    "first",  # rarity-weighted share of its words in the passage that holds most
+    "second",  # in the passage that holds second most
+    "both",  # in the first passage and the one that adds most to it
+    "fifth",  # score of the fifth passage relative to the first
+)
+FRAME_WEIGHT = 0.3  # of words such as "difference" or "report", which frame a question
+SAMPLES = 80  # passages of which unanswerable questions are made
+SIZES = (3, 5, 8, 12, 18)  # words of these
+COPIED = 0.8  # rarity-weighted share of a sentence
+_LEAST = 12  # passages below which a library has no distribution to speak of
+_DRIFT = 0.1  # change in the number of passages from which the sample is drawn anew
+_WIDTH = 0.25  # of the kernel over the logarithm of a question's words
+_SMOOTH = 0.05
+_LOWEST, _HIGHEST = -4.0, 8.0
+_MOST_CELLS = 40_000_000  # passages times questions: large libraries are sampled more thinly
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How a library covers questions that it can not answer: the number of words and the features of each."""
+
+    n_docs: int
+    sizes: Floats
+    features: Floats
+
+    def normalize(self, found: Floats, size: int) -> Floats:
+        """Return how far features lie above those of unanswerable questions of about this size, in deviations."""
+        near = np.exp(-0.5 * (np.log(self.sizes / max(size, 1)) / _WIDTH) ** 2) + 1e-9
+        near /= near.sum()
+        mean = near @ self.features
+        spread = np.sqrt(near @ (self.features - mean) ** 2)
+        return np.clip((found - mean) / (spread + _SMOOTH), _LOWEST, _HIGHEST)
+
+
+def weigh_terms(
+    postings: QueryPostings, terms: Sequence[int], framing: frozenset[int] = frozenset()
+) -> dict[int, float]:
+    """Return the weight of each term: its rarity in the library, less for words that frame a question."""
+    frequencies, n = postings.frequencies, postings.n_docs
+    weights: dict[int, float] = {}
+    for term in terms:
+        count = frequencies.get(term, 0)
+        rarity = math.log(1 + max(0.0, n - count + 0.5) / (count + 0.5))
+        weights[term] = max(_SMOOTH, rarity) * (FRAME_WEIGHT if term in framing else 1.0)
+    return weights
+
+
+def measure_coverage(
+    postings: QueryPostings, weights: Mapping[int, float], scorer: Scorer, without: NDArray[Any] | None = None
+) -> Floats:
+    """Return the features of a question in the order of `FEATURES`, as if the passages `without` were not there."""
+    lowest = postings.lowest
+    held = np.zeros(postings.highest - lowest + 1)
+    blobs = [blob for blob in postings.blobs if blob.term in weights]
+    for blob in blobs:
+        held[blob.docs - lowest] += weights[blob.term]
+    if without is not None:
+        held[without - lowest] = 0.0
+    total = sum(weights.values()) or 1.0
+    best = int(held.argmax())
+    added = np.zeros_like(held)
+    owned = {blob.term for blob in blobs if (blob.docs == best + lowest).any()}
+    for blob in blobs:
+        if blob.term not in owned:
+            added[blob.docs - lowest] += weights[blob.term]
+    if without is not None:
+        added[without - lowest] = 0.0
+    first, extra = float(held[best]), float(added.max())
+    held[best] = 0.0
+    gone = frozenset[int]() if without is None else frozenset(without.tolist())
+    ranked = scorer.rank(postings.keep_terms(weights.keys()), limit=10 + len(gone)).as_pairs()
+    scores = [score for id_, score in ranked if id_ not in gone]
+    fifth = scores[4] / scores[0] if len(scores) > 4 and scores[0] > 0 else 0.0  # noqa: PLR2004 - the fifth
+    return np.array((first / total, float(held.max()) / total, (first + extra) / total, fifth))
+
+
+@lru_cache(maxsize=1)
+def read_weights() -> tuple[float, Floats]:
+    """Return the fitted intercept and the weights of `FEATURES`."""
+    stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
+    return stored["intercept"], np.array([stored["weights"][name] for name in FEATURES])
+
+
+class CoverageRater:
+    """Rates questions to some spaces; keeps the sample of unanswerable questions while the library stays alike."""
+
+    def __init__(self, spaces: Sequence[str], postings: PostingCache, tokenizer: Tokenizer) -> None:
+        self._spaces = list(spaces)
+        self._postings = postings
+        self._tokenizer = tokenizer
+        self._scorer = Scorer()
+        self._sample: Sample | None = None
+
+    async def rate(self, connection: Connection, question: str) -> float | None:
+        """Return how likely the library answers a question, 0 to 1; None if it is too small to tell."""
+        normal = await self.measure(connection, question)
+        if normal is None:
+            return None
+        intercept, weights = read_weights()
+        return 1 / (1 + math.exp(-(intercept + float(weights @ normal))))
+
+    async def measure(self, connection: Connection, question: str) -> Floats | None:
+        """Return the normalised features of a question."""
+        terms = self._tokenizer.query_terms(question)
+        postings = (await self._postings.read(connection, terms)).postings
+        if postings.n_docs < _LEAST or not terms:
+            return None
+        framing = frozenset(map(term_id, find_framing_stems(question)))
+        found = measure_coverage(postings, weigh_terms(postings, terms, framing), self._scorer)
+        known = self._sample
+        if known is None or abs(known.n_docs - postings.n_docs) > _DRIFT * known.n_docs:
+            known = self._sample = await self._draw_sample(connection, postings)
+        return known.normalize(found, len(terms)) if len(known.sizes) else None
+
+    async def _draw_sample(self, connection: Connection, postings: QueryPostings) -> Sample:
+        """Make unanswerable questions of random sentences and measure them without the sources of these."""
+        chance = random.Random(postings.n_docs)  # noqa: S311 - a sample, no secret
+        span = range(postings.lowest, postings.highest + 1)
+        wanted = chance.sample(span, min(len(span), 8 * SAMPLES))
+        rows = await _read_rows(connection, _BODIES, wanted, self._spaces)
+        place = {id_: at for at, id_ in enumerate(wanted)}
+        drawn = sorted(rows, key=lambda row: place[row[0]])[:SAMPLES]
+        siblings: dict[int, list[int]] = {}
+        for id_, source in await _read_rows(connection, _SIBLINGS, [row[1] for row in drawn], self._spaces):
+            siblings.setdefault(source, []).append(id_)
+        asked: list[tuple[list[int], NDArray[Any]]] = []
+        for id_, source, body in drawn:
+            own = siblings[source] if 2 * len(siblings[source]) < postings.n_docs else [id_]
+            sentences = [body[each.start : each.end] for each in split_sentences(body)]
+            said = [terms for terms in self._tokenizer.query_terms_batch(sentences) if len(terms) >= SIZES[0]]
+            if said:
+                asked.append((chance.choice(said), np.array(own)))
+        every = (await self._postings.read(connection, sorted({t for terms, _ in asked for t in terms}))).postings
+        most = max(10, _MOST_CELLS // max(1, len(span)))
+        asked = [(terms, own) for terms, own in asked if not self._is_copied(every, terms, own)]
+        pairs = [(terms, own, size) for terms, own in asked for size in SIZES if size <= len(terms)]
+        chance.shuffle(pairs)
+        sizes: list[float] = []
+        features: list[Floats] = []
+        for terms, own, size in pairs[:most]:
+            some = chance.sample(terms, size)
+            features.append(measure_coverage(every, weigh_terms(every, some), self._scorer, own))
+            sizes.append(size)
+        return Sample(postings.n_docs, np.array(sizes), np.array(features))
+
+    def _is_copied(self, postings: QueryPostings, terms: Sequence[int], own: NDArray[Any]) -> bool:
+        """True if another source says nearly all of a sentence: that is a copy or another edition, which answers it."""
+        return measure_coverage(postings, weigh_terms(postings, terms), self._scorer, own)[0] > COPIED
+
+
+_BODIES = """select p.id, p.source, p.body from passage p join space x on x.id = p.space
+  where p.id = any((select %(ids)s::int4[])::int4[]) and x.name = any((select %(spaces)s::text[])::text[])"""
+_SIBLINGS = """select p.id, p.source from passage p join space x on x.id = p.space
+  where p.source = any((select %(ids)s::int4[])::int4[]) and x.name = any((select %(spaces)s::text[])::text[])"""
+
+
+async def _read_rows(connection: Connection, statement: Any, ids: Sequence[int], spaces: list[str]) -> list[Any]:
+    async with connection.cursor(binary=True) as cursor:
+        await cursor.execute(statement, {"ids": array_literal(ids), "spaces": spaces})
+        return await cursor.fetchall()
