@@ -13,14 +13,16 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.screen import (
     Screen,
     can_draw,
+    count_noun,
     estimate_text,
     fold_event,
+    format_count,
     number_field,
     one_line,
     text_field,
@@ -66,7 +68,7 @@ def _plan_text(data: EventData) -> str:
     if not data:
         return "plan"
     estimate = estimate_text(data)
-    shape = f"plan: {_count_with_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
+    shape = f"plan: {count_noun(data, 'depth', 'level')}, {text_field(data, 'tier') or 'complexity not rated'}"
     return f"{shape}; estimate: {estimate}" if estimate else shape
 
 
@@ -77,14 +79,14 @@ def _thought_text(data: EventData) -> str:
 
 
 def _search_text(data: EventData) -> str:
-    return f"{text_field(data, 'provider')}: {text_field(data, 'query')} ({_count_with_noun(data, 'hits', 'hit')})"
+    return f"{text_field(data, 'provider')}: {text_field(data, 'query')} ({count_noun(data, 'hits', 'hit')})"
 
 
 def _read_text(data: EventData) -> str:
     outcome = text_field(data, "outcome")
     title = text_field(data, "title").strip("- #") or text_field(data, "url")
     if outcome in ("", "read"):
-        return f"{title} ({_count_with_noun(data, 'facts', 'fact')})"
+        return f"{title} ({count_noun(data, 'facts', 'fact')})"
     return f"{title}: {describe_code(outcome)}"
 
 
@@ -93,12 +95,10 @@ def _round_start_text(data: EventData) -> str:
     phase = text_field(data, "phase").lower()
     if "max_rounds" not in data:  # stored before events had it
         return ""
-    most = f"at most {_count_with_noun(data, 'max_rounds', 'round')}"
+    most = f"at most {count_noun(data, 'max_rounds', 'round')}"
     if "title" not in data:
         return f"round begins, {most}: {phase}"
-    counts = (
-        f"{_count_with_noun(data, 'sub_questions', 'sub-question')}, {_count_with_noun(data, 'subjects', 'subject')}"
-    )
+    counts = f"{count_noun(data, 'sub_questions', 'sub-question')}, {count_noun(data, 'subjects', 'subject')}"
     return f"{text_field(data, 'title')}: {counts}, {most}; round begins: {phase}"
 
 
@@ -107,7 +107,7 @@ def _round_text(data: EventData) -> str:
     left = len(cast("list[object]", gaps)) if isinstance(gaps, list) else 0
     stop = text_field(data, "stop")
     seconds = number_field(data, "remaining")
-    parts = [f"round over: {_count_with_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
+    parts = [f"round over: {count_noun(data, 'new_facts', 'new fact')}", f"{left} gap{'' if left == 1 else 's'}"]
     parts += [f"{seconds:.0f} s left"] if seconds is not None and seconds < 10**6 else []
     parts += [f"stopped: {describe_code(stop)}"] if stop else []
     return ", ".join(parts)
@@ -117,7 +117,7 @@ def _verify_text(data: EventData) -> str:
     share = number_field(data, "supported")
     if share is None:
         return "verified"
-    return f"{share:.0%} of cited sentences supported, {_format_count(data, 'removed')} removed"
+    return f"{share:.0%} of cited sentences supported, {format_count(data, 'removed')} removed"
 
 
 def _judge_text(data: EventData) -> str:
@@ -128,7 +128,7 @@ def _judge_text(data: EventData) -> str:
 def _complete_text(data: EventData) -> str:
     if "words" not in data:
         return ""  # the end of one round, which has a line of its own
-    words, sources = _count_with_noun(data, "words", "word"), _count_with_noun(data, "sources", "source")
+    words, sources = count_noun(data, "words", "word"), count_noun(data, "sources", "source")
     return f"{describe_code(text_field(data, 'outcome'))}: {words}, {sources} cited"
 
 
@@ -138,16 +138,6 @@ def _fields_text(*names: str, lead: str = "") -> Callable[[EventData], str]:
         return f"{lead}{found}" if found or lead else ""
 
     return format_fields
-
-
-def _format_count(data: EventData, name: str) -> str:
-    value = number_field(data, name)
-    return "?" if value is None else f"{value:g}"
-
-
-def _count_with_noun(data: EventData, name: str, noun: str) -> str:
-    """Return the number with its noun: 1 fact, 2 facts."""
-    return f"{_format_count(data, name)} {noun}{'' if number_field(data, name) == 1 else 's'}"
 
 
 _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
@@ -160,7 +150,7 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.SEARCH: _search_text,
     EventType.READ: _read_text,
     EventType.DRIFT: _fields_text("why", lead="off the subject, "),
-    EventType.PLATEAU: lambda data: f"plateau, level {_format_count(data, 'level')}",
+    EventType.PLATEAU: lambda data: f"plateau, level {format_count(data, 'level')}",
     EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
     EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
     EventType.RETRY: _fields_text("query", "why", lead="tried again: "),
@@ -202,55 +192,30 @@ _GLYPHS: Mapping[EventType, str] = {
 }
 
 
-class Display(Protocol):
-    """Shows one run."""
+class Display:
+    """Shows one run; this one shows only notes."""
 
     def launch(self, run: str, artifacts: str) -> None:
         """Show that the run has its id and that its files will be in `artifacts`."""
-        ...
 
     def show(self, event: Event) -> None:
         """Show one more event."""
-        ...
 
     def note(self, text: str) -> None:
         """Show a line for the person that is not part of the log."""
-        ...
-
-    def pause(self) -> None:
-        """Release the terminal until the next event."""
-        ...
-
-    def close(self, code: int) -> None:
-        """Show that the command ends with this exit code."""
-        ...
-
-
-class SilentDisplay:
-    """Shows only notes."""
-
-    def launch(self, run: str, artifacts: str) -> None:
-        """Do nothing."""
-
-    def show(self, event: Event) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Write a line on stderr."""
         write_line(sys.stderr, f"corrobora: {one_line(text, 1_000)}")
 
     def pause(self) -> None:
-        """Do nothing: the terminal is not held."""
+        """Release the terminal until the next event."""
 
     def close(self, code: int) -> None:
-        """Do nothing."""
+        """Show that the command ends with this exit code."""
 
 
-class PlainDisplay(SilentDisplay):
+class PlainDisplay(Display):
     """One line an event on stderr, no cursor movement: for logs, pipes, dumb and narrow terminals."""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """Write the id of the run and its folder."""
         write_line(sys.stderr, f"● run {run}" + (f" in {artifacts}" if artifacts else ""))
 
     def show(self, event: Event) -> None:
@@ -259,7 +224,7 @@ class PlainDisplay(SilentDisplay):
             write_line(sys.stderr, line)
 
 
-class JsonlDisplay(SilentDisplay):
+class JsonlDisplay(Display):
     """One event a line, for programs."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -267,7 +232,6 @@ class JsonlDisplay(SilentDisplay):
         self._run = ""
 
     def launch(self, run: str, artifacts: str) -> None:
-        """Write the first line, with the id of the run."""
         self._run = run
         self._write_json({"event": "launch", "run_id": run, "artifacts": artifacts})
 
@@ -275,14 +239,13 @@ class JsonlDisplay(SilentDisplay):
         write_line(self._stream, json_line(event, self._run))
 
     def close(self, code: int) -> None:
-        """Write the last line."""
         self._write_json({"event": "done", "run_id": self._run, "exit": int(code)})
 
     def _write_json(self, value: Mapping[str, object]) -> None:
         write_line(self._stream, json.dumps(value))
 
 
-class RichDisplay(SilentDisplay):
+class RichDisplay(Display):
     """A live screen on stderr."""
 
     def __init__(self, drawing: LiveDrawing) -> None:
@@ -290,25 +253,20 @@ class RichDisplay(SilentDisplay):
         self._screen = Screen()
 
     def launch(self, run: str, artifacts: str) -> None:  # noqa: ARG002 - the closing lines name them
-        """Start drawing."""
         self._drawing.start()
 
     def show(self, event: Event) -> None:
-        """Update the screen."""
         self._screen = fold_event(self._screen, event)
         self._drawing.update(self._screen)
         self._drawing.start()
 
     def note(self, text: str) -> None:
-        """Show a line below the screen."""
         self._drawing.note(text)
 
     def pause(self) -> None:
-        """Stop drawing; the last screen stays visible."""
         self._drawing.stop()
 
     def close(self, code: int) -> None:  # noqa: ARG002 - the shell shows it
-        """Stop drawing; the last screen stays visible."""
         self._drawing.stop()
 
 
@@ -320,7 +278,7 @@ def choose_display(wanted: str, *, as_json: bool, env: Mapping[str, str] | None 
         case "jsonl":
             return JsonlDisplay(sys.stderr if as_json else sys.stdout)
         case "none":
-            return SilentDisplay()
+            return Display()
         case "plain":
             return PlainDisplay()
         case _:

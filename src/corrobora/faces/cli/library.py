@@ -6,7 +6,6 @@ searched and removed. Does not read documents: `corrobora.app.libraries` does.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import hashlib
 import os
@@ -29,6 +28,8 @@ from corrobora.faces.request import parse_question
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
+    from corrobora.domain.evidence import Hit
+    from corrobora.storage.index.catalog import SpaceInfo
 
 Progress = Callable[[int, int, str], None]
 _MAX_LISTED = 50  # skipped files listed by name; `--json` lists all
@@ -92,10 +93,6 @@ def _progress_bar(title: str, *, show: bool) -> Generator[Progress]:
 
         yield show_one
 
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
-    from corrobora.storage.index.catalog import SpaceInfo
 
 DEMO = "demo"
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -206,11 +203,6 @@ async def _read_path(workspace: Workspace, given: str, *, show: bool) -> str:
     return name
 
 
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
-    from corrobora.domain.evidence import Hit
-
-
 @click.group()
 def library() -> None:
     """Fill, list and search libraries of documents."""
@@ -245,7 +237,7 @@ def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
     """List the libraries."""
 
     async def load_rows(workspace: Workspace) -> list[dict[str, object]]:
-        return [dataclasses.asdict(each) for each in await list_libraries(workspace)]
+        return [asdict(each) for each in await list_libraries(workspace)]
 
     rows = with_workspace(open_settings(config_file), load_rows)
     if as_json:
@@ -306,7 +298,7 @@ def search_library(*, name: str, text: str, limit: int, as_json: bool, config_fi
 
     hits = with_workspace(open_settings(config_file), search_passages)
     if as_json:
-        print_json([dataclasses.asdict(hit) for hit in hits])
+        print_json([asdict(hit) for hit in hits])
         return
     for hit in hits:
         click.echo(f"{hit.score:8.3f}  {one_line(hit.title, 100)}  {one_line(hit.url, 200)}")

@@ -229,35 +229,27 @@ def completion(context: click.Context, shell: str) -> None:
     click.echo(found(context.find_root().command, {}, "corrobora", "_CORROBORA_COMPLETE").source())
 
 
-def _matching_items(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def complete_displays(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete `--display`."""
-    return _matching_items(DISPLAYS, incomplete)
+def _complete(
+    list_names: Callable[[], Iterable[str]], *, paths: Literal["never", "else", "also"] = "never"
+) -> Complete:
+    """Return a completion with names, and with a path where no name fits or beside the names."""
 
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in list_names() if name.startswith(incomplete)]
+        is_path = paths == "also" or (paths == "else" and not found)
+        return [*found, CompletionItem(incomplete, type="file")] if is_path else found
 
-def complete_providers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete `--provider`."""
-    return _matching_items(list_parts("search"), incomplete)
-
-
-def complete_profiles(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete `--profile`: the presets, else a file."""
-    return _matching_items(list_presets(), incomplete) or [CompletionItem(incomplete, type="file")]
-
-
-def complete_libraries(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete `--library` with `demo` or a path. Names of stored libraries would need the database: too slow."""
-    return [*_matching_items(("demo",), incomplete), CompletionItem(incomplete, type="file")]
+    return complete
 
 
 _COMPLETIONS = {
-    "profile": complete_profiles,
-    "libraries": complete_libraries,
-    "providers": complete_providers,
-    "display": complete_displays,
+    "profile": _complete(list_presets, paths="else"),
+    "libraries": _complete(lambda: ("demo",), paths="also"),  # stored ones would need the database: too slow
+    "providers": _complete(lambda: list_parts("search")),
+    "display": _complete(lambda: DISPLAYS),
 }
 
 

@@ -27,6 +27,9 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.reporting.report_format import REPORT_FILES
 
+if TYPE_CHECKING:
+    from corrobora.app import Workspace
+
 SUFFIX_FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _MIN_FREE_BYTES = 1_000_000
 
@@ -142,10 +145,6 @@ def _unwritable_error(path: Path, error: OSError) -> UserError:
 
 def _target_error(code: str, path: Path, why: str, next_step: str) -> UserError:
     return UserError(f"output_{code}", f"The output {str(path)!r} {why}.", next_step=next_step)
-
-
-if TYPE_CHECKING:
-    from corrobora.app import Workspace
 
 
 @click.command()

@@ -36,8 +36,17 @@ from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
 from corrobora.faces.cli.report import OutputTarget
-from corrobora.faces.cli.run_exit import has_body, low_score_exit, report_object, run_exit
-from corrobora.faces.cli.screen import ask_authorization, estimate_text, is_terminal, one_line, plan_lines, write_stderr
+from corrobora.faces.cli.run_exit import has_body, low_score_exit, run_exit
+from corrobora.faces.cli.screen import (
+    ask_authorization,
+    count_noun,
+    estimate_text,
+    is_terminal,
+    object_field,
+    one_line,
+    plan_lines,
+    write_stderr,
+)
 from corrobora.reporting.report_format import REPORT_FILES
 from corrobora.reporting.words import describe_code
 
@@ -366,12 +375,12 @@ async def _copy_files(workspace: Workspace, run: str, folder: Path) -> None:
 def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str, Any]) -> None:
     """Print how the run ended and where its report, sources and journal are."""
     base = run_folder(workspace, row.id).base
-    method = report_object(report, "methodology")
+    method = object_field(report, "methodology")
     if report:
         counts = [
-            f"{_count_noun(method, 'sources_read', 'source')} read, {method.get('sources_cited', 0)} cited",
-            _count_noun(method, "facts", "fact"),
-            _count_noun(method, "rounds", "round"),
+            f"{count_noun(method, 'sources_read', 'source')} read, {method.get('sources_cited', 0)} cited",
+            count_noun(method, "facts", "fact"),
+            count_noun(method, "rounds", "round"),
             f"stopped: {describe_code(report.get('stop') or '-')}",
             f"{row.elapsed_seconds:.1f} s",
         ]
@@ -381,9 +390,3 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
         names = one_line(", ".join(row.request.libraries), 400)
         write_stderr(f"sources  libraries {names}: corrobora library list")
     write_stderr(f"journal  {workspace.place}: corrobora runs show {row.id}")
-
-
-def _count_noun(data: Mapping[str, object], name: str, noun: str) -> str:
-    """Return the number with its noun: 1 fact, 2 facts."""
-    number = data.get(name, 0)
-    return f"{number} {noun}{'' if number == 1 else 's'}"

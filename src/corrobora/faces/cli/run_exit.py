@@ -13,9 +13,9 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli.exit_codes import Exit
+from corrobora.faces.cli.screen import object_field, object_list
 from corrobora.reporting.words import describe_code
 
-_EMPTY: Mapping[str, object] = {}
 _FAILURE_CODES = (  # start of the error code that a failed run has stored: the exit code
     ("question_", Exit.USAGE),
     ("profile_", Exit.USAGE),
@@ -126,19 +126,19 @@ def _exit_without_report(row: RunRow, report: Mapping[str, object]) -> RunExit:
 
 def report_score(report: Mapping[str, object]) -> float | None:
     """Return the judge's overall score; without one, the share of cited sentences that are supported."""
-    scores = [float(value) for value in report_object(report, "verdict").values() if isinstance(value, (int, float))]
+    scores = [float(value) for value in object_field(report, "verdict").values() if isinstance(value, (int, float))]
     return sum(scores) / len(scores) if scores else _supported_share(report)
 
 
 def _supported_share(report: Mapping[str, object]) -> float | None:
-    found = [str(check.get("support")) for check in report_objects(report, "checks")]
+    found = [str(check.get("support")) for check in object_list(report, "checks")]
     cited = [support for support in found if support != "uncited"]
     return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
 
 
 def strict_objections(report: Mapping[str, object]) -> list[str]:
     """Return in words why `--strict` refuses this report; empty if nothing is missing."""
-    method = report_object(report, "methodology")
+    method = object_field(report, "methodology")
     reasons: list[str] = []
     if report.get("outcome") != Outcome.COMPLETE:
         reasons.append(f"the report is {describe_code(report.get('outcome'))}")
@@ -151,19 +151,6 @@ def strict_objections(report: Mapping[str, object]) -> list[str]:
         if isinstance(value, (list, tuple)) and value:
             reasons.append(f"{len(cast('list[object]', value))} {words}")
     unsupported = sum(
-        check.get("support") in ("unsupported", "contradicted") for check in report_objects(report, "checks")
+        check.get("support") in ("unsupported", "contradicted") for check in object_list(report, "checks")
     )
     return [*reasons, f"{unsupported} sentences are not supported"] if unsupported else reasons
-
-
-def report_object(report: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return an object inside a report, empty if there is none."""
-    value = report.get(name)
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else _EMPTY
-
-
-def report_objects(report: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    """Return the objects of a list inside a report, empty if there is none."""
-    value = report.get(name)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping)]

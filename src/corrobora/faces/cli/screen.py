@@ -116,9 +116,7 @@ def fold_event(screen: Screen, event: Event) -> Screen:
 
 
 def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
-    given = data.get("profile")
-    nothing: Mapping[str, object] = {}
-    profile = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else nothing
+    profile = object_field(data, "profile")
     minutes, reserve = number_field(profile, "minutes"), number_field(profile, "reserve_minutes")
     if reserve is None:
         reserve = min(1.5, 0.3 * minutes) if minutes else 1.5  # TIMED-1; the event of a round has the real one
@@ -134,23 +132,20 @@ def _apply_start(screen: Screen, data: Mapping[str, object]) -> Screen:
 def _apply_plan(screen: Screen, data: Mapping[str, object]) -> Screen:
     """Name the lanes after the leaves of the plan."""
     screen = replace(screen, estimate=estimate_text(data))
-    plan = data.get("plan")
-    root = cast("Mapping[str, object]", plan).get("root") if isinstance(plan, Mapping) else None
-    if not isinstance(root, Mapping):
+    root = object_field(object_field(data, "plan"), "root")
+    if not root:
         return screen
-    found = list(_iter_leaves(cast("Mapping[str, object]", root)))
+    found = list(_iter_leaves(root))
     lanes = tuple(Lane(text_field(leaf, "path") or "root", text_field(leaf, "title", "objective")) for leaf in found)
     return replace(screen, lanes=lanes, questions=sum(_item_count(leaf, "sub_questions") or 0 for leaf in found))
 
 
 def _iter_leaves(node: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    children = node.get("children")
-    inner = cast("list[object]", children) if isinstance(children, list) else []
-    if not inner:
+    children = object_list(node, "children")
+    if not children:
         yield node
-    for child in inner:
-        if isinstance(child, Mapping):
-            yield from _iter_leaves(cast("Mapping[str, object]", child))
+    for child in children:
+        yield from _iter_leaves(child)
 
 
 def _apply_thread_event(screen: Screen, event: Event) -> Screen:
@@ -184,20 +179,13 @@ def _new_lane(screen: Screen, path: str) -> Lane:
     """Return a lane that the plan did not name; a later iteration takes the title of the first."""
     first = next((each for each in screen.lanes if each.path == _TURN.sub("", path)), None)
     turn = _TURN.search(path)
-    return (
-        Lane(path, f"{first.title} (turn {turn.group(1)})")
-        if first is not None and turn and first.title
-        else Lane(path)
-    )
+    return Lane(path, f"{first.title} (turn {turn.group(1)})" if first is not None and turn and first.title else "")
 
 
 def _event_lane(screen: Screen, event: Event) -> Lane:
     path = thread_path(event.path)
     lane = next((each for each in screen.lanes if each.path == path), None) or _new_lane(screen, path)
-    return replace(
-        lane,
-        round=max(lane.round, event.round or 0),
-    )
+    return replace(lane, round=max(lane.round, event.round or 0))
 
 
 def _with_lane(screen: Screen, lane: Lane) -> Screen:
@@ -226,14 +214,37 @@ def text_field(data: Mapping[str, object], *names: str) -> str:
 
 def estimate_text(data: Mapping[str, object]) -> str:
     """Return the estimate that the event of a plan carries, as one sentence; "" if nothing is paid."""
-    estimate = data.get("estimate")
-    return text_field(cast("Mapping[str, object]", estimate), "text") if isinstance(estimate, Mapping) else ""
+    return text_field(object_field(data, "estimate"), "text")
 
 
 def number_field(data: Mapping[str, object], *names: str) -> float | None:
     """Return the first of some fields that is a number, None if none is."""
     found = (data.get(name) for name in names)
     return next((float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)), None)
+
+
+def format_count(data: Mapping[str, object], name: str) -> str:
+    """Return the number in a field, "?" without one."""
+    value = number_field(data, name)
+    return "?" if value is None else f"{value:g}"
+
+
+def count_noun(data: Mapping[str, object], name: str, noun: str) -> str:
+    """Return the number in a field with its noun: 1 fact, 2 facts."""
+    return f"{format_count(data, name)} {noun}{'' if number_field(data, name) == 1 else 's'}"
+
+
+def object_field(data: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return an object inside an object, empty if there is none."""
+    value = data.get(name)
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def object_list(data: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    """Return the objects of a list inside an object, empty if there is none."""
+    value = data.get(name)
+    items = cast("list[object]", value) if isinstance(value, (list, tuple)) else []
+    return [cast("Mapping[str, object]", item) for item in items if isinstance(item, Mapping)]
 
 
 def _item_count(data: Mapping[str, object], name: str) -> int | None:
@@ -313,12 +324,8 @@ _STEP_SECONDS = 0.2
 
 def plan_lines(data: Mapping[str, object]) -> list[str]:
     """Return a plan, as its event tells it, as indented lines."""
-    nested = data.get("plan")
-    plan = cast("Mapping[str, object]", nested) if isinstance(nested, Mapping) else data
-    root = plan.get("root")
-    if not isinstance(root, Mapping):
-        return []
-    lines = list(_node_lines(cast("Mapping[str, object]", root), 0))
+    root = object_field(object_field(data, "plan") or data, "root")
+    lines = list(_node_lines(root, 0)) if root else []
     hidden = len(lines) - _MAX_NODES
     return lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {hidden} more lines"]
 
@@ -326,17 +333,10 @@ def plan_lines(data: Mapping[str, object]) -> list[str]:
 def _node_lines(node: Mapping[str, object], depth: int) -> Iterator[str]:
     mark = "▣" if node.get("children") else "•"
     yield "  " * depth + f"{mark} {one_line(text_field(node, 'title', 'objective'), 120)}"
-    for question in _child_objects(node, "sub_questions"):
+    for question in object_list(node, "sub_questions"):
         yield "  " * (depth + 1) + f"? {one_line(text_field(question, 'text'), 120)}"
-    for child in _child_objects(node, "children"):
+    for child in object_list(node, "children"):
         yield from _node_lines(child, depth + 1)
-
-
-def _child_objects(node: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    value = node.get(name)
-    if not isinstance(value, (list, tuple)):
-        return []
-    return [cast("Mapping[str, object]", item) for item in cast("list[object]", value) if isinstance(item, Mapping)]
 
 
 def _read_typed_line() -> str:
