@@ -141,6 +141,10 @@ class Library(FactStore, Protocol):
         """Search the spaces of this library by BM25, title links, boosts and, if any, vectors (ANGLES-13)."""
         ...
 
+    async def describe(self) -> str:
+        """Say in a few words what is stored: how many documents, and the titles of some of them."""
+        ...
+
     async def document(self, source: SourceId) -> tuple[Source, str]:
         """Return a source and the whole text of its snapshot. Raises `ReadError` if it is not stored."""
         ...

@@ -384,3 +384,5 @@ class Reading:
     drift_checked: bool = False  # checked for drift before facts were taken (TRIPLET-10)
     against: tuple[KnownConflict, ...] = ()  # facts that differ from what the brief takes as known
     others: tuple[Fact, ...] = ()  # facts that answer only what other threads of the run ask
+    asks: tuple[Hit, ...] = ()  # sections and documents that its reader wants to see next
+    missing: tuple[str, ...] = ()  # documents that its reader asked for and nothing here holds

@@ -114,6 +114,11 @@ class TaskSpec:
         return int(found.group(1)) if found else None
 
 
+def describe_task(objective: str, output_format: str) -> str:
+    """Say what a leaf wants: its objective, and the form of its result if the planner asked for one."""
+    return f"{objective} (as {output_format})" if output_format else objective
+
+
 def join_specs(specs: Sequence[TaskSpec]) -> str:
     """Return what the readers of a leaf are told by the planner, the first priority first."""
     return "\n".join(spec.text for spec in sorted(specs, key=lambda spec: spec.priority))

@@ -16,6 +16,7 @@ from annotated_types import Ge, Le, MaxLen, doc
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
 from corrobora.domain.limits import Meter, Minutes, Text
 from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
+from corrobora.domain.record import Record
 
 
 class StopReason(StrEnum):
@@ -232,6 +233,7 @@ class ScopeInput:
     next_topic: str
     out_of_scope: str
     url: str = ""
+    record: Record = field(default_factory=Record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
-from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus, describe_task, join_specs
+from corrobora.domain.record import Record
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
+from corrobora.engine.record import build_record
 from corrobora.engine.session.journal import name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
@@ -44,7 +46,7 @@ def collect_terms(thread: ThreadState, limit: int = 24) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*proposed, *read)))[:limit]
 
 
-def scope_input(thread: ThreadState) -> ScopeInput:
+def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
     """What the thread does not yet know (TRIPLET-13)."""
     forced = choose_forced_subject(thread) if thread.course.coverage else None
     last = thread.last
@@ -76,6 +78,7 @@ def scope_input(thread: ThreadState) -> ScopeInput:
         next_topic=thread.steer or _fractal_question(thread) or (decision.proposal.next_topic if decision else ""),
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
+        record=build_record(thread, begun),
     )
 
 
@@ -111,7 +114,7 @@ def select_best_facts(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
     return tuple(fact for fact in ranked if fact.id in kept)
 
 
-def reflect_input(thread: ThreadState) -> Learned:
+def reflect_input(thread: ThreadState, begun: Record) -> Learned:
     """What the thread has learned so far: the input of `reflect`."""
     last = thread.last
     return Learned(
@@ -128,6 +131,7 @@ def reflect_input(thread: ThreadState) -> Learned:
         new_facts=last.new_facts if last else 0,
         output_format=thread.output_format,
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
+        record=build_record(thread, begun),
     )
 
 
@@ -273,17 +277,20 @@ def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
     return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
 
 
-def extract_input(free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session) -> Excerpt:
-    """What the reader of some passages is given: every need of the run, because no passage is sent twice."""
-    source, served = document.source, _merge_leaf_needs(thread, run)
+def extract_input(
+    free: Sequence[Passage], document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage] = ()
+) -> Excerpt:
+    """What the reader of some passages is given: every need of the run, because no passage is sent twice for a task."""
+    source, served, spec = document.source, _merge_leaf_needs(thread, run), join_specs(thread.specs)
+    asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
     return Excerpt(
-        path=f"extract/{name_task(spec)}/{source.id}/{'+'.join(p.id for p in free)}",
+        path=f"extract/{name_reading_task(thread, run)}/{source.id}/{'+'.join(p.id for p in free)}",
         title=source.title,
         version=source.version,
         published=source.published,
         passages=tuple(free),
         question=run.brief.question,
-        sub_questions=run.questions or thread.sub_questions,
+        sub_questions=tuple(asked.values()),
         subjects=run.brief.subjects or thread.subjects,
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
@@ -293,4 +300,19 @@ def extract_input(free: Sequence[Passage], document: Document, spec: str, thread
         terms=collect_terms(thread),
         publisher=source.publisher,
         host=urlsplit(source.url).netloc,
+        tasks=_list_tasks(thread, run),
+        elsewhere=tuple(elsewhere),
     )
+
+
+def _list_tasks(thread: ThreadState, run: Session) -> tuple[str, ...]:
+    """What a reading is for: all leaves that have no specification of their own, else the leaf alone."""
+    return (
+        run.tasks if run.leaves > 1 and not thread.specs else (describe_task(thread.objective, thread.output_format),)
+    )
+
+
+def name_reading_task(thread: ThreadState, run: Session) -> str:
+    """Name what a thread's readers are asked for: an answer is used again for the same task only."""
+    limits = "" if run.leaves > 1 else thread.out_of_scope
+    return name_task(*_list_tasks(thread, run), limits, join_specs(thread.specs))

@@ -20,12 +20,12 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity
 from corrobora.policies.profile import Profile
+from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Shortfall
 from corrobora.roles.suggested import read_suggested
 
-MAX_THREAD_QUESTIONS = 7  # sub-questions that one thread can follow
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
 
 

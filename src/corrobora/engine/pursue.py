@@ -22,7 +22,8 @@ from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_fact
 from corrobora.engine.steps.read import read_hits, reread_sources
 from corrobora.engine.steps.search import list_attempts, scope_round, search_round
 from corrobora.policies.assessment import assess_thread, settle_round
-from corrobora.policies.selection import select_hits
+from corrobora.policies.queries import take_new_questions
+from corrobora.policies.selection import select_asked_hits, select_hits
 from corrobora.policies.stop import (
     find_first_stop,
     measure_saturation,
@@ -44,13 +45,17 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         async with run.until_reserve(thread, gathered):  # no round may eat the writing time
             gathered.intent = await scope_round(thread, run)  # what do we not yet know?
             gathered.searched = await search_round(gathered.intent, thread, run)
-            async for reading in read_hits(select_hits(gathered.searched.hits, thread), thread, run):
+            found = gathered.searched.hits
+            chosen = select_hits(found, thread, whole=run.evidence.has_model())
+            async for reading in read_hits(chosen, thread, run, found):
+                gathered.readings.append(reading)
+            async for reading in read_hits(select_asked_hits(gathered.readings, thread), thread, run, found):
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)
         thread = absorb_round(thread, gathered)
-        proposal = await run.call(reflect, reflect_input(thread))  # the model proposes gaps ...
+        proposal = await run.call(reflect, reflect_input(thread, run.record))  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
-        thread, proposal = settle_round(thread, proposal)
+        thread, proposal = settle_round(take_new_questions(thread, proposal), proposal)
         thread = thread.record_proposal(proposal, meter)
         thread = thread.record_decision(*find_first_stop(run.rules, thread, meter))  # ... code decides
         thread = thread.apply_transition(run.advance(thread))  # next phase, or an escape

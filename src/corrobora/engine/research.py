@@ -26,6 +26,7 @@ from corrobora.engine.planning import (
     select_phases,
     with_pinned_sources,
 )
+from corrobora.engine.record import begin_record
 from corrobora.engine.session.calls import Session, run_parallel
 from corrobora.engine.session.journal import decode
 from corrobora.engine.session.people import authorize_plan, propose_plan
@@ -70,6 +71,7 @@ async def research(brief: Brief, run: Session) -> Report:
         NeedsHuman: the plan waits for a person.
     """
     begin_run(brief, run)
+    run.record = await begin_record(run)
     run.enter_stage(Stage.CLARIFY)
     if run.request.thread_file:
         tree = await plan_from_thread_file(

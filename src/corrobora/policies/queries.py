@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Literal
 
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
-from corrobora.domain.thread import Phase
+from corrobora.domain.thread import Phase, Proposal, ThreadState
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text
 
 DUPLICATE_SHARE = 0.8  # shared terms over all terms
 REFORMULATED_SHARE = 0.5  # TRIPLET-32
+MAX_THREAD_QUESTIONS = 7  # sub-questions that one thread can follow
 
 
 def extract_terms(text: str) -> frozenset[str]:
@@ -244,3 +247,15 @@ def list_other_providers(phase: Phase, used: tuple[str, ...], available: tuple[s
 def _order_providers(phase: Phase, available: tuple[str, ...]) -> tuple[str, ...]:
     wanted = tuple(name for name in phase.providers if name in available)
     return wanted or available
+
+
+def take_new_questions(thread: ThreadState, proposal: Proposal) -> ThreadState:
+    """Add the sub-questions that an analyst found necessary, if a round is left and the thread has room for them."""
+    known = {fold_text(each.text) for each in thread.sub_questions}
+    fresh = [text for text in proposal.new_sub_questions if fold_text(text) not in known]
+    if thread.number >= thread.course.max_rounds or not thread.sub_questions:
+        return thread
+    room = max(0, MAX_THREAD_QUESTIONS - len(thread.sub_questions))
+    ids = (f"{thread.path.replace('root', 'new').replace('/', '-')}-{thread.number}.{at}" for at in count(1))
+    added = tuple(SubQuestion(name, text) for name, text in zip(ids, fresh[:room], strict=False))
+    return replace(thread, sub_questions=(*thread.sub_questions, *added))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corrobora.domain.evidence import Hit, ReadOutcome, SourceId
+from corrobora.domain.evidence import Hit, Reading, ReadOutcome, SourceId
 from corrobora.domain.thread import ThreadState
 from corrobora.text.ranking import RRF_K, jaccard_similarity
 from corrobora.text.tokens import stem_text
@@ -16,34 +16,49 @@ from corrobora.text.tokens import stem_text
 PART_QUERY_WEIGHT = 0.7
 COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
+ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 
 
-def select_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
+def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
-    The address that was proposed after the last round comes first (TIMED-12), then given sources, then the best of all
-    queries together. A passage of a library also counts as read if it
-    was read as a neighbour.
+    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers of
+    the last round asked for, then the best of all queries together. A passage of a library also counts as read if it
+    was read as a neighbour. With `whole`, as a model reads, several passages of a document are one reading.
     """
+    given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
+    asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
+    wanted = (*_list_proposed_hits(hits, thread), *given, *asked, *fuse_hits(hits))
+    return _choose_fresh(wanted, thread, _count_reads(thread), whole=whole)
+
+
+def select_asked_hits(readings: Sequence[Reading], thread: ThreadState) -> tuple[Hit, ...]:
+    """Choose of what the readers of this round asked for, as many as its reads leave."""
+    now = frozenset(passage for reading in readings for passage in reading.passages)
+    ordered = sorted(readings, key=lambda reading: reading.hit.key)  # whichever was done first
+    asked = [hit for reading in ordered for hit in reading.asks if hit.passage not in now]
+    left = _count_reads(thread) - len(readings)
+    tried = {reading.hit.key for reading in readings}
+    return _choose_fresh([hit for hit in asked if hit.key not in tried], thread, left, whole=False)
+
+
+def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole: bool) -> tuple[Hit, ...]:
     read = thread.read_passages
     tried = {reading.hit.key for done in thread.rounds for reading in done.readings}
-    left, most = count_reads_left(thread), thread.course.reads_per_round
-    most = most if left is None else min(most, left)
     chosen: dict[str, Hit] = {}
-    for hit in (
-        *_list_proposed_hits(hits, thread),
-        *list_given_hits(thread),
-        *(each for each in hits if each.provider == GIVEN_PROVIDER),
-        *fuse_hits(hits),
-    ):
-        name = hit.key
-        if name in tried or name in chosen or (hit.passage is not None and hit.passage in read):
+    for hit in hits:
+        if hit.key in tried or (hit.passage is not None and hit.passage in read):
             continue
-        chosen[name] = hit
-    return tuple(chosen.values())[:most]
+        chosen.setdefault(hit.source or hit.key if whole and hit.provider != ASKED_PROVIDER else hit.key, hit)
+    return tuple(chosen.values())[: max(0, most)]
+
+
+def _count_reads(thread: ThreadState) -> int:
+    left, most = count_reads_left(thread), thread.course.reads_per_round
+    return most if left is None else min(most, left)
 
 
 def list_unread_sources(thread: ThreadState, limit: int) -> tuple[tuple[str, str], ...]:

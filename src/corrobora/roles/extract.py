@@ -29,6 +29,7 @@ from corrobora.roles.forms import (
 )
 from corrobora.roles.quoting import find_literal
 
+_MAX_NEXT = 3  # sections and documents that one reader may ask for
 _WEAK = 0.5  # below this, evidence for a key claim counts as weak
 
 
@@ -52,6 +53,8 @@ class Excerpt:
     terms: tuple[str, ...] = ()  # words learned from earlier rounds for what is asked
     publisher: str = ""
     host: str = ""  # of its address, "" for a stored document without one
+    tasks: tuple[str, ...] = ()  # what the lines of research want that are served by this reading
+    elsewhere: tuple[Passage, ...] = ()  # the first passage of each section of this source that is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Extraction:
     linked: tuple[LinkedSource, ...] = ()
     contradicts_known: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # the source's own words for what was asked
+    read_next: tuple[str, ...] = ()  # ids of sections that were listed, else names of documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class WireExtraction:
     quotes: list[WireQuote]
     summary: str = ""
     terms: list[str] = field(default_factory=list[str])
+    read_next: list[str] = field(default_factory=list[str])
     contradicts_known: list[str] = field(default_factory=list[str])
     gaps: list[str] = field(default_factory=list[str])
     follow_ups: list[WireFollowUp] = field(default_factory=list[WireFollowUp])
@@ -144,6 +149,7 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
         linked=tuple(LinkedSource(x.reference, x.context, x.priority) for x in filled.linked if triggered),
         contradicts_known=clean_texts(filled.contradicts_known),
         terms=drop_duplicates(clean_texts(filled.terms)),
+        read_next=drop_duplicates(clean_texts(filled.read_next))[:_MAX_NEXT],
     )
 
 
@@ -181,6 +187,8 @@ def _make_example() -> Excerpt:
         terms=("displacement",),
         publisher="Pump makers",
         host="example.org",
+        tasks=("Find the flow",),
+        elsewhere=PASSAGES[1:],
     )
 
 

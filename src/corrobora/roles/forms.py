@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from corrobora.domain.evidence import Contradiction, Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Focus, Node, Subject, SubQuestion
+from corrobora.domain.record import PastRound, QueryYield, Record, SourceYield
 from corrobora.domain.report import Draft
 from corrobora.domain.thread import Gap
 
@@ -27,8 +28,25 @@ def _read_percent(value: Any) -> Any:
 
 
 Score = Annotated[float, Field(ge=0.0, le=1.0), BeforeValidator(_read_percent)]
-Ids = Annotated[list[str], Field(description="Ids exactly as shown.")]
-Names = Annotated[list[str], Field(description="Names exactly as shown.")]
+CHOICES = "x-choices"  # in a schema: the fields of the input whose ids or names are all that may be filled in
+
+
+def choose_from(*fields: str) -> Any:
+    """Return the mark of a form's text that is one of the ids or names in these fields of the role's input."""
+    return Field(json_schema_extra={CHOICES: list(fields)})
+
+
+Ids = Annotated[list[Annotated[str, choose_from("sub_questions")]], Field(description="Ids exactly as shown.")]
+Names = Annotated[list[Annotated[str, choose_from("subjects")]], Field(description="Names exactly as shown.")]
+
+
+def list_choices(given: object, fields: Iterable[str]) -> list[str]:
+    """Return the ids or names in these fields of a role's input, each once; what the input does not have is none."""
+    found = (each for name in fields for each in getattr(given, name, ()))
+    return list(
+        dict.fromkeys(each if isinstance(each, str) else getattr(each, "id", "") or each.name for each in found)
+    )
+
 
 _URL = re.compile(r"https?://[^\s<>\"'\])}]{1,2000}")
 
@@ -102,6 +120,23 @@ NODE = Node(
     "Pump",
     "Find its limits",
     (Node("root/1/1", "Flow", "Find the flow"), Node("root/1/2", "Pressure", "Find the pressure")),
+)
+RECORD = Record(
+    "2026-03-01",
+    "the library pumps: 3 documents",
+    FACTS[:1],
+    (
+        PastRound(
+            1,
+            "orient",
+            "How the pump works",
+            (QueryYield("pump flow", 8, 2, 1),),
+            (SourceYield("Pump manual", "example.org", "read", 1, ("names Valve manual: for the pressure",)),),
+            FACTS[1:],
+            "The pump moves water.",
+            ("date of the change",),
+        ),
+    ),
 )
 GAPS = (Gap("date of the change", "sq-2"),)
 DRAFT = Draft("The pump", "It moves 12.5 litres a minute [S3:C7]. It shall not exceed 4 bar [S3:C7].")

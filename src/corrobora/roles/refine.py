@@ -14,7 +14,7 @@ from corrobora.domain.evidence import LinkedSource
 from corrobora.domain.plan import Node, TaskSpec, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.forms import GAPS, NODE, STRICT, UnusableAnswer, clean_texts, drop_duplicates
+from corrobora.roles.forms import GAPS, NODE, STRICT, UnusableAnswer, choose_from, clean_texts, drop_duplicates
 from corrobora.roles.plan import WireSpec, make_spec
 
 
@@ -29,6 +29,16 @@ class Shortfall:
     gaps: tuple[Gap, ...]
     linked: tuple[LinkedSource, ...]
     asked: tuple[str, ...]  # queries already used below this node
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The ids of its tasks."""
+        return tuple(leaf.path for leaf in collect_leaves(self.node))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the listed links."""
+        return tuple(f"L{number}" for number, _ in enumerate(self.linked, start=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +58,10 @@ class WireChange:
     """What is new for one task."""
 
     __pydantic_config__ = STRICT
-    task: Annotated[str, Field(description="Id of the task as shown, like root/1.")]
+    task: Annotated[str, choose_from("tasks")]
     queries: list[str]
-    sources: Annotated[list[str], Field(description="Labels of listed links, like L2.")] = field(
-        default_factory=list[str]
+    sources: Annotated[list[Annotated[str, choose_from("labels")]], Field(description="Labels of listed links.")] = (
+        field(default_factory=list[str])
     )
     sub_questions: Annotated[list[str], Field(description="Further ones, in words.")] = field(default_factory=list[str])
     specs: Annotated[list[WireSpec], Field(description="In place of its present ones.")] = field(
@@ -73,11 +83,11 @@ class WireRefinement:
 
 def convert_refinement(given: Shortfall, filled: WireRefinement) -> Refinement:
     """Accept changes to leaves that exist, and sources that were listed."""
-    known = {leaf.path for leaf in collect_leaves(given.node)}
+    known = given.tasks
     wrong = [change.task for change in filled.changes if change.task not in known]
     if wrong:
         raise UnusableAnswer(f"There is no task {wrong[0]!r}. The tasks are: {', '.join(sorted(known))}.")
-    links = {f"L{number}": link.reference for number, link in enumerate(given.linked, start=1)}
+    links = dict(zip(given.labels, (link.reference for link in given.linked), strict=True))
     queries = tuple((c.task, drop_duplicates(clean_texts(c.queries))) for c in filled.changes if clean_texts(c.queries))
     sources = [(c.task, drop_duplicates(links[label] for label in c.sources if label in links)) for c in filled.changes]
     return Refinement(

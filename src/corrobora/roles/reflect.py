@@ -12,6 +12,7 @@ from pydantic import Field
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
 from corrobora.domain.plan import Subject, SubQuestion
+from corrobora.domain.record import Record
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.ports import Role
 from corrobora.roles.forms import (
@@ -19,8 +20,10 @@ from corrobora.roles.forms import (
     FACTS,
     QUESTION,
     QUESTIONS,
+    RECORD,
     SUBJECTS,
     Ids,
+    choose_from,
     clean_query,
     clean_texts,
     drop_duplicates,
@@ -44,6 +47,12 @@ class Learned:
     new_facts: int
     output_format: str = ""
     unread: tuple[tuple[str, str], ...] = ()  # address and title of what was found or named and not read yet
+    record: Record = field(default_factory=Record)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What a gap may belong to: a sub-question, a subject or neither."""
+        return (*(asked.id for asked in self.sub_questions), *(each.name for each in self.subjects), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class WireGap:
     """Something that is missing, and the sub-question or subject it belongs to."""
 
     text: str
-    target: str = ""
+    target: Annotated[str, choose_from("targets")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,8 @@ class WireProposal:
 def convert_proposal(given: Learned, filled: WireProposal) -> Proposal:
     """Take ids that were shown, and an address only if it was shown or stands in the question."""
     ids = {question.id for question in given.sub_questions}
-    facts = {str(fact.id) for fact in given.facts}
+    shown = (*given.facts, *given.record.recalled, *(fact for done in given.record.rounds for fact in done.facts))
+    facts = {str(fact.id) for fact in shown}
     contradictions = tuple(
         _make_contradiction(each) for each in filled.contradictions if {each.a, each.b} <= facts and each.a != each.b
     )
@@ -124,7 +134,8 @@ def _make_contradiction(filled: WireContradiction) -> Contradiction:
 
 def _make_example() -> Learned:
     known = (QUESTIONS, SUBJECTS, FACTS, (CONFLICT,), ("pump flow",), ("displacement",))
-    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", (("https://a.example/b", "Manual"),))
+    unread = (("https://a.example/b", "Manual"),)
+    return Learned("root/1", QUESTION, "Find the flow", 2, *known, 2, "a table", unread, RECORD)
 
 
 reflect: Role[Learned, Proposal] = Role(

@@ -6,6 +6,9 @@ Knows one thread's needs. Does not know the clock or the budget.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
 
 from corrobora.domain.evidence import Query
 from corrobora.domain.thread import Escape, Intent, Phase, Saturation, ScopeInput
@@ -14,10 +17,10 @@ from corrobora.roles.forms import (
     GAPS,
     QUESTION,
     QUESTIONS,
+    RECORD,
     SUBJECTS,
-    Ids,
-    Names,
     UnusableAnswer,
+    choose_from,
     clean_query,
     drop_duplicates,
     match_subjects,
@@ -39,8 +42,12 @@ class WireIntent:
     reasoning: str
     goal: str
     queries: list[WireSearch]
-    targets: Ids = field(default_factory=list[str])
-    subjects: Names = field(default_factory=list[str])
+    targets: Annotated[list[Annotated[str, choose_from("open_questions")]], Field(description="Ids as shown.")] = field(
+        default_factory=list[str]
+    )
+    subjects: Annotated[list[Annotated[str, choose_from("uncovered")]], Field(description="Names as shown.")] = field(
+        default_factory=list[str]
+    )
 
 
 def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
@@ -90,6 +97,7 @@ def _make_example() -> ScopeInput:
         next_topic="valve",
         out_of_scope="price",
         url="https://example.org/pump",
+        record=RECORD,
     )
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import Field
-
 from corrobora.ports import Role
-from corrobora.roles.forms import Score, UnusableAnswer, clean_texts
+from corrobora.roles.forms import Score, UnusableAnswer, choose_from, clean_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,11 @@ class Sweep:
     themes: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     limit: int = 10
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the candidates, as they are shown."""
+        return tuple(f"K{number}" for number, _ in enumerate(self.candidates, start=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Shortlist:
 class WireChoice:
     """One chosen candidate."""
 
-    candidate: Annotated[str, Field(description="Label as shown, like K3.")]
+    candidate: Annotated[str, choose_from("labels")]
     authority: Score
     recency: Score
     coverage: Score
@@ -79,7 +82,7 @@ class WireChoice:
 class WireExcluded:
     """One candidate that was left out, and why."""
 
-    candidate: str
+    candidate: Annotated[str, choose_from("labels")]
     reason: str
 
 
@@ -94,7 +97,7 @@ class WireShortlist:
 
 def convert_shortlist(given: Sweep, filled: WireShortlist) -> Shortlist:
     """Put references back in place of labels; unknown labels and duplicates are dropped."""
-    known = {f"K{number}": candidate for number, candidate in enumerate(given.candidates, start=1)}
+    known = dict(zip(given.labels, given.candidates, strict=True))
     chosen: dict[str, Shortlisted] = {}
     for choice in filled.sources:
         if candidate := known.get(choice.candidate.strip()):

@@ -291,6 +291,10 @@ class MemoryLibrary:
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         return [self._passages[id_] for id_ in ids if id_ in self._passages]
 
+    async def describe(self) -> str:
+        """Say what is stored."""
+        return f"{len(self._sources)} documents: {'; '.join(source.title for source, _ in self._sources.values())}"
+
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
         return [each for each in self._passages.values() if each.source == source]
 

@@ -73,7 +73,7 @@ class ParsedPrompt:
 
     def facts(self) -> list[FactLine]:
         """Return all facts, in order, each once."""
-        rows = [row for _, inside in self.all(r"\(id, marker, grade") for row in inside.split("\n")]
+        rows = [row for _, inside in self.all(r"\(id, marker, (?:grade|sub)") for row in inside.split("\n")]
         return list(dict.fromkeys(fact for row in rows if (fact := FactLine.read(row)) is not None))
 
 
@@ -88,7 +88,7 @@ class FactLine:
 
     @classmethod
     def read(cls, row: str) -> FactLine | None:
-        found = re.match(r"(F\w+) (\[S\d+:C\d+\]) \w+(?: for (\S+))? \| (.*)", row)
+        found = re.match(r"(F\w+) (\[S\d+:C\d+\])(?: [A-Z]+)?(?: for (\S+))? \| (.*)", row)
         if found is None:
             return None
         quote = found.group(4).rpartition(' | "')[2].strip('" ')

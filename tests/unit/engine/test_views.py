@@ -7,6 +7,7 @@ from tests.unit.policies.threads import decided, fact, one_round, thread
 from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
 from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
+from corrobora.domain.record import Record
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
@@ -35,7 +36,7 @@ def test_answering_facts_come_first_then_the_better_grades() -> None:
 
 def test_triplet_needs_hold_what_is_open_and_not_what_was_given_up() -> None:
     last = one_round(1, "a", decision=decided(Gap("who it was", "sq-1"), Gap("why so", "sq-3")), query="ardal harbour")
-    seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)))
+    seen = scope_input(thread(last, sub_questions=(OPEN, DONE, GIVEN_UP), subjects=(Subject("Ardal"),)), Record())
     assert seen.open_questions == (OPEN,)
     assert [gap.text for gap in seen.gaps] == ["who it was"]
     assert (seen.known, seen.past_queries, seen.round) == (("In 1874.",), ("ardal harbour",), 2)

@@ -30,7 +30,7 @@ async def told(server: ModelServer, kind: str, mode: OutputMode = "prompted") ->
     target = parse_target(TARGETS[kind].format(url=server.url), {})
     wire = target.provider.connect(target)
     try:
-        return await wire.complete(ModelRequest(Prompt("be brief", "hello", ""), FORM, mode, 99))
+        return await wire.complete(ModelRequest(Prompt("be brief", ("hello",), ""), FORM, mode, 99))
     finally:
         await wire.aclose()
 

@@ -97,11 +97,11 @@ def _make_text(text: str) -> dict[str, Any]:
 
 
 def _make_messages(request: ModelRequest) -> list[dict[str, Any]]:
-    """The user's text, marked for the cache after the stable brief; then a bad answer and its correction."""
+    """The user's text, marked for the cache after the stable parts; then a bad answer and its correction."""
     prompt, correction = request.prompt, request.correction
-    parts = [_make_text(prompt.user)]
-    if prompt.brief and prompt.task:
-        parts = [_make_text(prompt.brief) | {"cache_control": _CACHED}, _make_text(prompt.task)]
+    parts = [_make_text(part) for part in (*prompt.parts, prompt.task) if part]
+    if len(parts) > 1:
+        parts[len(prompt.parts) - 1]["cache_control"] = _CACHED
     first = {"role": "user", "content": parts}
     if correction is None:
         return [first]

@@ -6,8 +6,6 @@ searched for. Does not know where a library is stored or how a page was fetched.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,11 +14,9 @@ from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
+from corrobora.policies.sections import score_passages
 from corrobora.ports import Library, QuestionRater
-from corrobora.text.tokens import stem_text
 
-_SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
-_SATURATION = 1.2  # BM25's k1
 _OPENING = 3  # passages of a page in which no word of the query occurs
 
 
@@ -54,18 +50,7 @@ def select_passages(
     """
     if len(passages) <= most and len(passages) <= _OPENING:
         return tuple(passages)
-    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
-    wanted = dict.fromkeys(stem_text(snippet), _SNIPPET_WEIGHT) | dict.fromkeys(stem_text(query), 1.0)
-    spread = Counter(word for text in texts for word in text)
-    weights = {
-        word: weight * math.log(1 + (len(texts) - spread[word] + 0.5) / (spread[word] + 0.5))
-        for word, weight in wanted.items()
-        if spread[word]
-    }
-    scores = [
-        sum(weight * text[word] / (text[word] + _SATURATION) for word, weight in weights.items() if text[word])
-        for text in texts
-    ]
+    scores = score_passages(passages, query, snippet)
     ranked = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: (-scores[at], at))[:most]
     return tuple(passages[at] for at in sorted(ranked)) or tuple(passages[: min(most, _OPENING)])
 

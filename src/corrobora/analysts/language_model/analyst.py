@@ -29,6 +29,7 @@ from corrobora.analysts.language_model.rendering import hash_prompt, render_prom
 from corrobora.domain.errors import CorroboraError, RoleError
 from corrobora.domain.limits import LIMITS, Usage
 from corrobora.ports import Answer, Role
+from corrobora.roles.forms import list_choices
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -114,7 +115,7 @@ class _Play:
         return self._read(repaired)
 
     async def _ask(self, room: int, correction: Correction | None = None) -> Reply:
-        form = _make_form(self.role).form
+        form = _make_form(self.role).form.narrow(lambda fields: list_choices(self.given, fields))
         reply = await self.model.ask(self.prompt, form, max_tokens=room, correction=correction)
         self.usage += reply.usage
         return reply

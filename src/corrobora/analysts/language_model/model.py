@@ -6,12 +6,13 @@ Knows texts and JSON schemas. Does not know roles, endpoints or protocols.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, cast, get_args
 
 from corrobora.domain.limits import Usage
+from corrobora.roles.forms import CHOICES
 
 Ending = Literal["stop", "length", "refusal"]
 Tier = Literal["lead", "worker", "fast", "judge"]
@@ -22,12 +23,18 @@ TIERS: tuple[Tier, ...] = get_args(Tier)
 class Prompt:
     """What a model is sent, from the most to the least stable part.
 
-    `system` is the same for every call of a role, `brief` for every call of a run or thread, `task` is this call's.
+    `system` is the same for every call of a role. `parts` are what a run or thread knows: those of a later call begin
+    with those of an earlier one. `task` is this call's.
     """
 
     system: str
-    brief: str
+    parts: tuple[str, ...]
     task: str
+
+    @property
+    def brief(self) -> str:
+        """All parts, as one text."""
+        return "\n\n".join(self.parts)
 
     @property
     def user(self) -> str:
@@ -42,6 +49,10 @@ class Form:
     name: str
     description: str
     schema: Mapping[str, Any]
+
+    def narrow(self, choose: Callable[[Sequence[str]], Sequence[str]]) -> Form:
+        """Return the form of one call: what is chosen from fields of its input is an enum of what they hold."""
+        return replace(self, schema=_narrow_value(self.schema, choose))
 
     @cached_property
     def instructions(self) -> str:
@@ -64,6 +75,17 @@ class Form:
 
 _REFUSED_BY_OPENAI = frozenset({"minLength", "maxLength", "minItems", "maxItems", "uniqueItems"})
 _RANGES = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+
+
+def _narrow_value(value: Any, choose: Callable[[Sequence[str]], Sequence[str]]) -> Any:
+    if isinstance(value, list):
+        return [_narrow_value(each, choose) for each in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    fields = cast("Mapping[str, Any]", value)
+    made = {name: _narrow_value(each, choose) for name, each in fields.items() if name != CHOICES}
+    found = choose(fields[CHOICES]) if isinstance(fields.get(CHOICES), list) else ()
+    return {**made, "enum": list(found)} if found else made
 
 
 def _tighten(schema: Mapping[str, Any], refused: frozenset[str], *, require_all: bool) -> dict[str, Any]:

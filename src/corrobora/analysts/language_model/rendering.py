@@ -19,8 +19,9 @@ import jinja2
 
 from corrobora.analysts.language_model.model import Prompt
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Contradiction, Fact, LinkedSource
+from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
 from corrobora.domain.plan import Node, Subject, SubQuestion, collect_leaves
+from corrobora.domain.record import QueryYield, SourceYield
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
@@ -30,6 +31,8 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 
 COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
+MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
+_SECTION_WORDS = 80  # characters that name a section without a heading
 NOT_SHOWN = frozenset({"path"})  # fields of inputs that belong to the engine: journal keys mean nothing to a model
 
 
@@ -42,7 +45,8 @@ def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None) -> 
     template = _load_template(role.prompt, folder, role.package)
     values = {field.name: getattr(given, field.name) for field in fields(given)}  # type: ignore[arg-type]  # a role's input is a dataclass
     try:
-        return Prompt(template.system, template.brief.render(values).strip(), template.task.render(values).strip())
+        brief, task = template.brief.render(values), template.task.render(values)
+        return Prompt(template.system, tuple(part.strip() for part in brief.split(MARK) if part.strip()), task.strip())
     except (jinja2.UndefinedError, ValueError) as error:
         raise UserError("prompt_invalid", f"The prompt {role.prompt}.md cannot be rendered: {error}.") from error
 
@@ -99,7 +103,7 @@ def _make_environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_refuse_unquoted,
     )
-    env.globals = dict(FUNCTIONS)
+    env.globals = {**FUNCTIONS, "mark": MARK}
     env.filters = {"length": len}
     return env
 
@@ -141,6 +145,35 @@ def _fact_row(fact: Fact) -> tuple[str, Sequence[str]]:
     return f"{fact.id} {fact.marker} {fact.grade.value}{answers}", (origin, claim, f'"{fact.quote}"')
 
 
+def _show_found(facts: Sequence[Fact]) -> Shown:
+    """The same without grades, which later rounds may change."""
+    return quote_rows(
+        (label.replace(f" {fact.grade.value}", "", 1), texts) for fact in facts for label, texts in (_fact_row(fact),)
+    )
+
+
+def _show_claims(facts: Sequence[Fact]) -> Shown:
+    return quote_rows((f"for {','.join(fact.answers)}" if fact.answers else "", (fact.claim,)) for fact in facts)
+
+
+def _show_grades(facts: Sequence[Fact]) -> Shown:
+    """The ids of the facts of each grade."""
+    by_grade = {grade: [fact.id for fact in facts if fact.grade is grade] for grade in Grade}
+    return quote_rows((grade.value, (" ".join(ids),)) for grade, ids in by_grade.items() if ids)
+
+
+def _show_yields(queries: Sequence[QueryYield]) -> Shown:
+    return quote_rows((f"{each.found}, {each.read}, {each.facts}", (each.query,)) for each in queries)
+
+
+def _show_sources(sources: Sequence[SourceYield]) -> Shown:
+    return quote_rows((f"{each.outcome} {each.facts} facts", (each.title, each.origin, *each.told)) for each in sources)
+
+
+def _show_sections(passages: Sequence[Passage]) -> Shown:
+    return quote_rows((each.id, (each.heading or each.text[:_SECTION_WORDS],)) for each in passages)
+
+
 def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:
     return quote_rows(
         (f"{c.a} {c.relation.value} {c.b} {c.severity.value}", (c.claim, c.difference, c.scope)) for c in contradictions
@@ -176,6 +209,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subjects_of": _show_subjects,
     "gaps_of": _show_gaps,
     "facts_of": _show_facts,
+    "found_of": _show_found,
+    "claims_of": _show_claims,
+    "grades_of": _show_grades,
+    "yields_of": _show_yields,
+    "sources_of": _show_sources,
+    "sections_of": _show_sections,
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
     "leaves_of": _show_leaves,

@@ -29,6 +29,7 @@ from corrobora.domain.errors import (
 from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
+from corrobora.domain.record import Record
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
@@ -111,10 +112,14 @@ class Session:
     outside: RunPorts
     budget: Budget
     started_at: str = ""  # ISO time of the first attempt
+    record: Record = field(
+        default_factory=Record
+    )  # what every thread of the run begins with: its date, what it searches
     retry_failures: bool = False  # a run that ended for want of a provider looks again
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
     researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
+    tasks: tuple[str, ...] = ()  # what the leaves of the plan want
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)

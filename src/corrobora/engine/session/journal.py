@@ -39,6 +39,9 @@ class CallMeta:
     searches: int = 0
 
 
+ANY_TASK = "any"
+
+
 @functools.cache
 def get_type_adapter(kind: type[T]) -> TypeAdapter[T]:
     """Return the validator of a type, built once."""
@@ -123,7 +126,10 @@ class PassageClaim:
 
 
 class PassageClaims:
-    """All claims of a run, by task and passage. A different task spec is a different task."""
+    """All claims of a run, by task and passage: what was read for one task is read again for another one.
+
+    Runs stored before tasks had names of their own read every passage for `ANY_TASK`.
+    """
 
     def __init__(self) -> None:
         self._by_passage: dict[tuple[str, str], PassageClaim] = {}
@@ -146,9 +152,9 @@ class PassageClaims:
         self, task: str, passages: Sequence[Passage]
     ) -> tuple[tuple[Passage, ...], tuple[PassageClaim, ...]]:
         """Split passages into the free ones and the claims that cover the others."""
-        free = tuple(p for p in passages if (task, p.id) not in self._by_passage)
-        held = dict.fromkeys(self._by_passage[task, p.id] for p in passages if (task, p.id) in self._by_passage)
-        return free, tuple(held)
+        claims = {p.id: self._find_claim(task, p) for p in passages}
+        free = tuple(p for p in passages if claims[p.id] is None)
+        return free, tuple(dict.fromkeys(claim for claim in claims.values() if claim is not None))
 
     def claim_passages(self, task: str, passages: Sequence[Passage]) -> PassageClaim:
         claim = PassageClaim()
@@ -162,17 +168,20 @@ class PassageClaims:
 
     def find_extractions(self, task: str, passages: Sequence[Passage]) -> tuple[Extraction, ...]:
         """Return the extractions of these passages, in the order of the passages, each once."""
-        claims = dict.fromkeys(c for p in passages if (c := self._by_passage.get((task, p.id))) is not None)
+        claims = dict.fromkeys(claim for p in passages if (claim := self._find_claim(task, p)) is not None)
         return tuple(claim.answer for claim in claims if claim.answer is not None)
+
+    def _find_claim(self, task: str, passage: Passage) -> PassageClaim | None:
+        return self._by_passage.get((task, passage.id)) or self._by_passage.get((ANY_TASK, passage.id))
 
     def _register_claim(self, task: str, passages: Iterable[str], claim: PassageClaim) -> None:
         for passage in passages:
             self._by_passage[task, passage] = claim
 
 
-def name_task(spec: str) -> str:
-    """Name a task after its spec: `any` without one."""
-    return hash_parts(spec) if spec else "any"
+def name_task(*wanted: str) -> str:
+    """Name a task after all that its prompt says of it."""
+    return hash_parts(*wanted) if any(wanted) else ANY_TASK
 
 
 def sum_earlier_seconds(journal: Journal) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from corrobora.domain.errors import LimitReached
-from corrobora.domain.plan import Brief, Plan, SubQuestion, collect_leaves, executor_depth
+from corrobora.domain.plan import Brief, Plan, SubQuestion, collect_leaves, describe_task, executor_depth
 from corrobora.domain.run import EventType
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
@@ -32,7 +32,11 @@ async def authorize_plan(plan: Plan, run: Session) -> None:
     The answer is read from the journal or asked of the person; nothing in a question, page or model output counts.
     """
     run.questions = _collect_questions(plan, run.brief)
-    run.gathers_plans, run.leaves = plan.gathers_plans, len(collect_leaves(plan.root))
+    leaves = collect_leaves(plan.root)
+    run.gathers_plans, run.leaves = plan.gathers_plans, len(leaves)
+    run.tasks = tuple(
+        dict.fromkeys(describe_task(leaf.objective, leaf.output_format) for leaf in leaves if not leaf.discovery)
+    )
     estimate = run.outside.estimate(plan) if run.outside.estimate else None
     asks = run.profile.authorize != "auto" or (estimate is not None and estimate.needs_yes)
     by = run.request.authorized or ("" if asks else "policy")

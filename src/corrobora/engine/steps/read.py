@@ -23,12 +23,12 @@ from corrobora.domain.evidence import (
     SourceId,
 )
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import join_specs
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
-from corrobora.engine.inputs import collect_terms, extract_input
+from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
 from corrobora.engine.session.calls import Session
-from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts, name_task
+from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
+from corrobora.engine.steps.sections import resolve_requests, widen_reading
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract
@@ -52,11 +52,14 @@ class FetchResult:
     attempts: int = 1
 
 
-async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> AsyncIterator[Reading]:
+async def read_hits(
+    hits: Sequence[Hit], thread: ThreadState, run: Session, found: Sequence[Hit] | None = None
+) -> AsyncIterator[Reading]:
     """Read the hits in parallel; yield one `Reading` per hit as it is done.
 
-    Hits that the evidence policy wants in order claim their passages in it, whichever is fetched first. Raises nothing
-    for a document that cannot be read: that is an outcome.
+    `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
+    is scanned quickly. Hits that the evidence policy wants in order claim their passages in it, whichever is fetched
+    first. Raises nothing for a document that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
@@ -64,7 +67,8 @@ async def read_hits(hits: Sequence[Hit], thread: ThreadState, run: Session) -> A
         ordered = run.evidence.claims_in_order(hit)
         turn = ReadingTurn(tuple(turns) if ordered else ())
         turns += [turn.own] if ordered else []
-        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn)))
+        whole = None if found is None or not run.evidence.has_model() else _list_found(hit, found)
+        tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, whole)))
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -101,16 +105,30 @@ class ReadingTurn:
         self.own.set()
 
 
-async def read_hit(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn | None = None) -> Reading:
-    """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes."""
+def _list_found(hit: Hit, found: Sequence[Hit]) -> tuple[PassageId, ...]:
+    """The passages of a hit's document that the searches of a round found, its own first."""
+    own = (each.passage for each in (hit, *found) if each.source == hit.source and each.url == hit.url)
+    return tuple(dict.fromkeys(passage for passage in own if passage is not None))
+
+
+async def read_hit(
+    hit: Hit,
+    thread: ThreadState,
+    run: Session,
+    turn: ReadingTurn | None = None,
+    found: Sequence[PassageId] | None = None,
+) -> Reading:
+    """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes; whole sections with `found`."""
     turn = turn or ReadingTurn()
     try:
-        return await _read_in_turn(hit, thread, run, turn)
+        return await _read_in_turn(hit, thread, run, turn, found)
     finally:
         turn.own.set()
 
 
-async def _read_in_turn(hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn) -> Reading:
+async def _read_in_turn(
+    hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn, found: Sequence[PassageId] | None
+) -> Reading:
     fetched = await _fetch_with_retries(hit, thread, run)
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:
         unread = Reading(hit, fetched.outcome, note=fetched.note, title=hit.title, attempts=fetched.attempts)
@@ -133,8 +151,11 @@ async def _read_in_turn(hit: Hit, thread: ThreadState, run: Session, turn: Readi
             )
             run.emit(EventType.DRIFT, thread.round_path, {"url": hit.url, "why": note}, part=f"{hit.url}#{hit.passage}")
             return _emit_reading(drifted, thread, run)
+    elsewhere: tuple[Passage, ...] = ()
+    if found is not None:
+        document, elsewhere = await widen_reading(hit, document, found, thread, run)
     await turn.wait_turn()
-    reading = await _extract_facts(hit, document, thread, run)
+    reading = await _extract_facts(hit, document, thread, run, elsewhere)
     return _emit_reading(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
 
 
@@ -146,7 +167,7 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
             continue
         document = await _load_document(reading.source, reading.passages, run)
         source = document.source
-        excerpt = extract_input(document.passages, document, join_specs(thread.specs), thread, run)
+        excerpt = extract_input(document.passages, document, thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
         facts, *_ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
@@ -205,15 +226,16 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
     return encode(FetchResult, replace(fetched, attempts=number)), CallMeta()
 
 
-async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run: Session) -> Reading:
+async def _extract_facts(
+    hit: Hit, document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage]
+) -> Reading:
     """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot."""
-    spec = join_specs(thread.specs)
-    task = name_task(spec)
+    task = name_reading_task(thread, run)
     passages = document.passages
     while True:
         free, held = run.claims.split_claimed(task, passages)
         if free:
-            await _send_passages(free, document, spec, thread, run)
+            await _send_passages(free, document, thread, run, elsewhere)
         for claim in held:
             await claim.done.wait()
         if not run.claims.split_claimed(task, passages)[0]:
@@ -226,6 +248,7 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
     against = find_known_conflicts(
         thread.brief.known_facts, facts, tuple(t for e in found for t in e.contradicts_known)
     )
+    asks, missing = await resolve_requests([name for e in found for name in e.read_next], document, hit, run)
     telling = [e for e in found if has_insight_trigger(e, passages, discovery_intense=intense, disputed=bool(against))]
     return Reading(
         hit,
@@ -242,6 +265,8 @@ async def _extract_facts(hit: Hit, document: Document, thread: ThreadState, run:
         terms=tuple(dict.fromkeys(t for e in found for t in e.terms)),
         against=against,
         others=others if run.evidence.has_model() else (),
+        asks=asks,
+        missing=missing,
     )
 
 
@@ -266,14 +291,14 @@ def contradicts_itself(extraction: Extraction) -> bool:
 
 
 async def _send_passages(
-    free: Sequence[Passage], document: Document, spec: str, thread: ThreadState, run: Session
+    free: Sequence[Passage], document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage]
 ) -> None:
     """Claim and send passages; if this is cut, give them back, so that nobody waits for an answer that never comes."""
-    task = name_task(spec)
+    task = name_reading_task(thread, run)
     claim = run.claims.claim_passages(task, free)
     answer: Extraction | None = None
     try:
-        answer = await run.call(extract, extract_input(free, document, spec, thread, run))
+        answer = await run.call(extract, extract_input(free, document, thread, run, elsewhere))
     finally:
         if answer is None:
             run.claims.release(task, free)

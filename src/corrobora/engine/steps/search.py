@@ -42,7 +42,7 @@ DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provide
 
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
     """Return the intent of the coming round (TRIPLET-13): the analyst's, as far as it keeps the rules."""
-    given = scope_input(thread)
+    given = scope_input(thread, run.record)
     _emit_opening(thread, run)
     intent = await run.call(scope, given)
     if must_rescope(intent, given, thread):

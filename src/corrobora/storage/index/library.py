@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, LiteralString
 
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 
 DEPTH = 100  # passages ranked before boosts and links
 _SNIPPET_CHARS = 1_200
+_TITLES_SHOWN = 12  # of a description
 
 
 class PostgresLibrary:
@@ -164,6 +165,18 @@ class PostgresLibrary:
         found = Source(SourceId(f"S{row[0]}"), *row[1:10])
         self._documents.put_document(found, row[10])
         return found, row[10]
+
+    async def describe(self) -> str:
+        """Say what is stored: each library with its number of documents, and titles from all over them."""
+        rows = await self._database.fetch_all(
+            "select x.name, s.title from source s join space x on x.id = s.space"
+            " where s.gone is null and x.name = any(%s) and x.name not like 'run:%%' order by x.name, s.id",
+            (list(self.spaces),),
+        )
+        count = Counter(name for name, _ in rows)
+        titles = dict.fromkeys(title for _, title in rows[:: max(1, len(rows) // _TITLES_SHOWN)])
+        held = ", ".join(f"{name} ({number} documents)" for name, number in count.items())
+        return f"{held}, such as: {'; '.join(list(titles)[:_TITLES_SHOWN])}" if rows else ""
 
     async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
         cached = self._documents.get_passages(ids)

@@ -182,7 +182,7 @@ async def complete(
         wire = target.provider.connect(target)
         form = Form(tool, FORM.description, FORM.schema)
         try:
-            return await wire.complete(ModelRequest(Prompt("s", "b", "t"), form, mode, 100))
+            return await wire.complete(ModelRequest(Prompt("s", ("b",), "t"), form, mode, 100))
         finally:
             await wire.aclose()
 

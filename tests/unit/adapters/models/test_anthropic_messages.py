@@ -15,7 +15,7 @@ from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_t
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model.model import Correction, Prompt
 
-PROMPT = Prompt("Be exact.", "The brief.", "The task.")
+PROMPT = Prompt("Be exact.", ("The brief.",), "The task.")
 
 
 @pytest.mark.parametrize("path", find_cassettes("llm_anthropic"), ids=lambda path: path.stem)

@@ -15,7 +15,7 @@ from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model.model import Correction, Prompt
 
 CASSETTES = find_cassettes("llm_openai")
-PROMPT = Prompt("Be exact.", "The brief.", "The task. é 漢")
+PROMPT = Prompt("Be exact.", ("The brief.",), "The task. é 漢")
 
 
 def test_the_shipped_recordings_cover_both_protocols_and_streams():

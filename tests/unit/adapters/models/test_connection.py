@@ -23,7 +23,7 @@ from corrobora.testing.scripted import Fault
 from corrobora.testing.server import ModelServer
 
 KEY = "canary-1234567890"
-PROMPT = Prompt("s", "b", "t")
+PROMPT = Prompt("s", ("b",), "t")
 FORM = Form("answer", "An answer.", {"type": "object", "properties": {"a": {"type": "string"}}})
 
 
@@ -194,7 +194,7 @@ from corrobora.analysts.language_model.model import Form, Prompt
 async def main():
     assert "echo" in provider_names()
     connection = ModelConnection(parse_target("echo:hello", {}), Gate("g"))
-    reply = await connection.ask(Prompt("s", "b", "t"), Form("f", "d", {}), max_tokens=5)
+    reply = await connection.ask(Prompt("s", ("b",), "t"), Form("f", "d", {}), max_tokens=5)
     print(reply.text, reply.usage.output_tokens, reply.usage.priced)
 
 asyncio.run(main())

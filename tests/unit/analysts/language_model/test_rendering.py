@@ -147,12 +147,12 @@ def test_hostile_passages_stay_inside_their_tags():
 
 FROZEN = {
     "clarify": "clarify@734fce0398f7.2343b163",
-    "plan": "plan@9a00fda60347.162a7009",
-    "refine": "refine@6ecc2599cc19.d2f0d989",
-    "scope": "scope@2d377ec3263c.22364eb8",
-    "scout": "scout@fc3d65a373c6.efbceb71",
-    "extract": "extract@1ac46d9c579e.ed17e461",
-    "reflect": "reflect@0e3b378d2f93.320bdfe0",
+    "plan": "plan@9a00fda60347.b26e0f9e",
+    "refine": "refine@6ecc2599cc19.ce989820",
+    "scope": "scope@f92728ee0a10.52d572b5",
+    "scout": "scout@fc3d65a373c6.99f96c6c",
+    "extract": "extract@fa7fe5df8153.167e07c2",
+    "reflect": "reflect@3262ab3f21a2.3331144e",
     "synthesize": "synthesize@b6be0164825f.e062b737",
     "summarize": "summarize@446033c2e374.e062b737",
     "critique": "critique@913c467695f2.00539e47",

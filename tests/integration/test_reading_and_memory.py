@@ -1,0 +1,164 @@
+"""What a model reads and remembers, over the wire: whole documents once for each task, and a record that only grows.
+
+Knows the prompts that the scripted model got. Does not know how sections are chosen or how a record is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.integration.harness import DOCUMENTS, good, open_harness, passages_sent
+
+from corrobora.engine.steps.sections import MAX_SECTIONS_LISTED
+from corrobora.policies.sections import READ_CHARS
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
+from corrobora.testing.server import ModelServer
+
+GATES = "How often must the sluice gates of Orrin mill be greased?"
+NEW = "Which animals live on the mill pond of Orrin?"
+LONG = "\n\n".join(
+    f"## Part {number}\n\n"
+    + " ".join(f"Gates of Orrin mill were counted in part {number}, line {at}." for at in range(40))
+    for number in range(1, 31)
+)
+
+
+def is_role(asked: WireRequest, role: str) -> bool:
+    return f"# Role: {role}\n" in asked.system
+
+
+def prompts(server: ModelServer, role: str) -> list[str]:
+    return [asked.user for asked in server.asked if is_role(asked, role)]
+
+
+def shared_length(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def answer_with(changes: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return the scripted model with these fields in the answers of these roles."""
+
+    def answer(asked: WireRequest) -> str:
+        said = answer_prompt(asked.system, asked.user)
+        found = next((fields for role, fields in changes.items() if is_role(asked, role)), None)
+        return json.dumps({**json.loads(said), **found}) if found else said
+
+    return answer
+
+
+UNSATISFIED = {"answered": [], "done": False, "gaps": [{"text": "the colour of the gates", "target": "sq-1"}]}
+
+
+async def test_each_prompt_of_a_thread_begins_with_what_the_one_before_it_remembered(database_url: str):
+    answer = answer_with({"reflect": UNSATISFIED})
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    scopes, reflections = prompts(server, "scope"), prompts(server, "reflect")
+    assert len(scopes) > 1
+    assert len(reflections) > 1
+    assert shared_length(*reflections[:2]) >= reflections[0].index("Round 1 is over")
+    assert shared_length(*scopes[:2]) >= scopes[0].index("Round 1, phase") - 2
+    first = next(query["text"] for asked in server.asked if is_role(asked, "scope") for query in _queries(asked))
+    for later in (scopes[1], reflections[1]):
+        assert re.search(rf"^\d+, \d+, \d+ \| {re.escape(first)}$", later, re.MULTILINE), "the yield of a past query"
+        assert "the colour of the gates" in later
+        assert f"Today is {datetime.now(UTC):%Y}-" in later
+        assert "mills (7 documents), such as: " in later
+    assert "the colour of the gates" not in reflections[0]
+
+
+def _queries(asked: WireRequest) -> list[dict[str, str]]:
+    return json.loads(answer_prompt(asked.system, asked.user))["queries"]
+
+
+async def test_a_document_is_read_whole_in_one_call_and_no_passage_twice(database_url: str):
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        await good(await harness.run(server, "timed"), harness)
+    titles = Counter(re.findall(r"The source: <data-\w+>(.*?)</data", user)[0] for user in prompts(server, "extract"))
+    assert max(titles.values()) == 1
+    assert max(passages_sent(server).values()) == 1
+    rules = next(user for user in prompts(server, "extract") if "tide mill, 2014</data" in user)
+    assert all(text in rules for text in ("animal fat", "spill way opens", "What is wanted:"))
+
+
+async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_ask_for_another(database_url: str):
+    wanted: list[str] = []
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        listed = re.findall(r"^(C\d+) \| .*Part \d+$", asked.user, re.MULTILINE) if is_role(asked, "extract") else []
+        if listed and not wanted:
+            wanted.append(listed[-1])
+            said["read_next"] = [listed[-1], "Grease for wooden gates"]
+        return json.dumps(said)
+
+    documents = {"long.md": f"# Counting of gates\n\n{LONG}", "grease.md": DOCUMENTS["grease.md"]}
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        await harness.run(server, "timed")
+    long = [user for user in prompts(server, "extract") if "Counting of gates</data" in user]
+    assert wanted
+    assert f"Passage {wanted[0]}," not in long[0]
+    assert len(long[0]) < READ_CHARS * 1.3
+    assert 0 < len(ParsedPrompt.read("", long[0]).lines("Other sections of this source")) <= MAX_SECTIONS_LISTED
+    assert f"Passage {wanted[0]}," in long[1], "what was asked for is read in the same round"
+    assert long[1] in [asked.user for asked in server.asked if is_role(asked, "extract")][:4]
+    assert max(passages_sent(server).values()) == 1
+
+
+async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_reaches_the_next_scope(database_url: str):
+    asks = {"read_next": ["Bread of the village", "Annals of the county of Orrin"]}
+    changes = {"extract": asks, "reflect": UNSATISFIED}
+    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    assert any("Bread of the village</data" in user for user in prompts(server, "extract"))
+    assert "asked for Annals of the county of Orrin" in prompts(server, "scope")[1]
+
+
+async def test_what_may_be_filled_in_is_an_enum_of_what_the_prompt_shows(database_url: str):
+    async with ModelServer() as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    for role, label in (
+        ("extract", "Sub-questions:"),
+        ("reflect", "Sub-questions, as code"),
+        ("scope", "sub-questions:"),
+    ):
+        asked = next(asked for asked in server.asked if is_role(asked, role))
+        shown = [row.split(" ")[0] for row in ParsedPrompt.read(asked.system, asked.user).lines(label)]
+        assert shown
+        assert f'"enum": {json.dumps(shown)}' in json.dumps(asked.body)
+        assert "x-choices" not in json.dumps(asked.body)
+
+
+async def test_a_sub_question_that_the_model_finds_necessary_is_researched_and_reported(database_url: str):
+    changes = {"reflect": {**UNSATISFIED, "new_sub_questions": [NEW]}}
+    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed", overrides=(("reads_per_round", "3"),))
+    scopes = prompts(server, "scope")
+    assert NEW not in scopes[0]
+    assert re.search(rf"^new-1\.1 \w+ \| {re.escape(NEW)}", scopes[1], re.MULTILINE)
+    assert any(NEW in user for user in prompts(server, "extract"))
+    assert found.report is not None
+    assert [each.text for each in found.report.findings.sub_questions].count(NEW) == 1
+
+
+async def test_another_task_reads_the_same_document_for_itself(database_url: str):
+    """Two leaves with a specification each: what one reader was asked is not what the other one is asked."""
+    specs = [{"questions": [GATES], "acceptance_criteria": f"criterion {key}"} for key in ("one", "two")]
+    same = {"queries": [GATES], "sub_questions": [GATES]}
+    tasks = [
+        {"key": f"t{at}", "title": f"Task {at}", "objective": f"{GATES} {at}", "specs": [spec], **same}
+        for at, spec in enumerate(specs)
+    ]
+    changes = {"plan": {"tier": "moderate", "tasks": tasks}}
+    async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
+        await harness.run(server, "tree")
+    rules = [user for user in prompts(server, "extract") if "tide mill, 2014</data" in user]
+    assert len(rules) == 2
+    assert [sum(f"criterion {key}" in user for user in rules) for key in ("one", "two")] == [1, 1]

@@ -1,0 +1,29 @@
+"""The record: what a thread remembers of its rounds, none of which a later round changes."""
+
+from __future__ import annotations
+
+from tests.unit.policies.threads import decided, fact, one_round, thread
+
+from corrobora.domain.record import Record
+from corrobora.domain.thread import Gap
+from corrobora.engine.record import build_record
+
+BEGUN = Record("2026-03-01", "the library")
+FIRST = one_round(
+    1, "a", facts=(fact("The harbour was opened in 1874."),), decision=decided(Gap("the depth")), query="q"
+)
+
+
+def test_a_later_round_changes_nothing_that_was_remembered() -> None:
+    again = one_round(2, "b", facts=(fact("The harbour was opened in 1874."), fact("It is 9 metres deep.")))
+    one, two = build_record(thread(FIRST), BEGUN), build_record(thread(FIRST, again), BEGUN)
+    assert (one.today, one.searched) == ("2026-03-01", "the library")
+    assert two.rounds[:1] == one.rounds
+    assert [each.quote for each in two.rounds[1].facts] == ["It is 9 metres deep."]
+
+
+def test_a_round_is_remembered_with_the_yield_of_its_queries_and_what_it_left_open() -> None:
+    [done] = build_record(thread(FIRST), BEGUN).rounds
+    assert done.left_open == ("the depth",)
+    assert [(each.query, each.facts) for each in done.queries] == [(q.text, 1) for q in FIRST.intent.queries]
+    assert [each.outcome for each in done.sources] == ["read"]

@@ -1,0 +1,51 @@
+"""Sections: a short document is read whole; of a long one its best sections, within the room of one call."""
+
+from __future__ import annotations
+
+from corrobora.domain.evidence import Passage, PassageId, SourceId
+from corrobora.policies.sections import READ_CHARS, list_other_sections, read_section, select_sections
+
+
+def document(*sections: tuple[str, int], text: str = "plain words " * 80) -> list[Passage]:
+    """Passages of about 1,000 characters, so many under each heading."""
+    headings = [heading for heading, count in sections for _ in range(count)]
+    return [Passage(PassageId(f"C{at}"), SourceId("S1"), text, 0, 1, heading) for at, heading in enumerate(headings)]
+
+
+def test_a_short_document_is_read_as_a_whole() -> None:
+    passages = document(("a", 3), ("b", 3))
+    assert select_sections(passages, (), "anything") == tuple(passages)
+
+
+def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
+    passages = document(("a", 30), ("b", 3), ("c", 30))
+    chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), "unheard")]
+    assert chosen[:3] == ["C30", "C31", "C32"] or {"C30", "C31", "C32"} <= set(chosen)
+    assert sum(len(passages[int(each[1:])].text) for each in chosen) <= READ_CHARS
+
+
+def test_what_speaks_to_the_query_is_read_beside_what_was_found_and_nothing_else() -> None:
+    passages = document(("a", 20), ("b", 20))
+    at = 35
+    passages[at] = Passage(PassageId("C35"), SourceId("S1"), "The ferry sails at noon.", 0, 1, "b")
+    chosen = {
+        passage.id for passage in select_sections(passages, (PassageId("C2"),), "When does the ferry sail?", most=8_000)
+    }
+    assert {"C1", "C2", "C3"} <= chosen
+    assert len(chosen) <= 9
+    wide = {passage.id for passage in select_sections(passages, (), "When does the ferry sail?", most=5_000)}
+    assert "C35" in wide
+    assert not [each for each in wide if int(each[1:]) < 20]
+
+
+def test_sections_of_which_nothing_was_read_are_listed_by_their_first_passage() -> None:
+    passages = document(("a", 2), ("b", 2), ("c", 2))
+    assert [each.id for each in list_other_sections(passages, {PassageId("C3")}, 9)] == ["C0", "C4"]
+    assert [each.id for each in list_other_sections(passages, (), 1)] == ["C0"]
+
+
+def test_a_section_is_read_from_where_it_was_asked_for_to_its_end() -> None:
+    passages = document(("a", 2), ("b", 3), ("c", 2))
+    assert [each.id for each in read_section(passages, PassageId("C2"))] == ["C2", "C3", "C4"]
+    assert [each.id for each in read_section(passages, PassageId("C2"), most=1_000)] == ["C2"]
+    assert read_section(passages, PassageId("C99")) == ()
