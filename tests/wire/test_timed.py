@@ -58,13 +58,20 @@ async def test_timed_11_the_proposed_topic_is_searched_for_in_the_next_round():
 
 
 async def test_timed_22_what_was_left_open_to_finish_is_tagged_with_its_risk():
-    done = await run_over_wire("timed", {"reflect": propose()}, question=QUESTION, stop=("max_rounds",))
+    done = await run_over_wire(
+        "timed", {"reflect": propose()}, question=QUESTION, stop=("max_rounds",), reads_per_round=1
+    )
     limits = [line for line in done.report.markdown.splitlines() if line.startswith("- Limit hit")]
     assert any("open gaps: " in line and "#COMPLETION_DRIVE" in line for line in limits)
 
 
 async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
-    answers = {"scope": search_harbour, "reflect": propose()}
+    def search_beside(page: ParsedPrompt) -> Mapping[str, Any]:
+        """The second round finds nothing."""
+        first = search_harbour(page)
+        return {**first, "queries": [{"text": "zyxw vutsr"}]} if page.lines("Queries so far:") else first
+
+    answers = {"scope": search_beside, "reflect": propose()}
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
     notes = [line for line in done.report.markdown.splitlines() if "#PATH_DECISION" in line]
-    assert any("plateau level" in line and "next comes" in line for line in notes)
+    assert any("without any search result" in line and "next comes" in line for line in notes)
