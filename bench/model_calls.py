@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from bench.engine_calls import server
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, Pace
@@ -31,19 +28,6 @@ def excerpt(number: int) -> Excerpt:
     passage = Passage(PassageId(f"C{number}"), SourceId("S1"), f"{number}. {TEXT}", 0, len(TEXT))
     asked = (SubQuestion("sq-1", "How often shall valves be inspected?"),)
     return Excerpt("root", "Valves", "", "", (passage,), "How often shall valves be inspected?", asked)
-
-
-@contextmanager
-def server(latency: float) -> Iterator[str]:
-    """Run the scripted provider in its own process."""
-    command = [sys.executable, "-m", "corrobora.testing.server", "--latency", str(latency)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().split()[2]
-    finally:
-        process.terminate()
-        process.wait()
 
 
 async def measure(target: str, callers: int, calls: int) -> tuple[float, float]:

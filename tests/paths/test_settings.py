@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import email
 import email.policy
 import json
 from contextlib import AsyncExitStack
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
+from tests.unit.adapters.delivery.smtp import SmtpServer
 
 from corrobora.app import Workspace
 from corrobora.config import load_settings
@@ -115,50 +115,17 @@ def test_the_key_of_a_vendor_is_sent(filled: Shell, serve: Any, kind: str, heade
     assert {KEY in request.headers[header] for request in found} == {True}
 
 
-class Post:
-    """An SMTP server on loopback that asks for a password and keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.message = b""
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self._server.wait_closed()
-
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"220 post\r\n")
-        while line := (await reader.readline()).decode().strip():
-            self.lines.append(line)
-            word = line.split(" ")[0].upper()
-            if word == "DATA":
-                writer.write(b"354 go on\r\n")
-                self.message = await reader.readuntil(b"\r\n.\r\n")
-            answers = {"EHLO": b"250-post\r\n250 AUTH PLAIN\r\n", "AUTH": b"235 good\r\n", "QUIT": b"221 bye\r\n"}
-            writer.write(answers.get(word, b"250 good\r\n"))
-            await writer.drain()
-            if word == "QUIT":
-                break
-        writer.close()
-        await writer.wait_closed()
-
-
 @pytest.mark.covers("setting delivery.smtp_server", "setting delivery.smtp_user", "setting delivery.smtp_from")
 @pytest.mark.covers("setting keys.smtp")
 def test_a_report_is_mailed_by_the_server_of_the_settings(filled: Shell, serve: Any) -> None:
-    post = serve(Post())
+    post = serve(SmtpServer(auth=True))
     server = f'smtp_server = "smtp://127.0.0.1:{post.port}"\nsmtp_user = "me"\nsmtp_from = "reports@example.org"\n'
     write_user_file(filled, f"[delivery]\n{server}")
     filled.setenv(SMTP_PASSWORD=KEY)
     assert filled(CLEAR, "-l", "docs", "--deliver", "email:reader@example.org", "-q").code == 0
     login = next(line for line in post.lines if line.startswith("AUTH PLAIN ")).split()[-1]
     assert base64.b64decode(login) == f"\0me\0{KEY}".encode()
-    message = email.message_from_bytes(post.message, policy=email.policy.default)
+    message = email.message_from_bytes(post.messages[0], policy=email.policy.default)
     assert (message["From"], message["To"]) == ("reports@example.org", "reader@example.org")
 
 

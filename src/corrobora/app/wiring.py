@@ -250,13 +250,6 @@ def open_searches(
     return found
 
 
-def open_readers(  # noqa: PLR0913 - the parts of the readers
-    settings: Settings, request: Request, web: WebAccess, library: Library, space: str, *, limiter: OpenLimiter
-) -> tuple[Reader, ...]:
-    """The readers of a run: the library's, and safe ones for pages where the web is allowed."""
-    return (LibraryReader(library), *open_web_readers(settings, request, web, library, space, limiter=limiter))
-
-
 def open_fact_store(settings: Settings) -> QdrantFacts | None:
     """Return the store of facts outside the database, None if none is named. Raises `UserError` without the extra."""
     if settings.qdrant_url is None:
@@ -315,7 +308,8 @@ class Wiring:
 
     def open_readers(self, request: Request, library: Library, space: str) -> tuple[Reader, ...]:
         """The readers of a run; what they read is stored in `space` of the library."""
-        return open_readers(self._settings, request, self._web, library, space, limiter=self._open_limiter)
+        pages = open_web_readers(self._settings, request, self._web, library, space, limiter=self._open_limiter)
+        return (LibraryReader(library), *pages)
 
     def open_page_reader(self, library: Library, space: str) -> Reader:
         """The reader of web pages outside of a run; what it reads is stored in `space` of the library."""

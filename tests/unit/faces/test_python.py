@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.app.conftest import DOCUMENTS
 
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
@@ -25,22 +26,6 @@ from corrobora.faces.python import run_blocking
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"
-DOCUMENTS = {
-    "mill.md": """# Orrin mill
-
-## Sluice gates
-
-The sluice gates of Orrin mill must be greased every 14 days with mineral oil. Animal fat draws rats to the gates.
-
-## Mill pond
-
-The mill pond of Orrin may stand at most 210 centimetres above the sill. The lower level protects the cellar.
-""",
-    "grease.md": """# Grease for wooden gates
-
-Mineral oil keeps larch gates dry for about three weeks. Sluice gates that are greased every 14 days stick less often.
-""",
-}
 Made = Callable[..., Settings]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from bench.forgeries import LAYOUTS
 
 from corrobora.reporting.seal import format_seal, strip_seal
 
@@ -37,23 +37,11 @@ def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any,
     assert {each["ruleId"] for each in found} >= {"changed", "reference"}
 
 
-REFORMATTED: dict[str, Callable[[str], str]] = {
-    "line ends": lambda text: text.replace("\n", "\r\n"),
-    "hard wraps": lambda text: "\n".join(
-        part for line in text.split("\n") for part in (textwrap.wrap(line, 60, break_long_words=False) or [""])
-    ),
-    "blank lines": lambda text: text.replace("\n", "\n\n"),
-    "quotation marks": lambda text: re.sub(r'"([^"\n]*)"', "\u201c\\1\u201d", text).replace("'", "\u2019"),
-    "no-break spaces": lambda text: re.sub(r"(\d) (?=\w)", "\\1\u00a0", text),
-    "headings": lambda text: text.replace("\n## ", "\n### "),
-}
-
-
-@pytest.mark.parametrize("way", REFORMATTED)
+@pytest.mark.parametrize("way", LAYOUTS)
 def test_another_layout_of_an_honest_report_changes_no_verdict(finished: tuple[Any, str], way: str) -> None:
     shell, run = finished
     text = shell("export", run, "-f", "md", "-o", "-").out
-    (shell.folder / "again.md").write_bytes(REFORMATTED[way](text).encode())
+    (shell.folder / "again.md").write_bytes(LAYOUTS[way](text).encode())
     result = shell("verify", "again.md", "--json")
     counts = json.loads(result.out)
     assert (result.code, counts["seal"]) == (0, "delivered"), result.out
