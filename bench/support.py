@@ -1,7 +1,8 @@
 """Verification of sentences: honest restatements, one-edit falsifications of them, forged copies, and rated claims.
 
-Knows pairs written by hand (support_pairs.txt) and, with `--data`, the sentences and rated claims of SciFact, which
-nothing was tuned on. Prints the share that is caught by kind and what becomes of honest sentences.
+Knows pairs written by hand (support_pairs.txt) and, with `--data`, free paraphrases of real documents (`dev` was looked
+at, `claim` kept apart) and the sentences and rated claims of SciFact, which nothing was tuned on. Prints the share that
+is caught by kind and what becomes of honest sentences.
 Run it as `python -m bench.support [--data DIR] [--show]`.
 """
 
@@ -55,10 +56,10 @@ class Case(NamedTuple):
     evidence: Evidence
 
 
-def read_cases() -> Iterator[Case]:
-    """Read the honest restatements and their falsifications."""
+def read_cases(path: Path) -> Iterator[Case]:
+    """Read honest restatements and their falsifications."""
     quote, honest, metadata = "", "", dict[str, str]()
-    for line in PAIRS.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         mark, _, text = line.partition(": ")
         if mark == "Q":
             quote, metadata = text, {}
@@ -156,8 +157,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--show", action="store_true", help="print each case that goes wrong")
     wanted = parser.parse_args()
-    print_cases("restatements", list(read_cases()), show=wanted.show)
+    print_cases("restatements", list(read_cases(PAIRS)), show=wanted.show)
     if wanted.data:
+        for path in sorted((wanted.data / "paraphrases").glob("*.txt")):
+            print_cases(f"free paraphrases, {path.stem}", list(read_cases(path)), show=wanted.show)
         documents = {str(row["doc_id"]): row for row in read_rows(wanted.data / "scifact" / "corpus.jsonl.gz")}
         sentences = [each for row in documents.values() for each in row["abstract"] if len(each.split()) > 8]
         print_cases("copies", list(forge_copies(sentences[:6000], random.Random(8))), show=wanted.show)

@@ -20,6 +20,7 @@ from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
 from corrobora.text.typed import Problem
+from corrobora.text.word_vectors import is_near
 
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
 _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word
@@ -270,6 +271,7 @@ def find_substitute(sentence: str, unit: str, known: frozenset[str]) -> Problem 
                 and not find_measures(other)
                 and stem_word(other)
                 and stem_word(other) not in said
+                and not is_near(stem, stem_word(other))
                 and not other.endswith(("ed", "ing"))
             ):
                 return Problem(f"it says “{word}” where its sources say “{other}”", word)

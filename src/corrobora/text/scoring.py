@@ -1,8 +1,8 @@
-"""Scoring: how probably a passage supports a sentence, by ten readable features and fitted logistic weights.
+"""Scoring: how probably a passage supports a sentence, by a few readable features and fitted logistic weights.
 
-Knows overlap of words, word pairs and characters in the best window of three sentences, and what is missing. Does not
-know contradiction, which no overlap shows, and uses no length: lengths recognise a data set, not support. The weights
-are made by `python -m bench.fit_support` (data/support.json).
+Knows overlap of characters and word pairs, and how near the words of the two are in meaning, in the window of up to
+three sentences that matches best. Does not know contradiction, which no overlap shows, and uses no length: lengths
+recognise a data set, not support. The weights are made by `python -m bench.fit_support` (data/support.json).
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from corrobora.text.clauses import split_statement
 from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.typed import Problem, Reading
+from corrobora.text.word_vectors import compare_stems, list_vectors, weigh_stem, weigh_stems
 
-FEATURES = ("grams", "pairs", "window", "clause", "everything", "run", "rarest", "names", "amounts", "differences")
+if TYPE_CHECKING:
+    from corrobora.text.word_vectors import Matrix
+
+FEATURES = ("grams", "pairs", "both", "topic", "missing", "shades", "amounts")
 _WINDOW = 3  # sentences that may support a claim together
 _GRAM = 5  # characters
 _NEAR, _WITHIN = 3, 5  # words between the two of a pair, in the claim and in the evidence
@@ -67,51 +72,59 @@ def _list_pairs(stems: tuple[str, ...], reach: int) -> frozenset[tuple[str, str]
 
 def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem]) -> tuple[float, ...]:
     """Return the features of a sentence and its evidence, in the order of `FEATURES`."""
+    typed = (float(any(each.scored for each in problems)), float(any(each.false for each in problems)))
     stems = _list_stems(sentence)
-    wanted = frozenset(stems)
-    units = [unit.text for unit in reading.units[:_MAX_UNITS]]
-    held = [frozenset(_list_stems(unit)) for unit in units]
-    windows = range(max(1, len(units) - _WINDOW + 1))
-    joined = [frozenset[str]().union(*held[at : at + _WINDOW]) for at in windows]
-    best = max(windows, key=lambda at: _weigh(wanted & joined[at]))
-    window = units[best : best + _WINDOW]
-    text = " ".join(window)
-    clauses = [frozenset(_list_stems(part)) for part in split_statement(sentence)]
-    missing = wanted - reading.stems
+    units = [unit.text for unit in reading.units[:_MAX_UNITS] if unit.stems]
+    if not stems or not units:
+        return (0.0, 0.0, 0.0, 0.0, 1.0, *typed)
+    wanted, held = list(dict.fromkeys(stems)), sorted(reading.stems)
+    near = compare_stems(wanted, held)
+    begin = _find_window(frozenset(stems), units)
+    window = units[begin : begin + _WINDOW]
     pairs = _list_pairs(stems, _NEAR)
     theirs = frozenset[tuple[str, str]]().union(*(_list_pairs(_list_stems(unit), _WITHIN) for unit in window))
     grams = _list_grams(sentence)
+    weights = weigh_stems(wanted)
+    missing = sorted(weights * (1.0 - near.max(axis=1)), reverse=True)
     return (
-        len(grams & _list_grams(text)) / len(grams),
+        len(grams & _list_grams(" ".join(window))) / len(grams),
         len(pairs & theirs) / max(1, len(pairs)),
-        _weigh(wanted & joined[best]) / max(1.0, _weigh(wanted)),
-        min((max(_weigh(part & each) for each in joined) / _weigh(part) for part in clauses if part), default=0.0),
-        _weigh(wanted & reading.stems) / max(1.0, _weigh(wanted)),
-        _find_longest_run(stems, window) / max(1, len(stems)),
-        max(map(_weigh_stem, missing), default=0.0),
-        float(sum(problem.reason.startswith("the name") for problem in problems) > 0),
-        float(any(problem.false for problem in problems)),
-        float(any(not problem.false and not problem.reason.startswith("the name") for problem in problems)),
+        _match_both_ways(wanted, held, near, units),
+        _compare_topics(wanted, sorted({stem for unit in window for stem in _list_stems(unit)})),
+        float(sum(missing[:2])) / 2,
+        *typed,
     )
 
 
-def _weigh_stem(stem: str) -> float:
-    """Return how telling a stem is: long ones and those with digits are rarer."""
-    return 1.0 if any(char.isdigit() for char in stem) else min(1.0, len(stem) / 8)
+def _find_window(stems: frozenset[str], units: Sequence[str]) -> int:
+    """Return where the sentences in a row begin that hold most of a claim's words, the rarer the heavier."""
+    held = [stems.intersection(_list_stems(unit)) for unit in units]
+    shares = [
+        sum(map(weigh_stem, frozenset[str]().union(*held[at : at + _WINDOW])))
+        for at in range(max(1, len(units) - _WINDOW + 1))
+    ]
+    return shares.index(max(shares))
 
 
-def _weigh(stems: frozenset[str]) -> float:
-    return sum(map(_weigh_stem, stems))
+def _match_both_ways(wanted: Sequence[str], held: Sequence[str], near: Matrix, units: Sequence[str]) -> float:
+    """Return how well a claim and a clause, or up to three sentences, cover each other: the best harmonic mean."""
+    said = [_list_stems(unit) for unit in units]
+    parts = [_list_stems(clause) for unit in units for clause in split_statement(unit)]
+    for size in range(1, _WINDOW + 1):
+        parts += [sum(said[at : at + size], ()) for at in range(max(1, len(said) - size + 1))]
+    rows = {stem: row for row, stem in enumerate(held)}
+    weights, theirs, back = weigh_stems(wanted), weigh_stems(held), near.max(axis=0)
+    best = 0.0
+    for part in filter(None, parts):
+        inside = sorted({rows[stem] for stem in part})
+        forth = float((weights * near[:, inside].max(axis=1)).sum() / weights.sum())
+        share = float((theirs * back)[inside].sum() / theirs[inside].sum())
+        best = max(best, 2 * forth * share / (forth + share + 1e-9))
+    return best
 
 
-def _find_longest_run(stems: tuple[str, ...], window: Sequence[str]) -> int:
-    """Return the number of stems of the longest run of a claim that one sentence has in a row."""
-    longest = 0
-    for unit in window:
-        said = f" {' '.join(_list_stems(unit))} "
-        begin = 0
-        for end in range(1, len(stems) + 1):
-            while begin < end and f" {' '.join(stems[begin:end])} " not in said:
-                begin += 1
-            longest = max(longest, end - begin)
-    return longest
+def _compare_topics(wanted: Sequence[str], said: Sequence[str]) -> float:
+    """Return the cosine of the two sums of word vectors, the rarer words the heavier."""
+    one, other = (weigh_stems(stems) @ list_vectors(stems) for stems in (wanted, said))
+    length = math.sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / length if length else 0.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
@@ -55,6 +56,19 @@ class SupportCheck:
     withholds: bool = False  # code knows it to be false: a typed failure, which no model overrules
 
 
+class Comparison(NamedTuple):
+    """What the evidence says, how a sentence differs from it, and whether the sentence nearly copies it."""
+
+    reading: Reading
+    problems: tuple[Problem, ...]
+    copied: bool
+
+    @property
+    def differs(self) -> bool:
+        """True if a difference alone keeps the sentence from being supported, whatever its score."""
+        return any(self.copied or not each.scored for each in self.problems)
+
+
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -67,11 +81,33 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     """
     if not evidence:
         return SupportCheck(Support.UNCITED, 0.0)
+    found = compare_evidence(sentence, evidence)
+    if found is None:
+        return SupportCheck(Support.SUPPORTED, 1.0)
+    problems = list(found.problems)
+    status = _decide_status(sentence, found)
+    failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
+    if status is Support.UNSUPPORTED and not problems:
+        missing = _find_missing_words(sentence, found.reading)
+        problems, failing = [Problem("its sources do not say this", ", ".join(missing))], missing
+    elif status is Support.SUPPORTED:
+        problems, failing = [], []
+    return SupportCheck(
+        status,
+        _share_found(sentence, found.reading),
+        tuple(dict.fromkeys(each.reason for each in problems)),
+        tuple(dict.fromkeys(failing)),
+        withholds=any(each.false for each in problems),
+    )
+
+
+def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison | None:
+    """Return how a sentence differs from its evidence, the false first; None for a slice of a quote."""
     problems: list[Problem] = []
     for said in (sentence, sentence[:1].lower() + sentence[1:]):  # a writer begins with a capital what he cuts
         cuts = [find_cut(head, tail, said) for each in evidence for head, tail in find_slices(said, each.quote)]
         if None in cuts and said == sentence:
-            return SupportCheck(Support.SUPPORTED, 1.0)
+            return None
         problems += [] if None in cuts else [cut for cut in cuts[:1] if cut]
     reading = read_units(evidence)
     units = [unit.text for unit in reading.units]
@@ -80,23 +116,10 @@ def check_support(sentence: str, evidence: Sequence[Evidence]) -> SupportCheck:
     problems += compare_sentence(sentence, reading)
     told = " ".join(each.words.lower() for each in problems)
     problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in told]
-    if not problems and not copied:
+    if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
-    problems.sort(key=lambda each: not each.false)
-    overlap = _share_found(sentence, reading)
-    status = _decide_status(sentence, reading, problems, copied=copied)
-    failing = [each.words for each in problems if each.words and each.words.lower() in sentence.lower()]
-    if status is Support.UNSUPPORTED and not problems:
-        missing = _find_missing_words(sentence, reading)
-        problems, failing = [Problem("its sources do not say this", ", ".join(missing))], missing
-    return SupportCheck(
-        status,
-        overlap,
-        tuple(dict.fromkeys(each.reason for each in problems)),
-        tuple(dict.fromkeys(failing)),
-        withholds=any(each.false for each in problems),
-    )
+    return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
 def read_units(evidence: Sequence[Evidence]) -> Reading:
@@ -112,21 +135,21 @@ def _split_units(evidence: Evidence) -> list[str]:
     return [LIST_ITEM.sub("", unit, count=1) if LIST_ITEM.match(unit) else unit for unit in found]
 
 
-def _decide_status(sentence: str, reading: Reading, problems: Sequence[Problem], *, copied: bool) -> Support:
-    if any(each.contradicts for each in problems):
+def _decide_status(sentence: str, found: Comparison) -> Support:
+    if any(each.contradicts for each in found.problems):
         return Support.CONTRADICTED
-    if any(each.false for each in problems):
+    if any(each.false for each in found.problems):
         return Support.UNSUPPORTED
-    if copied:
-        return Support.UNCLEAR if problems else Support.SUPPORTED
+    if found.copied:
+        return Support.UNCLEAR if found.problems else Support.SUPPORTED
     weights = load_weights()
-    score = score_support(measure_features(sentence, reading, problems), weights)
-    shares = [_share_found(part, reading) for part in split_statement(sentence)]
+    score = score_support(measure_features(sentence, found.reading, found.problems), weights)
+    shares = [_share_found(part, found.reading) for part in split_statement(sentence)]
     if max(shares) >= _HELD and min(shares) <= _MISSED:
         return Support.PARTLY
     if score < weights.unsupported:
         return Support.UNSUPPORTED
-    return Support.SUPPORTED if score >= weights.supported and not problems else Support.UNCLEAR
+    return Support.SUPPORTED if score >= weights.supported and not found.differs else Support.UNCLEAR
 
 
 def _share_found(text: str, reading: Reading) -> float:

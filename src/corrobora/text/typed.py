@@ -18,6 +18,7 @@ from corrobora.text.measures import Measure, find_identifiers, find_measures
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.quantities import MONTHS
 from corrobora.text.tokens import split_words, stem_text
+from corrobora.text.word_vectors import is_common
 
 
 class Problem(NamedTuple):
@@ -27,6 +28,7 @@ class Problem(NamedTuple):
     words: str
     false: bool = False
     contradicts: bool = False
+    scored: bool = False  # a paraphrase may differ so: a feature of the score, not a reason of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +304,7 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             hedged = "link" in unit.kinds("relation") or unit.kinds("hedge")
             known = known or shade.kind != "cause" or not hedged
         if not known and shade.family not in ("hedge", "attribution"):
-            yield Problem(f"its sources do not say “{shade.text}”", shade.text)
+            yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=True)
 
 
 def _carries_rest(clause: Clause, unit: Clause, marker: str) -> bool:
@@ -332,9 +334,7 @@ def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
     for mention in find_mentions(sentence):
         parts = stem_text(mention.text)
         missing = [part for part in parts if part not in reading.stems]
-        opener = (
-            mention.start == 0 and len(parts) == 1 and mention.kind is MentionKind.NAME and _is_common(mention.text)
-        )
+        opener = mention.start == 0 and len(parts) == 1 and mention.kind is MentionKind.NAME and is_common(parts[0])
         opener = opener or bool(find_measures(mention.text))
         absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
         if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
@@ -342,11 +342,6 @@ def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
     for word in re.findall(r"[^\W_]*[^\W_\x00-\x7f][^\W_]*", sentence):
         if word.lower() not in reading.everything.lower():
             yield Problem(f"the letters of {word} stand in none of its sources", word)
-
-
-def _is_common(word: str) -> bool:
-    """True for a capitalised opener that is more likely a common word than a name."""
-    return word.lower().endswith(("s", "ing", "ed", "ly", "ion", "ment", "ity", "ness", "ance", "ence"))
 
 
 def _is_abbreviated(name: str, text: str) -> bool:
