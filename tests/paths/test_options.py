@@ -8,12 +8,6 @@ import pytest
 from tests.paths.catalog import commands_with, list_options, read_marks, setting_names
 from tests.paths.starts import STARTS
 
-# Options without an effect of their own in this command, each with the reason.
-WITHOUT_EFFECT = {
-    "chat --no-input": "the dialogue itself authorizes the plan, so no command asks afterwards",
-    "investigate --no-input": "an investigation never asks; programs may give the flag to every command",
-}
-
 
 def covered() -> set[str]:
     """Return what the marks claim; "* --x" stands for the commands in `STARTS`, "every --x" for all that have it."""
@@ -27,12 +21,11 @@ def covered() -> set[str]:
 
 @pytest.mark.parametrize("name", [*list_options(), *setting_names()])
 def test_it_has_a_test_that_sees_its_effect(name: str) -> None:
-    assert name in covered() or name in WITHOUT_EFFECT, f'mark a test with @pytest.mark.covers("{name}")'
+    assert name in covered(), f'mark a test with @pytest.mark.covers("{name}")'
 
 
 def test_no_mark_names_what_does_not_exist() -> None:
     assert covered() - {*list_options(), *setting_names()} == set()
-    assert set(WITHOUT_EFFECT) <= set(list_options())
 
 
 def test_a_test_that_claims_an_option_writes_it() -> None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, cast
 from corrobora.domain.documents import IngestItem, ParsedDocument
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
+from corrobora.reporting.markdown import html_to_markdown, is_html
 from corrobora.reporting.recheck import Lookups, RecheckResult, StoredSource, recheck_report
-from corrobora.reporting.report_parser import Reference, html_to_markdown, is_html
+from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def read_report_text(text: str) -> ReportFile:
             seal = find_seal(str(known.get("seal", "")))
             if seal and known.get("run_id") == seal.run:  # added where a run prints its report
                 del known["run_id"]
+                known.pop("estimate", None)
             return ReportFile(str(known["markdown"]), f"{canonical_json(known)}\n\n{known.get('seal', '')}", "json")
     return ReportFile(text, text, "md")
 

@@ -132,16 +132,21 @@ LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
 }
-_PLAIN_FORMS = str.maketrans(LOOK_ALIKES)
 INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
+_PLAIN_FORMS = str.maketrans({**LOOK_ALIKES, "\u2026": "...", **dict.fromkeys(INVISIBLE, "")})
+
+
+def fold_typography(text: str) -> str:
+    """Return a text with plain quotation marks, dashes and dots, and without invisible characters."""
+    return text.translate(_PLAIN_FORMS)
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Find `quote` in `text`; return its character offsets, or None.
 
-    Runs of white space are equal. Otherwise a quote may differ from the text only in the shape of quotation marks and
-    dashes and in invisible characters (bad-input M20): not in case, and without NFKC (10² must not become 102). A blank
-    quote is never found.
+    Runs of white space are equal. Otherwise a quote may differ from the text only in the shape of quotation marks,
+    dashes and dots of omission, and in invisible characters (bad-input M20): not in case, and without NFKC (10² must
+    not become 102). A blank quote is never found.
     """
     found = _find_literal(quote, text)
     if found is not None or (quote.isascii() and text.isascii()):
@@ -154,12 +159,11 @@ def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _plain_form(text: str) -> tuple[str, list[int] | None]:
-    """Return the text with plain punctuation and, if characters were dropped, the old index of each one."""
-    plain = text.translate(_PLAIN_FORMS)
-    if not any(letter in plain for letter in INVISIBLE):
+    """Return the folded text and, if its length changed, the old index of each character."""
+    plain = fold_typography(text)
+    if len(plain) == len(text) and not any(letter in text for letter in INVISIBLE):
         return plain, None
-    places = [at for at, letter in enumerate(plain) if letter not in INVISIBLE]
-    return "".join(plain[at] for at in places), places
+    return plain, [at for at, letter in enumerate(text) for _ in fold_typography(letter)]
 
 
 def _find_literal(quote: str, text: str) -> tuple[int, int] | None:

@@ -1,14 +1,19 @@
-"""Markdown: escaping of active content, tables, and the markers `[S3:C2]` of a draft with the sentence of each.
+"""Markdown: escaping of active content, tables, sentences with their citations, and pages of HTML read as Markdown.
 
-Knows what a Markdown viewer acts on, how cells are written, and how loosely writers spell citations. Does not know
-which markers resolve or what a report consists of.
+Knows what a Markdown viewer acts on, how cells are written, how loosely writers spell citations, and the elements of
+our own page and plain ones of others. Does not know which citations resolve or what a report consists of.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html.parser import HTMLParser
+from typing import NamedTuple
 
+from corrobora.domain.evidence import fold_typography
+from corrobora.text import phrases
+from corrobora.text.markdown import read_inline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import stem_text
@@ -38,6 +43,14 @@ _BAR = re.compile(r"(?<!\\)\|")
 _QUOTED = re.compile(r"^(.{0,300}?)“(.{1,4000})”$", re.DOTALL)
 _LABEL_CHARS = 160
 SHORT_CELL = 3  # content words; a shorter cell is read together with the others of its row
+
+
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+
+
+def is_heading(line: str) -> bool:
+    """True for a heading; "#12 is fixed" is none."""
+    return _HEADING.match(line) is not None
 
 
 def is_row(line: str) -> bool:
@@ -127,6 +140,9 @@ _MORE = r"\s{0,2}[,;]\s{0,2}(?:S\d{1,9}\s{0,2}[:：]?\s{0,2})?C\d{1,9}"
 _LOOSE = re.compile(rf"(?<!\\)[\[(［]\s*({_ONE}(?:{_MORE}){{0,30}})\s*[\])］]?", re.IGNORECASE)
 _PART = re.compile(r"(?:(S\d{1,9})\s{0,2}[:：,]?\s{0,2})?(C\d{1,9})", re.IGNORECASE)
 
+_STOP_AFTER = re.compile(r"([.!?])\s(?=[^\W\d_A-Z])")  # before a small letter
+_SEAM = 3  # words on each side of a border that a quote must have
+
 
 def normalize_markers(text: str) -> str:
     """Write every unambiguous marker in the one form `[S1:C2]`, several in one bracket as several (bad-input M25)."""
@@ -141,33 +157,200 @@ def normalize_markers(text: str) -> str:
     return _LOOSE.sub(rewrite_marker, text)
 
 
-def iter_cited_sentences(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the sentences of a line with the markers that follow or stand in each."""
-    pending: tuple[str, list[str]] | None = None
-    for span in split_sentences(line):
-        piece = line[span.start : span.end]
-        cited = [match.group() for match in MARKER.finditer(piece)]
-        text = " ".join(drop_marks(piece, MARKER).split())
-        leading = _find_leading_markers(piece)
-        if pending is not None and leading:
-            pending[1].extend(leading)
-            cited = cited[len(leading) :]
-        if not text.strip(" .,;:-*"):
-            if pending is not None:
-                pending[1].extend(cited)
-            continue
-        if pending is not None:
-            yield pending
-        pending = (text, cited)
-    if pending is not None:
-        yield pending
+class CitedSentence(NamedTuple):
+    """A sentence without its marks, where it begins in its text, and the marks that support it."""
+
+    text: str
+    start: int
+    marks: tuple[re.Match[str], ...]
 
 
-def _find_leading_markers(piece: str) -> list[str]:
-    """Markers at the start of a piece belong to the sentence before it: "It grew. [S1:C2] Then it fell."."""
-    found: list[str] = []
-    rest = piece.lstrip()
-    while match := MARKER.match(rest):
-        found.append(match.group())
-        rest = rest[match.end() :].lstrip()
+def split_cited_sentences(text: str, mark: re.Pattern[str], told: str = "") -> list[CitedSentence]:
+    """Split a paragraph into sentences with their marks.
+
+    A mark inside a sentence belongs to it, one after its full stop as well: "It grew. [1] Then it fell. [2]". In a text
+    that begins with a mark, marks belong to the sentence that follows them. A full stop before a mark ends a sentence
+    also where a small letter follows, as after a copied line of a manual. A sentence without a mark that goes on as the
+    quotes `told` do is one with the next.
+    """
+    marks = list(mark.finditer(text))
+    spans = split_sentences(_hide_marks(text, marks))
+    if not spans:
+        return []
+    leads = bool(marks) and not text[: marks[0].start()].strip()
+    held: list[list[re.Match[str]]] = [[] for _ in spans]
+    for each in marks:
+        before = sum(span.start <= each.start() for span in spans) - 1
+        outside = before < 0 or each.start() >= spans[before].end
+        held[min(max(before + (outside and leads), 0), len(spans) - 1)].append(each)
+    starts = [max((m.end() for m in marks if m.start() < span.start < m.end()), default=span.start) for span in spans]
+    found: list[CitedSentence] = []
+    for start, end, own in zip(starts, [*starts[1:], len(text)], held, strict=True):
+        plain = " ".join(drop_marks(text[start:end], mark).split())
+        if found and not any(letter.isalnum() for letter in plain):
+            found[-1] = found[-1]._replace(marks=(*found[-1].marks, *own))
+        elif found and not found[-1].marks and goes_on(found[-1].text, plain, told):
+            found[-1] = found[-1]._replace(text=f"{found[-1].text} {plain}", marks=tuple(own))
+        elif own or plain:
+            found.append(CitedSentence(plain, start, tuple(own)))
     return found
+
+
+def goes_on(before: str, after: str, told: str) -> bool:
+    """True if the last words of one text and the first ones of another stand together in quotes (see `fold_quotes`)."""
+    for end, begin in zip(_fold_readings(before[-80:]), _fold_readings(after[:80]), strict=True) if told else ():
+        words = (*end.split()[-_SEAM:], *begin.rstrip(". ").split()[:_SEAM])
+        if end and begin and " ".join(words) in told:
+            return True
+    return False
+
+
+def fold_quotes(quotes: Iterable[str]) -> str:
+    """Return quotes as one text in which wrapped and re-formatted lines are found."""
+    return "\n".join(dict.fromkeys(reading for quote in quotes for reading in _fold_readings(quote)))
+
+
+def _fold_readings(text: str) -> tuple[str, str]:
+    """Return a text as a viewer shows it and as it is written, each with plain signs and single spaces."""
+    one, other = (" ".join(fold_typography(each).split()) for each in (read_inline(text), text))
+    return one, other
+
+
+def _hide_marks(text: str, marks: Sequence[re.Match[str]]) -> str:
+    """Blank the marks of a text, which keeps its length; where a mark and a full stop meet, a capital follows them."""
+    shown = list(text)
+    for each in marks:
+        shown[each.start() : each.end()] = " " * len(each.group())
+    for each in marks:
+        if (after := _STOP_AFTER.match(text, each.end())) is not None:
+            shown[each.end() - 1 : after.end()] = [*after.group(1), " ", "X"]
+            continue
+        before = "".join(shown[max(0, each.start() - 80) : each.start()]).rstrip().rstrip("\"'”’)]»*_")
+        rest = "".join(shown[each.end() : each.end() + 80]).lstrip("\"'“‘([«*_ ")
+        if before.endswith((".", "!", "?", "…")) and rest[:1].isalnum():
+            shown[each.end() - 1] = "X" if rest[0].islower() else "A"  # only "A" may open a sentence after "etc."
+    return "".join(shown)
+
+
+def iter_cited_sentences(line: str, told: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield the sentences of a line of a draft with the markers of each; `told` are the quotes it may go on from."""
+    for each in split_cited_sentences(line, MARKER, told):
+        yield each.text, [mark.group() for mark in each.marks]
+
+
+_BLOCKS = frozenset("h1 h2 h3 h4 h5 h6 p li tr blockquote section main div pre hr".split())
+_HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
+_START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
+_MARKS = {"code": "`", "strong": "**", "b": "**"}
+_SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
+
+
+def is_html(text: str) -> bool:
+    """True for a page of HTML."""
+    return text.lstrip("\ufeff \r\n\t")[:200].lower().startswith(("<!doctype html", "<html"))
+
+
+def html_to_markdown(page: str) -> str:
+    """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
+    reader = _PageReader()
+    reader.feed(page)
+    reader.close()
+    return "\n\n".join(reader.finish())
+
+
+class _PageReader(HTMLParser):
+    """Collects one line of Markdown for each block of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._lines: list[str] = []
+        self._text = ""
+        self._hidden = 0
+        self._quoted = 0
+        self._rows = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's
+        """Open a block, a cell or a hidden part."""
+        if tag in _HIDDEN:
+            self._hidden += 1
+        if tag in _BLOCKS:
+            self._flush()
+        self._quoted += tag == "blockquote"
+        if tag in _START:
+            self._text = _START[tag]
+        elif tag in ("td", "th"):
+            self._text += "| "
+        elif tag in _MARKS:
+            self._text += _MARKS[tag]
+        elif tag == "br":
+            self._text += " "
+        elif tag == "table":
+            self._rows = 0
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a block, a cell or a hidden part."""
+        if tag in _HIDDEN:
+            self._hidden = max(0, self._hidden - 1)
+        if tag in ("td", "th"):
+            self._text += " "
+        elif tag in _MARKS:
+            self._text += _MARKS[tag]
+        elif tag == "tr":
+            self._end_row()
+        elif tag in _BLOCKS:
+            self._flush()
+        self._quoted -= tag == "blockquote" and self._quoted > 0
+
+    def handle_data(self, data: str) -> None:
+        """Collect text."""
+        if not self._hidden:
+            opens = not self._text.strip() and data.lstrip().startswith("|")  # text of a source, no row
+            self._text += f"\\{data.lstrip()}" if opens else data
+
+    def _end_row(self) -> None:
+        cells = " ".join(self._text.split())
+        self._text = f"{cells} |" if cells else ""
+        self._flush()
+        self._rows += 1
+        if self._rows == 1 and cells:
+            self._lines[-1] += "\n" + "|" + "---|" * cells.count("| ")
+
+    def _flush(self) -> None:
+        line, self._text = " ".join(self._text.split()), ""
+        if not line or line in _START.values():
+            return
+        self._lines.append(f"> {line}" if self._quoted else line)
+
+    def finish(self) -> list[str]:
+        """Return the lines, each source in one line as in Markdown."""
+        self._flush()
+        return _join_sources(self._lines)
+
+
+def _join_sources(lines: list[str]) -> list[str]:
+    """Write "### [n] title", details, address, quotes and mark as one reference with its quotes below."""
+    found: list[str] = []
+    head: list[str] = []
+    below: list[str] = []
+    for line in lines:
+        title = line.removeprefix("### ")
+        if line.startswith("### ") and _SOURCE_TITLE.match(title):
+            number, _, name = title.partition(" ")
+            head, below = [f"{number} **{name}**"], []
+        elif head and line.startswith("`") and "sha256:" in line:
+            source, _, digest = line.strip("`").partition(" ")
+            found += [f"{_join_head(head)} `{source}` `{digest}`", *below]
+            head = []
+        elif head and line.lstrip("*").startswith((">", phrases.NOTICE)):
+            below.append(line)
+        elif head:
+            head.append(line)
+        else:
+            found.append(line)
+    return found
+
+
+def _join_head(parts: list[str]) -> str:
+    title, *details, address = parts if len(parts) > 1 else [*parts, ""]
+    comma = "," if details and not details[0].startswith("(") else ""
+    return " ".join([f"{title}{comma}", *details]) + f". {address}"

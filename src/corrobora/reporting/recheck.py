@@ -225,7 +225,7 @@ async def _check_statement(
     elif cited and best.support is Support.UNCITED:
         blind = bool(fates) and all(each in BLIND for each in fates)
         support = Support.NOT_CHECKABLE if blind else Support.UNSUPPORTED
-    return CheckedStatement(said.text, cited, fates, support, reasons, failing, said.line)
+    return CheckedStatement(unescape_markdown(said.text), cited, fates, support, reasons, failing, said.line)
 
 
 def _derive(
@@ -250,7 +250,7 @@ def _list_labels(parsed: ParsedReport) -> list[str]:
 
 def _iter_readings(said: CitedText, labels: Sequence[str]) -> Iterator[str]:
     """Yield a sentence as a viewer shows it, then as it is written: a tool may write a source's signs unescaped."""
-    for text in (read_inline(said.text), said.text):
+    for text in (read_inline(said.text), unescape_markdown(said.text), said.text):
         yield strip_source_label(text, labels) if said.cell else text
 
 

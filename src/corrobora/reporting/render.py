@@ -17,8 +17,10 @@ from corrobora.reporting.account import render_account, summarize_checks
 from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, format_table
 from corrobora.reporting.words import describe_code
 from corrobora.text import phrases
+from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.characters import sanitize_text
 from corrobora.text.comparison import find_differing_sentences
+from corrobora.text.markdown import escape_text
 
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 
@@ -85,9 +87,14 @@ def build_citations(
 
 
 def _drop_contained(quotes: Sequence[str]) -> tuple[str, ...]:
-    """Return each quote once, without those that another quote contains."""
+    """Return each quote once, without those that another quote carries in sentences of its own."""
     once = tuple(dict.fromkeys(quotes))
-    return tuple(each for each in once if not any(each != other and each in other for other in once))
+    return tuple(each for each in once if not any(each != other and _carries(other, each) for other in once))
+
+
+def _carries(quote: str, part: str) -> bool:
+    """True if a part of a quote says there what it says alone."""
+    return part in quote and any(find_cut(*around, part) is None for around in find_slices(part, quote))
 
 
 def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
@@ -234,7 +241,7 @@ def render_sources(cited: Sequence[Citation]) -> str:
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
         head += f"\n\n**{phrases.NOTICE}:** {format_cell(citation.notice)}" if citation.notice else ""
-        quotes = "\n>\n".join(f"> {' '.join(sanitize_text(quote).split())}" for quote in citation.quotes)
+        quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
 

@@ -14,18 +14,18 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from hashlib import sha256
 
-from corrobora.domain.evidence import INVISIBLE, LOOK_ALIKES
-from corrobora.reporting.markdown import is_row
-from corrobora.reporting.report_parser import Block, html_to_markdown, split_blocks
+from corrobora.domain.evidence import fold_typography
+from corrobora.reporting.markdown import html_to_markdown, is_heading, is_row
+from corrobora.reporting.report_parser import Block, split_blocks
 from corrobora.text.segmentation import split_sentences
 
 _LINE = re.compile(r"\*?Sealed:\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")
-_LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables, escapes
-    r"(?<!\S)(?:#{1,6}|[->+*])(?=\s)|^>|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|\\(?=[^\w\s])|[|]|-{2,}|={2,}",
+_LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables
+    r"(?<!\S)(?:#{1,6}|[->+*])(?=\s|$)|^>|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|[|]|-{2,}|={2,}",
     re.MULTILINE,
 )
+_ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
 _SPACE = re.compile(r"(?<=\w)\s+(?=\w)")
-_PLAIN = str.maketrans(LOOK_ALIKES | dict.fromkeys(INVISIBLE, ""))
 
 
 class SealStatus(StrEnum):
@@ -57,7 +57,9 @@ class Change:
 
 def fold_layout(text: str) -> str:
     """Fold what re-formatting changes: white space, marks of layout, the shape of quotation marks and dashes."""
-    return "".join(_SPACE.sub("\x00", _LAYOUT.sub(" ", text.translate(_PLAIN))).split()).replace("\x00", " ")
+    return "".join(_SPACE.sub("\x00", _LAYOUT.sub(" ", _ESCAPE.sub("", fold_typography(text.replace("`", ""))))).split()).replace(
+        "\x00", " "
+    )
 
 
 def strip_seal(text: str) -> str:
@@ -153,7 +155,7 @@ def _list_pieces(text: str) -> list[_Piece]:
 
 
 def _split_pieces(block: Block) -> list[_Piece]:
-    if is_row(block.text) or block.text.startswith("#"):
+    if is_row(block.text) or is_heading(block.text):
         return [_Piece(block.line, block.text, fold_layout(block.text))]
     spans = split_sentences(block.text)
     parts = [(block.line_at(span.start), block.text[span.start : span.end]) for span in spans]

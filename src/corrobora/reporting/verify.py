@@ -17,6 +17,8 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
 from corrobora.reporting.markdown import (
     MARKER,
+    fold_quotes,
+    is_heading,
     is_row,
     is_rule,
     iter_cited_sentences,
@@ -41,6 +43,7 @@ _SECRET = re.compile(  # what keys of common services and private keys look like
 )
 _LINK = re.compile(r"(?<!\\)!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
+_FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
 _MOST_PLAIN = 20  # of a line without citation, which every part of a report may have
 MIN_KEPT_CITATIONS = 0.5  # a revision must keep at least this share of the draft's distinct citations
@@ -73,6 +76,7 @@ class _Evidence:
     by_marker: Mapping[str, list[Fact]]
     known: tuple[str, ...]
     reading: ReadingSet | None
+    told: str  # all quotes, as `fold_quotes` gives them
 
 
 def check_draft(
@@ -89,7 +93,9 @@ def check_draft(
     for fact in facts:
         by_marker.setdefault(fact.marker, []).append(fact)
     labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
-    evidence = _Evidence(facts, by_marker, (*known, *sorted(labels)), reading)
+    evidence = _Evidence(
+        facts, by_marker, (*known, *sorted(labels)), reading, fold_quotes(fact.quote for fact in facts)
+    )
     plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = _strip_urls(normalize_markers(plain), facts)
     written = body.split("\n")
@@ -134,7 +140,7 @@ def check_written_draft(draft: Draft, findings: Findings, reading: ReadingSet | 
 
 def _is_repeated(line: str, times: Counter[str]) -> bool:
     """Count a line and say whether it was written too often (bad-input M30); headings and tables may come again."""
-    if line.startswith(("#", "|", "```")) or not any(letter.isalpha() for letter in line):
+    if is_heading(line) or line.startswith(("|", "```")) or not any(letter.isalpha() for letter in line):
         return False
     times[line] += 1
     return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
@@ -154,7 +160,7 @@ def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
 def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
     """Check one line; return what is printed of it, its checks, and how many markers went."""
     stripped = line.strip()
-    if not stripped or stripped.startswith(("#", "---", "```")) or set(stripped) <= set("|-: "):
+    if not stripped or is_heading(stripped) or _FENCE.fullmatch(stripped) or set(stripped) <= set("|-: "):
         return line, [], 0
     if is_row(line):
         return _check_row(line, evidence)
@@ -163,7 +169,7 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
     lost = 0
     item = _ITEM.match(line)
     lead = item.group() if item else ""
-    for text, cited in iter_cited_sentences(line[len(lead) :]):
+    for text, cited in iter_cited_sentences(line[len(lead) :], evidence.told):
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)

@@ -15,6 +15,7 @@ from itertools import accumulate
 
 from rapidfuzz.distance import Indel
 
+from corrobora.domain.evidence import fold_typography
 from corrobora.text.clauses import fold_words, parse_clause
 from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.segmentation import split_sentences
@@ -55,9 +56,9 @@ class Copy:
 def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
     """Yield what stands before and after an exact slice in its sentence of the quote, for each place of it.
 
-    White space, and the full stop at the end of the slice, may differ; nothing else.
+    White space, typography, and the full stop at the end of the slice, may differ; nothing else.
     """
-    wanted, pieces = " ".join(sentence.split()).rstrip(".!?"), _fold_sentences(quote)
+    wanted, pieces = " ".join(fold_typography(sentence).split()).rstrip(".!?"), _fold_sentences(quote)
     text = " ".join(pieces)
     at = text.find(wanted) if wanted else -1
     while at >= 0:
@@ -72,19 +73,19 @@ def find_slices(sentence: str, quote: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4_000)  # every sentence is compared with the same quotes
 def _fold_sentences(quote: str) -> tuple[str, ...]:
-    return tuple(" ".join(quote[span.start : span.end].split()) for span in split_sentences(quote))
+    return tuple(" ".join(fold_typography(quote[span.start : span.end]).split()) for span in split_sentences(quote))
 
 
 def _begins(text: str, at: int) -> bool:
     """True if a slice may begin at `at`: after white space or what opens something, never inside a word or number."""
-    return at == 0 or text[at - 1].isspace() or text[at].isspace() or text[at - 1] in '([{"“‘«—–'
+    return at == 0 or text[at - 1].isspace() or text[at].isspace() or text[at - 1] in "([{\"'"
 
 
 def _ends(text: str, at: int) -> bool:
     """True if a slice may end at `at`: before white space, or before punctuation after which nothing goes on."""
     if at >= len(text) or text[at].isspace() or text[at - 1].isspace():
         return True
-    return text[at] in ".,;:!?)]}\"”’»'—–" and not text[at + 1 : at + 2].isalnum()
+    return text[at] in ".,;:!?)]}\"'" and not text[at + 1 : at + 2].isalnum()
 
 
 def find_cut(head: str, tail: str, said: str = "") -> Problem | None:
@@ -125,8 +126,8 @@ def align_copy(sentence: str, units: Sequence[str]) -> Copy:
         if share > best:
             best, nearest = share, theirs
     if best[0] >= NEAR_COPY and best[1] >= _IN_ORDER:
-        changes = [tuple(_find_changes(_fold_copy(each), nearest)) for each in _turn_adjuncts(sentence)]
-        return Copy(best[0], min(changes, key=len))
+        turned = (_fold_copy(each) for each in _turn_adjuncts(sentence))
+        return Copy(best[0], tuple(_find_changes(min(turned, key=lambda each: Indel.distance(each, nearest)), nearest)))
     joined = len(runs) > 1 and not whole and len(set[int]().union(*runs.values())) >= NEAR_COPY * len(words)
     return Copy(best[1], (Problem("it joins parts of two sentences", ""),) if joined else ())
 

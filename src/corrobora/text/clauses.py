@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from corrobora.domain.evidence import fold_typography
 from corrobora.text.tokens import split_words, stem_word
 
 
@@ -231,7 +232,7 @@ def find_opposites(terms: frozenset[str], others: frozenset[str]) -> tuple[tuple
 
 def fold_words(text: str) -> tuple[str, ...]:
     """Return words and signs in order for alignment, in lower case; the full stop at the end is left out."""
-    return tuple(_PIECE.findall(text.lower().replace("’", "'").rstrip(" .!?…\"'”")))
+    return tuple(_PIECE.findall(fold_typography(text.lower()).rstrip(" .!?\"'")))
 
 
-_PIECE = re.compile(r"[^\W_]+(?:['.,-][^\W_]+)*|[^\w\s,;:.!?()'\"“”‘’«»—–-]|_")
+_PIECE = re.compile(r"[^\W_]+(?:['.,-][^\W_]+)*|[^\w\s,;:.!?()'\"-]|_")

@@ -21,7 +21,7 @@ _ACTIVE = re.compile(
     r"|[*`]|(?<![^\W_])_|_(?![^\W_])"  # emphasis and code; not the signs inside `snake_case`
     r"|\((?=\s*[Ss]\d)|\[(?=\s*\^?[Ss]?\d)|(?<=\])[(:\[]"  # a citation, a link
     r"|<(?=[A-Za-z/!?])|&(?=#|\w+;)|~(?=~)|(?<=~)~"  # HTML, an entity, struck-out text
-    r"|^(?:#{1,6}(?=\s|$)|[-+>](?=\s|$)|[-=]{2,}$|>)"  # a heading, an item, a quotation
+    r"|^(?:#{1,6}(?=\s|$)|[-+>](?=\s|$)|[-=]{2,}$|>|\|)"  # a heading, an item, a quotation, a row
 )
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _CLOSING = re.compile(r"(\\\[[^\[\]]{0,60})\]")  # of what looks like a citation

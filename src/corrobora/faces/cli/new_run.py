@@ -33,11 +33,12 @@ from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
     complete_flags,
+    no_input_option,
     output_options,
     read_request,
     run_settings,
 )
-from corrobora.faces.cli.run import OutputOptions, resume_run, start_run
+from corrobora.faces.cli.run import resume_run, start_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
 from corrobora.text.characters import sanitize_text
@@ -197,8 +198,7 @@ def investigate(**flags: Unpack[InvestigateFlags]) -> int:
     they are ready. The command never asks a person.
     """
     settings = open_settings(flags["config_file"], run_settings(flags))
-    wanted: OutputOptions = replace(output_options(flags, settings), may_ask=False)
-    return start_run(settings, thread_request(flags, settings), wanted)
+    return start_run(settings, thread_request(flags, settings), output_options(flags, settings))
 
 
 def thread_request(flags: InvestigateFlags, settings: Settings) -> Request:
@@ -228,6 +228,7 @@ DEMO_QUESTION = (
 
 
 @click.command(cls=GroupedCommand, example="corrobora demo -o report.md")
+@no_input_option
 @add_output_options
 def demo(**flags: Unpack[OutputFlags]) -> int:
     """Research a question over the documents that ship with the package."""

@@ -141,16 +141,22 @@ def _read_question_file(path: Path) -> str:
 
 def _read_stdin() -> str:
     """Read at most the bytes that a question may have, so that 5 MB of text are refused early (bad-input Q06)."""
-    stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
-    data = stream.read(_MAX_INPUT_BYTES + 1) if stream is not None else b""
-    if len(data) > _MAX_INPUT_BYTES:
+    text = read_stdin_text(_MAX_INPUT_BYTES)
+    if text is None:
         raise UserError(
             "question_too_long",
             f"The question on stdin has more than {_MAX_INPUT_BYTES:,} bytes; the limit is "
             f"{LIMITS.question_max_chars:,} characters.",
             next_step="Shorten it; documents go into a library: corrobora library add NAME PATH",
         )
-    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    return text
+
+
+def read_stdin_text(limit: int) -> str | None:
+    """Return what stands on stdin, None if it has more than `limit` bytes."""
+    stream: io.BufferedIOBase | None = getattr(sys.stdin, "buffer", None)
+    data = stream.read(limit + 1) if stream is not None else b""
+    return None if len(data) > limit else data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
 def read_plan(path: Path) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypedDict, TypeVar, Unpack, cast
+from typing import NotRequired, TypedDict, TypeVar, Unpack, cast
 
 import click
 from click.core import ParameterSource
@@ -54,7 +54,7 @@ class OutputFlags(TypedDict):
     as_json: bool
     display: str | None
     quiet: bool
-    no_input: bool
+    no_input: NotRequired[bool]  # of the commands that may ask
     config_file: Path | None
 
 
@@ -75,6 +75,9 @@ class ResearchFlags(OutputFlags):
     run_id: str | None
 
 
+no_input_option = click.option("--no-input", is_flag=True, help="Never ask: exit with 3 if the plan needs a person.")
+
+
 def add_output_options(command: F) -> F:
     """Add the flags of `OutputFlags` to a command."""
     for option in reversed(
@@ -92,7 +95,6 @@ def add_output_options(command: F) -> F:
             click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document."),
             setting_options(*list_flags(report=True)),
             click.option("-q", "--quiet", is_flag=True, help="The same as --display none."),
-            click.option("--no-input", is_flag=True, help="Never ask: exit with 3 if the plan needs a person."),
             config_option,
         )
     ):
@@ -118,6 +120,7 @@ def add_output_options(command: F) -> F:
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
 @deliver_option
 @click.option("--run-id", metavar="RUN", help="Continue this run.")
+@no_input_option
 @add_output_options
 def research(**flags: Unpack[ResearchFlags]) -> int:
     """Research a question and print the cited report.
@@ -185,7 +188,7 @@ def output_options(
     return OutputOptions(
         display=settings.display,
         as_json=flags["as_json"],
-        may_ask=not flags["no_input"],
+        may_ask=not flags.get("no_input", True),
         target=checked,
         artifacts=artifacts,
         min_score=settings.min_score,

@@ -38,6 +38,7 @@ from corrobora.faces.cli.request import (
     OutputFlags,
     add_output_options,
     complete_flags,
+    no_input_option,
     output_options,
     read_request,
     run_settings,
@@ -210,6 +211,7 @@ class AuthorizeFlags(OutputFlags):
 @click.argument("run")
 @stage_option("--from-stage", "Run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
+@no_input_option
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
     """Continue a run. Calls that were answered before are not repeated."""
@@ -222,6 +224,7 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
 @click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')
 @click.argument("run")
 @click.option("--words", metavar="TEXT", help="The exact phrase, if it cannot be typed.")
+@no_input_option
 @add_output_options
 def authorize(**flags: Unpack[AuthorizeFlags]) -> int:
     """Authorize the waiting plan of a run and continue the run."""

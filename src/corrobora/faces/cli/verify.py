@@ -17,7 +17,14 @@ from corrobora.config import read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
 from corrobora.faces.cli.exit_codes import Exit, print_notice
-from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json, with_workspace
+from corrobora.faces.cli.options import (
+    config_option,
+    json_option,
+    open_settings,
+    print_json,
+    read_stdin_text,
+    with_workspace,
+)
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
 from corrobora.reporting.words import describe_code
@@ -47,7 +54,7 @@ _SEALS = {
 )
 @click.option("--fetch", is_flag=True, help="Request cited addresses that are not stored here.")
 @click.option("--min-score", metavar="0..1", help="Exit 4 if a smaller share of the cited statements is carried.")
-@click.option("--strict", is_flag=True, help="Accepted for older scripts: every check is strict.")
+@click.option("--strict", is_flag=True, help="Exit 6 too if anything could not be checked.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0 on stdout, for editors and pipelines.")
 @json_option
 @config_option
@@ -64,10 +71,9 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
 ) -> int:
     """Check a report against the delivered one and its stored sources.
 
-    FILE is Markdown, HTML or JSON that Corrobora wrote, or any Markdown with numbered or linked citations. No model is
-    used, and no network without --fetch. Exit 0 only if all that can be checked holds.
+    FILE is Markdown, HTML or JSON that Corrobora wrote, or any Markdown with numbered or linked citations; - reads it
+    from stdin. No model is used, and no network without --fetch. Exit 0 only if all that can be checked holds.
     """
-    del strict  # every check is strict
     if as_sarif and as_json:
         raise UserError("verify_format", "Stdout takes one format.", next_step="Leave out --json or --sarif.")
     settings = open_settings(config_file, {} if min_score is None else {"verify.min_score": (min_score, "--min-score")})
@@ -88,11 +94,16 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
         print_json(build_sarif(result, what, __version__))
     else:
         _print_summary(result)
-    return _exit_code(result, min_score=settings.min_score)
+    return _exit_code(result, min_score=settings.min_score, strict=strict)
 
 
 def _read_file(what: str) -> str | None:
-    """Return the text of a file, None for the id of a run; a name that is both is the file."""
+    """Return the text of a file or of stdin, None for the id of a run; a name that is both is the file."""
+    if what == "-":
+        text = read_stdin_text(_MAX_REPORT_BYTES)
+        if text is None:
+            raise UserError("file_too_large", f"The report has more than {_MAX_REPORT_BYTES:,} bytes.")
+        return text
     path = Path(what)
     if path.exists() or "/" in what or path.suffix:
         return read_small_file(path, limit=_MAX_REPORT_BYTES, what="The report")
@@ -196,8 +207,11 @@ def _explain(each: CheckedStatement) -> str:
     return ", ".join((*fates, each.support.value, *each.reasons))
 
 
-def _exit_code(result: RecheckResult, *, min_score: float | None) -> int:
-    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing, or not all of ours, is known."""
+def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) -> int:
+    """Return the exit code: 5 if anything fails, 4 below the threshold, 6 if nothing, or not all of ours, is known.
+
+    With `strict` it is 6 also if anything at all could not be checked.
+    """
     from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
     if not result.checkable and result.passed:
@@ -217,6 +231,9 @@ def _exit_code(result: RecheckResult, *, min_score: float | None) -> int:
     if not result.passed:
         print_notice(_count_failures(result))
         return Exit.INCOMPLETE
+    if strict and (unseen := result.not_checkable + result.not_compared):
+        print_notice(f"--strict: {unseen} statements and lines could not be checked.")
+        return Exit.NO_EVIDENCE
     return Exit.DONE
 
 

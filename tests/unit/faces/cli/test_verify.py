@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from bench.forgeries import LAYOUTS
+from bench.forgeries import FORMATS
 
 from corrobora.reporting.seal import format_seal, strip_seal
 
@@ -37,15 +37,37 @@ def test_verify_of_a_run_of_its_files_and_of_a_changed_file(finished: tuple[Any,
     assert {each["ruleId"] for each in found} >= {"changed", "reference"}
 
 
-@pytest.mark.parametrize("way", LAYOUTS)
-def test_another_layout_of_an_honest_report_changes_no_verdict(finished: tuple[Any, str], way: str) -> None:
-    shell, run = finished
-    text = shell("export", run, "-f", "md", "-o", "-").out
-    (shell.folder / "again.md").write_bytes(LAYOUTS[way](text).encode())
-    result = shell("verify", "again.md", "--json")
-    counts = json.loads(result.out)
-    assert (result.code, counts["seal"]) == (0, "delivered"), result.out
-    assert counts["carried"] == counts["checkable"] > 0
+# a manual with what re-formatting turns into something else: item marks, headings, rows, code, quotation marks, numbers
+MANUAL = """The sluice manual
+
+The sluice of Arnholm takes --gate[=N], and opens the gate "N" - or every gate... if N is not given.
+
+The manual of the gate of the sluice of Arnholm (see #126, #131, #149, #152, #155, #161) says by Tor's word: at 17 or
+18. Before that the gate of the sluice was opened an hour earlier - whenever `gate[0]` was stuck in 10*1024 | 20*1024
+trays of ice.
+
+| north gate of the sluice | opens at 6.30 | closes at 18.50 |
+"""
+
+
+@pytest.mark.parametrize("way", FORMATS)
+def test_another_layout_of_an_honest_report_changes_no_verdict(filled: Any, way: str) -> None:
+    shell = filled
+    (shell.folder / "manual.txt").write_text(MANUAL)
+    question = "What does the manual say about the gate of the sluice of Arnholm?"
+    run = json.loads(shell(question, "-l", "manual.txt", "--json", "-q").out)["run_id"]
+    form, put = FORMATS[way]
+    text = shell("export", run, "-f", form, "-o", "-").out
+    assert all(word in text for word in ("--gate", "18.", "#155", "*1024"))
+    bare = strip_seal(text).rstrip()
+    elsewhere = f"{bare}\n\n{format_seal('r_elsewhere', bare)}\n"
+    texts = {"delivered": text} | ({"unknown_here": elsewhere} if form == "md" else {})
+    for seal, given in texts.items():
+        (shell.folder / "again.md").write_bytes(put(given).encode())
+        result = shell("verify", "again.md", "--json")
+        counts = json.loads(result.out)
+        assert (result.code, counts["seal"]) == (0, seal), result.out
+        assert counts["carried"] == counts["checkable"] > 2
 
 
 def test_the_json_that_a_run_prints_is_the_one_that_was_delivered(filled: Any) -> None:
@@ -53,6 +75,8 @@ def test_the_json_that_a_run_prints_is_the_one_that_was_delivered(filled: Any) -
     (filled.folder / "printed.json").write_text(json.dumps(json.loads(printed), indent=1, sort_keys=True))
     result = filled("verify", "printed.json", "--json")
     assert (result.code, json.loads(result.out)["seal"]) == (0, "delivered"), result.out
+    piped = filled.process("verify", "-", "--json", stdin=printed.encode())
+    assert (piped.code, json.loads(piped.out)["seal"]) == (0, "delivered"), piped
     (filled.folder / "printed.json").write_text(printed.replace('"question": "When', '"question": "Why'))
     assert filled("verify", "printed.json").code == 5
 
@@ -85,7 +109,6 @@ FORGED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.covers("verify --strict")
 @pytest.mark.parametrize("kind", FORGED)
 def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
     finished: tuple[Any, str], kind: str
@@ -97,12 +120,8 @@ def test_a_forged_report_is_found_also_if_its_seal_is_computed_again_or_cut_off(
     bare = strip_seal(forged)
     for shown in (forged, f"{bare}\n{format_seal(run, bare)}\n", bare):
         (shell.folder / "forged.md").write_text(shown)
-        result = shell("verify", "forged.md", "--strict")
-        assert (result.code, shell("verify", "forged.md").code, f"NOT the report that run {run}" in result.out) == (
-            5,
-            5,
-            True,
-        ), kind
+        result = shell("verify", "forged.md")
+        assert (result.code, f"NOT the report that run {run}" in result.out) == (5, True), kind
 
 
 @pytest.mark.parametrize(
@@ -142,6 +161,19 @@ def test_the_status_and_gaps_of_a_run_that_is_not_known_here_are_counted_as_not_
     assert counts["run_lines_not_checkable"] > 3
     assert "lines about the run (status, gaps, account, methodology): not checkable" in shell("verify", "forged.md").out
     assert json.loads(shell("verify", run, "--json").out)["run_lines_not_checkable"] == 0
+
+
+@pytest.mark.covers("verify --strict")
+def test_strict_fails_also_where_something_could_not_be_checked(finished: tuple[Any, str]) -> None:
+    shell, run = finished
+    assert shell("verify", run, "--strict").code == 0
+    bare = strip_seal(shell("export", run, "-f", "md", "-o", "-").out)
+    (shell.folder / "elsewhere.md").write_text(f"{bare}\n{format_seal('r_elsewhere', bare)}\n")
+    assert shell("verify", "elsewhere.md").code == 0
+    result = shell("verify", "elsewhere.md", "--strict")
+    assert (result.code, "could not be checked" in result.complaint) == (6, True)
+    (shell.folder / "elsewhere.md").write_text(bare.replace("1931", "1951"))
+    assert shell("verify", "elsewhere.md", "--strict").code == 5
 
 
 @pytest.mark.covers("verify --sources")
