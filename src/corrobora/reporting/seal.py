@@ -56,10 +56,9 @@ class Change:
 
 
 def fold_layout(text: str) -> str:
-    """Fold what re-formatting changes: white space, marks of layout, the shape of quotation marks and dashes."""
-    return "".join(_SPACE.sub("\x00", _LAYOUT.sub(" ", _ESCAPE.sub("", fold_typography(text.replace("`", ""))))).split()).replace(
-        "\x00", " "
-    )
+    """Fold what re-formatting changes: white space, marks of layout and code, the shape of quotation marks, dashes."""
+    plain = _LAYOUT.sub(" ", fold_typography(_ESCAPE.sub("", text).replace("`", "")))
+    return "".join(_SPACE.sub("\x00", plain).split()).replace("\x00", " ")
 
 
 def strip_seal(text: str) -> str:
