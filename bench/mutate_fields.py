@@ -6,12 +6,12 @@ the test that noticed; exits 1 if one did not. `mutate_fields.toml` maps names t
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from bench.mutations import fault_is_noticed
 
 TABLE = Path(__file__).with_suffix(".toml")
 
@@ -24,24 +24,7 @@ def table() -> dict[str, str]:
 
 def fails(name: str, test: str) -> bool:
     """Say whether the test fails while the field or flag is ignored; an error of another kind is raised."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "tests.plugins.ignored",
-        "-p",
-        "no:cacheprovider",
-        test,
-    ]
-    ended = subprocess.run(
-        command, env=os.environ | {"CORROBORA_TEST_IGNORE": name}, capture_output=True, text=True, check=False
-    )
-    if ended.returncode not in (0, 1):
-        raise RuntimeError(f"{test}: {ended.stdout[-2_000:]}{ended.stderr[-2_000:]}")
-    return ended.returncode == 1
+    return fault_is_noticed([test], env={"CORROBORA_TEST_IGNORE": name}, options=("-p", "tests.plugins.ignored"))
 
 
 def main(*names: str) -> int:

@@ -5,6 +5,7 @@ Knows one intent, the input it was made from and the thread. Does not know who p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.domain.evidence import Query
@@ -29,13 +30,13 @@ Queries = tuple[Query, ...]
 
 def bind_intent(intent: Intent, given: ScopeInput, thread: ThreadState) -> Intent:
     """Return the analyst's intent with the queries that the rules allow and demand, applied in this order."""
-    queries = cover_subject(intent.queries, given.forced_subject, intent.goal)
+    queries = cover_subject(_add_terms(intent.queries, given), given.forced_subject, intent.goal)
     queries = _replace_repeated(queries, given, thread)
     queries = _follow_topic(queries, given, thread)
     queries = _add_steering(queries, thread.steer)
     queries = fit_query_count(queries, given, intent.goal)
     queries = _retry_failed_question(queries, intent, given, thread)
-    queries = _add_date(queries, given)
+    queries = _add_date(_add_terms(queries, given), given)
     if not given.forced_subject:
         return replace(intent, queries=queries)
     log = f"Subject {given.forced_subject} has received 0 dedicated search rounds. Forcing coverage."
@@ -59,7 +60,7 @@ def ensure_changed_query(intent: Intent, given: ScopeInput) -> Intent:
         return replace(intent, queries=(*new, *(query for query in intent.queries if query not in new)))
     if not intent.queries:
         return intent
-    learned = (*given.terms, *(part.text for part in given.open_questions), given.phase.goal)
+    learned = (*given.terms, *(part.text for part in given.open_questions))
     first = replace(intent.queries[0], text=reword_query(intent.queries[0].text, given.past_queries, learned))
     return replace(intent, queries=(first, *intent.queries[1:]), reasoning=f"{intent.reasoning} Reworded by code.")
 
@@ -140,6 +141,18 @@ def _retry_failed_question(queries: Queries, intent: Intent, given: ScopeInput, 
     texts = add_query([query.text for query in queries], extra, thread.past_queries, most=given.phase.max_queries)
     known = {query.text: query for query in queries}
     return tuple(known.get(text) or Query(text, intent=failed.text) for text in texts)
+
+
+def _add_terms(queries: Queries, given: ScopeInput) -> Queries:
+    """Name what tells the subject from its namesakes, in each query that does not (TRIPLET-17)."""
+    return tuple(replace(query, text=_join_terms(query.text, given.disambiguation)) for query in queries)
+
+
+def _join_terms(text: str, terms: Sequence[str]) -> str:
+    said = set(stem_text(text))
+    extra = [term for term in terms if not set(stem_text(term)) & said]
+    room = LIMITS.query_max_chars - sum(len(term) + 1 for term in extra)
+    return " ".join((text[: max(room, 40)].strip(), *extra))[: LIMITS.query_max_chars] if extra else text
 
 
 def _add_date(queries: Queries, given: ScopeInput) -> Queries:

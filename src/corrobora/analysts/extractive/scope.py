@@ -225,9 +225,8 @@ def _escape_queries(given: ScopeInput, escape: Escape) -> list[str]:
         case Escape.REFORMULATE:
             return _reformulate_query(given)
         case Escape.SHIFT_SOURCES:
-            return [_join_phrases(_content_words(part.text), given.phase.goal) for part in given.open_questions] or [
-                topic
-            ]
+            kinds = " ".join(hint for hint in given.phase.query_hints if not hint.startswith("site:"))
+            return [_join_phrases(_content_words(part.text), kinds) for part in given.open_questions] or [topic]
         case Escape.LATERAL:
             return [*(name.split("  ")[0] for name in _related_names(given)), *_plain_terms(given)]
         case Escape.NEGATIVE:
@@ -258,7 +257,7 @@ def _reformulate_query(given: ScopeInput) -> list[str]:
     last = given.past_queries[-1] if given.past_queries else given.question
     old = list(dict.fromkeys(word for word in _content_words(last).split()))
     gone = set(stem_text(last))
-    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given), *given.phase.goal.split()]
+    pool = [*_learned_terms(given).values(), *_plain_terms(given), *_related_names(given)]
     fresh: list[str] = []
     for term in pool:
         new = [word for word in term.split() if not set(stem_text(word)) & gone and stem_text(word)]
@@ -308,9 +307,8 @@ def _join_phrases(first: str, second: str) -> str:
 
 
 def _add_constraints(text: str, given: ScopeInput) -> str:
-    """Add disambiguation and the years of the focus unless the query contains them (TRIPLET-17)."""
-    said = set(stem_text(text))
-    extra = [term for term in given.disambiguation if not set(stem_text(term)) & said]
+    """Add the year of the focus unless the query contains one (TRIPLET-18)."""
+    extra: list[str] = []
     if not find_years(text) and given.focus_since is not None and given.focus_since == given.focus_until:
         extra.append(str(given.focus_since))
     room = LIMITS.query_max_chars - sum(len(term) + 1 for term in extra)

@@ -25,6 +25,7 @@ from corrobora.domain.record import QueryYield, SourceYield
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
+from corrobora.roles.synthesize import Part
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -185,6 +186,14 @@ def _show_links(linked: Sequence[LinkedSource]) -> Shown:
     return quote_rows((f"L{number}", (link.reference, link.context)) for number, link in enumerate(linked, start=1))
 
 
+def _show_facts_of_part(parts: Sequence[Part], at: int) -> Shown:
+    """Show the facts of one part; those that an earlier part has too are named, not shown again."""
+    earlier = {fact.id for part in parts[:at] for fact in part.facts}
+    own = _show_facts([fact for fact in parts[at].facts if fact.id not in earlier])
+    known = show_identifier(" ".join(fact.id for fact in parts[at].facts if fact.id in earlier)[:200])
+    return Shown(f"{own}\nShown above and of this part, too: {known}") if known else own
+
+
 def _show_leaves(node: Node) -> Shown:
     return quote_rows(
         (leaf.path, (leaf.title, leaf.objective, *(question.text for question in leaf.sub_questions)))
@@ -217,6 +226,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sections_of": _show_sections,
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
+    "facts_of_part": _show_facts_of_part,
     "leaves_of": _show_leaves,
     "pairs": _show_pairs,
     "word": _show_word,
