@@ -32,9 +32,17 @@ def search_late(page: Any) -> dict[str, Any]:
     return {"reasoning": "r", "goal": "g", "queries": [{"text": QUERIES[min(number, 2)]}]}
 
 
+def judge_fact(page: Any) -> dict[str, Any]:
+    """Count the question as answered once the interval stands among the facts."""
+    known = "every 24 months" in page.text
+    gaps = [] if known else [{"text": "the interval"}]
+    said = {"summary": "s", "reasoning": "r", "answered": [name for name, _ in page.questions()] if known else []}
+    return {**said, "gaps": gaps, "done": known, "should_continue": not known}
+
+
 async def test_tree_31_facts_of_an_earlier_run_stand_in_scope_and_extract_prompts_and_save_rounds():
     library = await MemoryLibrary.of(DOCUMENTS)
-    answers = {"plan": PLAN, "scope": search_late}
+    answers = {"plan": PLAN, "scope": search_late, "reflect": judge_fact}
     first = await run_over_wire("tree", answers, question=INSPECTED, library=library, reads_per_round=1)
     later = await run_over_wire("tree", answers, question=INSPECTED, library=library, reads_per_round=1)
     assert "every 24 months" in str([fact.quote for fact in first.report.findings.facts])

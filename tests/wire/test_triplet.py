@@ -69,17 +69,19 @@ async def test_triplet_58_a_model_that_repeats_its_query_never_searches_it_twice
 
 
 async def test_triplet_17_a_models_queries_name_the_disambiguation_terms_in_forced_rounds_too():
-    done = await run_thread({"scope": ask_the_same})
-    forced = [
-        event for event in done.run.journal.events if event.type is EventType.THOUGHT and event.data.get("forced")
-    ]
-    assert forced
+    done = await run_thread({"scope": ask_the_same, "reflect": doubt_all}, stop=("max_rounds",), escapes=False)
+    thoughts = [event.data for event in done.run.journal.events if event.type is EventType.THOUGHT]
+    assert any(data.get("forced") for data in thoughts)
     assert all("Orrin" in text for text in list_queries(done))
 
 
 async def test_triplet_19_no_query_holds_words_of_the_programs_own_instructions():
     """Without a model, on a thread that runs through its escapes."""
-    done = await run_thread({"scope": "no", "reflect": "no"}, budget=8, stop=("max_rounds",))
+    spread = {
+        f"rules-{at}.md": f"# Rules {at}\n\n{text}" for at, text in enumerate(DOCUMENTS["rules.md"].split("\n\n"))
+    }
+    given = {"scope": "no", "reflect": "no"}
+    done = await run_thread(given, budget=8, stop=("max_rounds",), documents=spread, reads_per_round=1)
     queries = list_queries(done)
     assert len(queries) >= 3
     goals = {stem for phase in done.run.session.profile.phases for stem in stem_text(phase.goal)}

@@ -68,7 +68,8 @@ class ParsedPrompt:
 
     def questions(self) -> list[tuple[str, str]]:
         """Return ids and texts of the sub-questions."""
-        rows = self.lines("ub-questions:") or self.lines("ub-questions that were given")
+        labels = ("ub-questions:", "ub-questions that were given", "ub-questions, as code sees them")
+        rows = next((found for label in labels if (found := self.lines(label))), list[str]())
         return [(row.split(" ")[0], row.split(" | ")[1]) for row in rows if " | " in row]
 
     def facts(self) -> list[FactLine]:
