@@ -37,7 +37,7 @@ _STEPS = {
     "try: main()\nexcept SystemExit: pass",
     "import of the database": "import corrobora.storage.postgres.database, corrobora.storage.postgres.embedded",
     "database, runs and queue": "import corrobora.storage.postgres.database, corrobora.storage.postgres.embedded\n"
-    "import corrobora.storage.journal.journal, corrobora.storage.queue.queue, corrobora.storage.queue.limiter",
+    "import corrobora.storage.journal, corrobora.storage.queue, corrobora.storage.queue.limiter",
     "embedded database open": _OPEN,
     "import of the library": "import corrobora.storage.index.library",
     "import of what a run needs": "import corrobora.app, corrobora.app.attempts, corrobora.app.wiring",

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from corrobora.domain.run import Event, EventType, Request, RunId, RunStatus
 from corrobora.ports import Entry
-from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres.database import Database
 from corrobora.storage.postgres.embedded import EmbeddedServer
-from corrobora.storage.queue.queue import Queue
+from corrobora.storage.queue import Queue
 
 _CALLS, _EVENTS, _BYTES = 54, 44, 4096
 _BRANCHES, _LEAVES = 2, 3

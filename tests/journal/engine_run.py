@@ -34,7 +34,7 @@ from corrobora.policies.profile import derive_allowance, resolve_advance, resolv
 from corrobora.ports import Answer, Entry, Role
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres.database import Database
 

@@ -16,7 +16,7 @@ import pytest
 
 from corrobora.domain.run import Request
 from corrobora.ports import Entry
-from corrobora.storage.journal.journal import JournalWriter, RunJournal
+from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres import embedded
 from corrobora.storage.postgres.database import Database

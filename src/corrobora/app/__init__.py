@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from corrobora.config import Settings
     from corrobora.engine.session.calls import Session
     from corrobora.ports import Clock, Embedder
+    from corrobora.storage.journal import JournalWriter
     from corrobora.storage.journal.dialogues import Dialogues
     from corrobora.storage.journal.events import EventLog
-    from corrobora.storage.journal.journal import JournalWriter
     from corrobora.storage.journal.runs import Runs
     from corrobora.storage.postgres.database import Database
-    from corrobora.storage.queue.queue import Queue, Schedules
+    from corrobora.storage.queue import Queue, Schedules
 
     OpenWeb = Callable[[Settings, Clock], WebAccess]
 
@@ -56,8 +56,8 @@ class Workspace:
         Raises:
             JournalError: the database is down, damaged, of another version or refuses.
         """
+        from corrobora.storage.journal import JournalWriter  # noqa: PLC0415
         from corrobora.storage.journal.events import EventLog  # noqa: PLC0415
-        from corrobora.storage.journal.journal import JournalWriter  # noqa: PLC0415
         from corrobora.storage.postgres.database import Database  # noqa: PLC0415
 
         own = settings.database_url
@@ -96,13 +96,13 @@ class Workspace:
 
     @cached_property
     def queue(self) -> Queue:
-        from corrobora.storage.queue.queue import Queue  # noqa: PLC0415
+        from corrobora.storage.queue import Queue  # noqa: PLC0415
 
         return Queue(self.database)
 
     @cached_property
     def schedules(self) -> Schedules:
-        from corrobora.storage.queue.queue import Schedules  # noqa: PLC0415
+        from corrobora.storage.queue import Schedules  # noqa: PLC0415
 
         return Schedules(self.database)
 

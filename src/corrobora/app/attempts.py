@@ -32,7 +32,7 @@ from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.journal.journal import RunJournal
+from corrobora.storage.journal import RunJournal
 from corrobora.storage.journal.runs import Artifact, Runs
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.adapters.embedders.vectors import normalize_vector
+from corrobora.adapters.embedders import normalize_vector
 from corrobora.domain.errors import UserError
 
 MAX_TOKENS = 256  # what small sentence encoders were made for; a passage is about as long

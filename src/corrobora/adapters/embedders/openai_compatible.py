@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import httpx2
 
-from corrobora.adapters.embedders.vectors import normalize_vector
+from corrobora.adapters.embedders import normalize_vector
 from corrobora.adapters.http import parse_retry_after, tls_context
 from corrobora.domain.errors import ProviderError
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from corrobora.adapters.embedders.vectors import normalize_vector
+from corrobora.adapters.embedders import normalize_vector
 from corrobora.domain.errors import ProviderError
 
 

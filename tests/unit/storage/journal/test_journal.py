@@ -10,8 +10,8 @@ import pytest
 from corrobora.domain.errors import JournalError, Stale
 from corrobora.domain.run import Event, EventType, Request
 from corrobora.ports import Entry
+from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.events import read_events
-from corrobora.storage.journal.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres.database import Database
 from corrobora.testing.conformance import check_journal

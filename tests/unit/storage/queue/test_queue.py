@@ -11,7 +11,7 @@ from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
 from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.queue import SHARED_QUEUE, Queue, own_queue_name
+from corrobora.storage.queue import SHARED_QUEUE, Queue, own_queue_name
 from corrobora.storage.queue.statements import this_process
 
 HANG_SECONDS = 300.0  # only a test that hangs waits so long
