@@ -243,6 +243,10 @@ _HIDDEN = frozenset(("head", "style", "script", "nav", "template"))
 _START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
 _MARKS = {"code": "`", "strong": "**", "b": "**"}
 _SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
+_WORD = re.compile(r"\S+")
+_SIGN = re.compile(r"[\\*`&<~|]|(?<![^\W_])_|_(?![^\W_])|!(?=\[)|(?<=\])[(:]")
+_BRACKETED = re.compile(r"\[(\^?\d[\d, ]{0,40})\]")
+_OPENING = re.compile(r"^[#>+-]|(?<=^\d)[.)](?=\s)")  # of a heading, a quotation, an item
 
 
 def is_html(text: str) -> bool:
@@ -252,17 +256,24 @@ def is_html(text: str) -> bool:
 
 def html_to_markdown(page: str) -> str:
     """Return what a page shows as Markdown: headings, paragraphs, items, rows, quotes and the list of sources."""
-    reader = _PageReader()
+    reader = _PageReader(ours='<section id="s' in page and "sha256:" in page)
     reader.feed(page)
     reader.close()
     return "\n\n".join(reader.finish())
 
 
+def _escape_word(match: re.Match[str]) -> str:
+    """Escape the signs of a word that Markdown would act on; an address stays as it is."""
+    return match.group() if "://" in match.group() else _SIGN.sub(r"\\\g<0>", match.group())
+
+
 class _PageReader(HTMLParser):
     """Collects one line of Markdown for each block of a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ours: bool) -> None:
         super().__init__(convert_charrefs=True)
+        self._ours = ours  # there a number in brackets is a citation where it is a link, and text elsewhere
+        self._inside = ""  # an element whose text is read otherwise
         self._lines: list[str] = []
         self._text = ""
         self._hidden = 0
@@ -276,6 +287,7 @@ class _PageReader(HTMLParser):
         if tag in _BLOCKS:
             self._flush()
         self._quoted += tag == "blockquote"
+        self._inside = tag if tag in ("a", "code", "h3") else self._inside
         if tag in _START:
             self._text = _START[tag]
         elif tag in ("td", "th"):
@@ -299,13 +311,15 @@ class _PageReader(HTMLParser):
             self._end_row()
         elif tag in _BLOCKS:
             self._flush()
+        self._inside = "" if tag == self._inside else self._inside
         self._quoted -= tag == "blockquote" and self._quoted > 0
 
     def handle_data(self, data: str) -> None:
-        """Collect text."""
+        """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
-            opens = not self._text.strip() and data.lstrip().startswith("|")  # text of a source, no row
-            self._text += f"\\{data.lstrip()}" if opens else data
+            said = data if self._inside == "code" else _WORD.sub(_escape_word, data)
+            said = said if self._inside or not self._ours else _BRACKETED.sub(r"\\[\1\\]", said)
+            self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 
     def _end_row(self) -> None:
         cells = " ".join(self._text.split())

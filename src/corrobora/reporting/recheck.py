@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -329,7 +329,7 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     same = source.id == reference.source
     said = fold_layout(reference.label)
     cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
-    title = fold_layout(format_source_head(cited, version=False))
+    title = fold_layout(format_source_head(replace(cited, version="", published="")))
     edition = fold_layout(format_source_head(cited))
     heading = format_source_head(cited if stored.heading is None else _with_heading(cited, stored.heading))
     if not said.startswith(title):

@@ -23,6 +23,8 @@ from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.markdown import escape_text
 
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
+_SIDE_CHARS = 600  # of what one side of a contradiction says
+_TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS, _NOTICE_CHARS = 200, 120, 160, 300
 
 
 def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
@@ -143,7 +145,9 @@ def _render_question(report: Report) -> str:
 
 def _render_side(fact: Fact, said: str, mark: CitationFormat) -> str:
     where = fact.version or fact.published or fact.title
-    return f"{where}: “{format_cell(said, 600)}” {mark(fact)}".rstrip()
+    text = " ".join(said.split())
+    shown = text if len(text) <= _SIDE_CHARS else f"{text[:_SIDE_CHARS]}…"
+    return f"{escape_text(where)}: “{escape_text(shown)}” {mark(fact)}".rstrip()
 
 
 def render_conflicts(
@@ -173,12 +177,10 @@ def render_conflicts(
         said = find_differing_sentences(facts[c.a].quote, facts[c.b].quote, c.difference, c.claim)
         sides = [_render_side(facts[at], text, mark) for at, text in zip((c.a, c.b), said, strict=True)]
         status = named.get(c.relation, "resolved" if c.resolved else "open contradiction")
-        rows.setdefault(
-            (c.difference, *said), (c.difference or c.claim, *sides, status)
-        )  # the same pair in other quotes
-    return "## Contradictions and changes\n\n" + format_table(
-        ("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=700
-    )
+        what = escape_text(c.difference or c.claim)
+        rows.setdefault((c.difference, *said), (what, *sides, status))  # the same pair in other quotes
+    table = format_table(("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=10_000)
+    return f"## Contradictions and changes\n\n{table}"
 
 
 def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:
@@ -237,22 +239,23 @@ def render_sources(cited: Sequence[Citation]) -> str:
         return ""
     blocks: list[str] = []
     for citation in cited:
-        head = f"[{citation.number}] {format_source_head(citation)}"
+        title = escape_text(citation.title[:_TITLE_CHARS])
+        head = f"[{citation.number}] **{title}**{format_source_details(citation, escape_text)}"
         head += "" if head.endswith((".**", "!**", "?**")) else "."  # a title may be a sentence
         head += f" {citation.url} `{citation.source}:{citation.passage}` `sha256:{citation.snapshot}`"
-        head += f"\n\n**{phrases.NOTICE}:** {format_cell(citation.notice)}" if citation.notice else ""
+        head += f"\n\n**{phrases.NOTICE}:** {escape_text(citation.notice[:_NOTICE_CHARS])}" if citation.notice else ""
         quotes = "\n>\n".join(f"> {escape_text(sanitize_text(quote))}" for quote in citation.quotes)
         blocks.append(f"{head}\n\n{quotes}")
     return "## Sources\n\n" + "\n\n".join(blocks)
 
 
-def format_source_head(citation: Citation, *, version: bool = True) -> str:
-    """Return what a reference says of its source: title, edition and date, heading."""
-    return f"**{format_cell(sanitize_text(citation.title), 200)}**{format_source_details(citation, version=version)}"
+def format_source_head(citation: Citation) -> str:
+    """Return what a reference says of its source as plain text: title, edition and date, heading."""
+    return f"{citation.title[:_TITLE_CHARS]}{format_source_details(citation)}"
 
 
-def format_source_details(citation: Citation, *, version: bool = True) -> str:
-    """Return what follows the title: " (edition, date), heading"."""
-    told = ", ".join(part for part in (citation.version, citation.published) if part)
-    details = f" ({format_cell(told, 120)})" if told and version else ""
-    return details + (f", {format_cell(sanitize_text(citation.heading), 160)}" if citation.heading else "")
+def format_source_details(citation: Citation, write: Callable[[str], str] = str) -> str:
+    """Return what follows the title: " (edition, date), heading". `write` escapes for a format."""
+    told = ", ".join(part for part in (citation.version, citation.published) if part)[:_EDITION_CHARS]
+    details = f" ({write(told)})" if told else ""
+    return details + (f", {write(citation.heading[:_HEADING_CHARS])}" if citation.heading else "")

@@ -22,6 +22,7 @@ from corrobora.reporting.markdown import (
     split_cited_sentences,
 )
 from corrobora.text import phrases
+from corrobora.text.markdown import read_inline
 
 _OURS = re.compile(r"^\[(\d{1,5})\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")
 _OURS_START = re.compile(r"\[\d{1,5}\] ")
@@ -204,6 +205,7 @@ def _parse_own_reference(block: Block) -> Reference | None:
     head, _, url = rest.rstrip().rpartition(" ")
     bold = _TITLE.match(head)
     title, label = (bold.group(1), f"{bold.group(1)}{head[bold.end() :]}") if bold else (head, head)
+    title, label = read_inline(title), read_inline(label)
     return Reference(int(number), title, url, snapshot, (), label, source, passage, block.line)
 
 
