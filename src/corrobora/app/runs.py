@@ -94,11 +94,22 @@ async def authorize_run(workspace: Workspace, run: str, words: str) -> None:
 
 async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
     """Answer a pause between two rounds; with an empty hint the run just goes on (ROUNDS-25)."""
-    row = await workspace.runs.get(run)
-    topic = pause_topic(row.reason) if row.status is RunStatus.PAUSED and row.outcome == "paused" else None
+    topic = await _find_pause(workspace, run)
     if topic is None:
         raise UserError("not_paused", f"Run {run} does not pause between rounds.")
     await workspace.runs.store_answer(run, topic, hint)
+
+
+async def pass_pause(workspace: Workspace, run: str) -> None:
+    """Let a run that pauses between two rounds go on without a hint, unless it has one (ROUNDS-26)."""
+    topic = await _find_pause(workspace, run)
+    if topic is not None and topic not in await workspace.runs.read_answers(run):
+        await workspace.runs.store_answer(run, topic, "")
+
+
+async def _find_pause(workspace: Workspace, run: str) -> str | None:
+    row = await workspace.runs.get(run)
+    return pause_topic(row.reason) if row.status is RunStatus.PAUSED and row.outcome == "paused" else None
 
 
 async def rewind_run(workspace: Workspace, run: str, stage: Stage) -> None:

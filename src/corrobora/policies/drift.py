@@ -26,7 +26,7 @@ MAX_YEARS_OFF = 5  # TRIPLET-38
 _SCANNED_CHARS = 60_000  # enough to see what a document is about
 
 _YEAR = re.compile(
-    r"(?<![\d.,/$€£-])(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
+    r"(?<![\d.,/$€£-])(?<![A-Z]{2} )(1[5-9]\d\d|20\d\d)(?![\d%]|[.,]\d|[-\s]?(?:bits?|bytes?|px|kb|mb|gb|hz|mhz|ms)\b)"
 )
 _PLACE = re.compile(r"\b(?i:in|at|near|from|across|throughout)\s+((?:[A-Z][\w'’-]+)(?:\s+[A-Z][\w'’-]+){0,2})")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()

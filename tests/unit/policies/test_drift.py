@@ -43,6 +43,7 @@ def test_triplet_38_geographic_relevance(text: str, off: str | None) -> None:
         ("Rules of 2013 were amended in 2014.", "time"),  # more than 5 years before 2020
         ("Rules of 2015 were amended in 2014.", None),  # 2015 is 5 years away, not more
         ("Rules of 2031 and 2030 are planned.", "time"),
+        ("Formats follow RFC 1524 and RFC 2045.", None),  # numbers of documents
         ("Rules of 2029 are planned for 2030.", None),
         ("A key of 2048 bits, a page of 1,998 lines, 1999.5 km and $1998.", None),
         ("Rules without any date.", None),

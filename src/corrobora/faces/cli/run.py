@@ -20,6 +20,7 @@ from corrobora.app.runs import (
     authorize_run,
     finish_early,
     follow_events,
+    pass_pause,
     pause_after,
     read_report_json,
     reopen_run,
@@ -228,6 +229,7 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
                 f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
+        await pass_pause(workspace, run)
         await pause_after(workspace, run, wanted.until)
         return await _conduct_run(workspace, run, wanted)
 
