@@ -75,6 +75,7 @@ class Draft:
 
     title: str
     body: str
+    outline: tuple[str, ...] = ()  # what its writer had planned: the answer, its parts, who disagrees
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from
 MAX_RECALLED_SHOWN = 8  # facts of earlier runs that a reader is told
+WORDS_OPENING, WORDS_OF_QUESTION, WORDS_OF_FACT = 200, 150, 15  # that a report has room for
 MAX_FACTS_WRITTEN = 120  # to a writer of the whole report
 
 
@@ -223,6 +224,13 @@ def report_input(found: Findings, question: str, profile: Profile) -> Material:
         words_max=profile.words_max,
         uncovered=tuple(part.title for part in parts if part.failed),
     )
+
+
+def fit_length(material: Material) -> Material:
+    """The same material with room for what the question needs: its parts and what was found for them."""
+    facts = sum(len(part.facts) for part in material.parts)
+    needed = WORDS_OPENING + WORDS_OF_QUESTION * len(material.sub_questions) + WORDS_OF_FACT * facts
+    return replace(material, words_max=max(material.words_min, min(material.words_max, needed)))
 
 
 def shorten_material(material: Material) -> Material:

@@ -63,8 +63,17 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
         thread = await steer_between_rounds(thread, run)
     thread = thread.close(StopReason.CANCELLED)  # by a person who asked to finish, before or between its rounds
     await share_thread_facts(thread, run)
-    draft = await run.call(summarize, summary_input(thread)) if thread.facts else Draft(thread.title, "")
-    return build_thread_findings(thread, draft, seconds=run.budget.elapsed)
+    return build_thread_findings(thread, await write_summary(thread, run), seconds=run.budget.elapsed)
+
+
+async def write_summary(thread: ThreadState, run: Session) -> Draft:
+    """Return what the writer of the report reads of a thread; of a single one a model has said it after each round."""
+    if not thread.facts:
+        return Draft(thread.title, "")
+    if run.leaves > 1 or not run.evidence.has_model():
+        return await run.call(summarize, summary_input(thread))
+    last = thread.last.decision if thread.last is not None else None
+    return Draft(thread.title, last.proposal.summary if last is not None else "")
 
 
 def _round_start_data(thread: ThreadState) -> dict[str, object]:

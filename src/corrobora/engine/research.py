@@ -6,6 +6,7 @@ Everything below a plan's root is `investigate`; everything outside is the sessi
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from corrobora.domain.errors import Infeasible, JournalError, ReadError
@@ -14,7 +15,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
 from corrobora.domain.thread import StopReason
-from corrobora.engine.inputs import report_input, shorten_material
+from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import (
     ThreadFile,
@@ -38,6 +39,7 @@ from corrobora.engine.steps.review import (
     repair_input,
     revise_input,
 )
+from corrobora.engine.steps.search import search_question
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import select_shed_work
 from corrobora.policies.feasibility import repair_plan
@@ -78,10 +80,15 @@ async def research(brief: Brief, run: Session) -> Report:
             parse_thread_file(run.request.thread_file), run
         )  # thread and brief are given (TRIPLET-1)
     else:
-        agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
-        scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
-        run.enter_stage(Stage.PLAN)
-        tree = await make_plan(scoping, run)
+        early = asyncio.create_task(search_question(run)) if _searches_early(run) else None
+        try:
+            agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
+            scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
+            run.enter_stage(Stage.PLAN)
+            tree = await make_plan(scoping, run)
+        finally:
+            if early is not None:
+                await early
     await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)
@@ -93,8 +100,11 @@ async def research(brief: Brief, run: Session) -> Report:
         short = "shorter_report" in select_shed_work(
             await run.record_meter("root/write")
         )  # what is shed before a report is lost
+        material = fit_length(material) if run.evidence.has_model() else material
         material = shorten_material(material) if short else material
         draft = await run.call(synthesize, material)
+        if draft.outline:
+            run.emit(EventType.REPORT, "root", {"stage": "outline", "parts": draft.outline}, part="outline")
         run.enter_stage(Stage.REVIEW)
         draft = await review_draft(draft, findings, run)  # critique, revise
         run.enter_stage(Stage.VERIFY)
@@ -103,6 +113,12 @@ async def research(brief: Brief, run: Session) -> Report:
         checked = await check_whole_draft(draft, findings, run)
         verdict = await judge_draft(checked, findings, run)
         return await deliver_report(checked, verdict, findings, run)
+
+
+def _searches_early(run: Session) -> bool:
+    """True if nobody must authorize a search, one thread works on the question, and a model thinks meanwhile."""
+    allowed = run.profile.authorize == "auto" or bool(run.request.authorized)
+    return allowed and run.profile.split in ("questions", "leaf") and run.evidence.has_model()
 
 
 def begin_run(brief: Brief, run: Session) -> None:

@@ -6,7 +6,7 @@ Knows facts by their markers. Never sees page text and never writes a URL.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
@@ -61,7 +61,25 @@ class WireDraft:
     body: Annotated[str, Field(min_length=1)]
 
 
-def convert_draft(_given: object, filled: WireDraft) -> Draft:
+@dataclass(frozen=True, slots=True)
+class WireOutline:
+    """What is going to be written."""
+
+    answer_type: Annotated[str, Field(description="What answers the question: a number, a comparison, a list ...")]
+    components: Annotated[list[str], Field(description="What the text must hold, in order.")]
+    disagreements: Annotated[list[str], Field(description="Who disagrees with whom, and about what.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireReport:
+    """A text in Markdown with markers like [S3:C2], after its outline."""
+
+    outline: WireOutline | None = None
+    title: Annotated[str, Field(min_length=1)]
+    body: Annotated[str, Field(min_length=1)]
+
+
+def convert_draft(_given: object, filled: WireDraft | WireReport) -> Draft:
     """Take title and body; a title repeated as the first heading of the body is dropped."""
     title = " ".join(filled.title.split()).lstrip("# ").strip()
     body = filled.body.strip()
@@ -73,9 +91,12 @@ def convert_draft(_given: object, filled: WireDraft) -> Draft:
     return Draft(title, body)
 
 
-def convert_report(given: Material, filled: WireDraft) -> Draft:
+def convert_report(given: Material, filled: WireReport) -> Draft:
     """Take a draft; one that cites none of the facts it was given is no report, however well it reads."""
     made = convert_draft(given, filled)
+    if (plan := filled.outline) is not None:
+        parts = (plan.answer_type, *plan.components, *(f"Disagreement: {each}" for each in plan.disagreements))
+        made = replace(made, outline=tuple(" ".join(part.split()) for part in parts if part.strip()))
     known = {(fact.source.upper(), fact.passage.upper()) for part in given.parts for fact in part.facts}
     cited = {(source.upper(), passage.upper()) for source, passage in _CITED.findall(made.body)}
     if given.purpose == "report" and known and not known & cited:
@@ -106,7 +127,7 @@ synthesize: Role[Material, Draft] = Role(
     Draft,
     "synthesize",
     tier="lead",
-    wire=WireDraft,
+    wire=WireReport,
     convert=convert_report,
     example=_make_example,
 )

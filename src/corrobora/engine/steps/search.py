@@ -6,6 +6,7 @@ fails. Does not know which queries are allowed (`policies.queries` does), nor ho
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -134,6 +135,7 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, query in enumerate(intent.queries)
         for name in choose_providers(thread.phase, number, available)
     ]
+    jobs = _list_early_jobs(intent, thread, run) + jobs
     course = thread.course
     if not course.queries_in_turn:
         results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
@@ -146,6 +148,33 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
                 await run.outside.clock.sleep(course.pause_seconds)
             results.append(await _search_with_fallbacks(query, name, thread, run, before))
     return join_results([*results, own])
+
+
+async def search_question(run: Session) -> None:
+    """Search for the question as it was asked, while it is clarified and planned: one thread will work on it."""
+    course, query = run.profile.course, _quote_question(run)
+    for name in choose_providers(run.profile.phases[0], 0, tuple(run.outside.searches)):
+        known = frozenset[SourceId]() if course.whole_documents and name in STORED_PROVIDERS else None
+        key = _make_search_key(query, name, course.hits_per_query, known)
+        ask = partial(_ask_provider, query, name, course.hits_per_query, run, known)
+        with contextlib.suppress(ProviderError):  # the first round asks again, and tells what fails
+            await run.call_once(key, ask, paid=name not in STORED_PROVIDERS)
+
+
+def _quote_question(run: Session) -> Query:
+    return Query(
+        " ".join(run.request.question.split())[: LIMITS.query_max_chars], intent="the question as it was asked"
+    )
+
+
+def _list_early_jobs(intent: Intent, thread: ThreadState, run: Session) -> list[tuple[Query, str]]:
+    """The search for the question itself, if it was made before the first round and no query of it is the same."""
+    query, limit = _quote_question(run), thread.course.hits_per_query
+    if thread.number or run.leaves > 1 or any(each.text == query.text for each in intent.queries):
+        return []
+    names = choose_providers(thread.phase, 0, tuple(run.outside.searches))
+    keys = {name: _make_search_key(query, name, limit, _list_excluded(name, thread, frozenset())) for name in names}
+    return [(query, name) for name, key in keys.items() if run.journal.get(key) is not None]
 
 
 def join_results(results: Sequence[SearchResults]) -> SearchResults:

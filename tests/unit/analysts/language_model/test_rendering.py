@@ -153,7 +153,7 @@ FROZEN = {
     "scout": "scout@fc3d65a373c6.99f96c6c",
     "extract": "extract@fa7fe5df8153.167e07c2",
     "reflect": "reflect@3262ab3f21a2.3331144e",
-    "synthesize": "synthesize@131dda7b23c1.e062b737",
+    "synthesize": "synthesize@e5d4ce3b17ae.7999585e",
     "summarize": "summarize@446033c2e374.e062b737",
     "critique": "critique@913c467695f2.00539e47",
     "revise": "revise@76aa1f01d1de.e062b737",

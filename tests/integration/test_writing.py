@@ -1,0 +1,69 @@
+"""How a model writes, over the wire: an outline, a fitting length, no summary of a single thread, the question at once.
+
+Knows the requests that the scripted model got. Does not know how a report is assembled.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tests.integration.harness import QUESTION, good, open_harness
+
+from corrobora.storage.journal.events import read_events
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import answer_prompt
+from corrobora.testing.server import ModelServer
+
+OUTLINE = {"answer_type": "two rules", "components": ["interval", "level"], "disagreements": ["2014 against 2021"]}
+
+
+def is_role(asked: WireRequest, role: str) -> bool:
+    return f"# Role: {role}\n" in asked.system
+
+
+def write_along(asked: WireRequest) -> str:
+    said = answer_prompt(asked.system, asked.user)
+    return json.dumps({"outline": OUTLINE, **json.loads(said)}) if is_role(asked, "synthesize") else said
+
+
+async def test_the_lead_plans_its_text_and_a_single_thread_is_not_summarized(database_url: str):
+    async with ModelServer(answers=write_along) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+        await good(found, harness)
+        events = await read_events(harness.workspace.database, found.row.id)
+    [asked] = [asked for asked in server.asked if is_role(asked, "synthesize")]
+    schema = json.dumps(asked.body["response_format"])
+    assert schema.index('"outline"') < schema.index('"title"'), "what comes first is thought of first"
+    assert [event.data["parts"] for event in events if event.data.get("stage") == "outline"] == [
+        ["two rules", "interval", "level", "Disagreement: 2014 against 2021"]
+    ]
+    assert not [asked for asked in server.asked if is_role(asked, "summarize")]
+
+
+async def test_the_length_follows_the_question(database_url: str):
+    documents = {
+        "one.md": "# Orrin mill\n\nThe sluice gates of Orrin mill must be greased every 14 days, says the miller.\n"
+    }
+    async with ModelServer() as server, open_harness(database_url, documents) as harness:
+        await harness.run(server, "timed")
+    [asked] = [asked.user for asked in server.asked if is_role(asked, "synthesize")]
+    words = int(asked.partition("at most ")[2].split(" ")[0])
+    assert 200 < words < 700
+
+
+async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(database_url: str):
+    """Its results are those of the first round, and no second search is made for them."""
+
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "scope"):
+            return json.dumps({"reasoning": "r", "goal": "g", "queries": [{"text": "rye bread of the village"}]})
+        return answer_prompt(asked.system, asked.user)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+        events = await read_events(harness.workspace.database, found.row.id)
+    searched = [event.data["query"] for event in events if event.type == "search"]
+    assert searched.count(QUESTION) == 1
+    assert any(
+        "sluice gates" in asked.user.rpartition("Passage ")[2] for asked in server.asked if is_role(asked, "extract")
+    )
