@@ -141,10 +141,21 @@ _OPPOSITES = """
     nearest farthest | permit prohibit | surplu deficit | profit loss | appoint dismiss | hire fire | manual
     automat | synchron asynchron
 """
+_RISES = "increas rise rose risen grow grew grown climb gain rais surg jump soar acceler doubl tripl".split()
+_FALLS = "decreas declin drop fall fell fallen shrink shrank reduc lower sink sank slump dwindl diminish halv".split()
 OPPOSITES: dict[str, frozenset[str]] = {}
-for _pair in _OPPOSITES.split("|"):
-    for _one, _other in (_pair.split(), _pair.split()[::-1]):
+for _pair in (*map(str.split, _OPPOSITES.split("|")), *([rise, fall] for rise in _RISES for fall in _FALLS)):
+    for _one, _other in (_pair, _pair[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
+_THAN = r"\b[^.,;]{0,60}?\bthan\b"
+_ORDER = re.compile(
+    rf"(?i)\b(?:(?P<more>(?:more|greater|higher|larger|longer|later|older|stronger|faster|wider|better){_THAN}"
+    r"|after\b|above\b|exceed(?:s|ed)?\b)"
+    rf"|(?P<less>(?:less|fewer|lower|smaller|shorter|earlier|younger|weaker|slower|narrower|worse){_THAN}"
+    r"|before\b|below\b))"
+)
+_STOP = re.compile(r"[,;:.]\s")
+_SEGMENT = re.compile(r"[,;:]\s|\s(?:and|but|then|while|whereas|although|when|which|before|after)\s")
 _BORDER = re.compile(
     r"(?i);\s+|\s[—–]\s|,?\s+(?=(?:but|whereas|while|although|though|because|yet)\s)"
     r"|,\s+(?=(?:and|so|which|who|or)\s)|\s+(?=and\s)"
@@ -228,6 +239,38 @@ def find_opposites(terms: frozenset[str], others: frozenset[str]) -> tuple[tuple
         for one in sorted(terms - others)
         for other in sorted(OPPOSITES.get(one, frozenset()) & (others - terms))
     )
+
+
+def compare_order(text: str, other: str) -> str:
+    """Return the word of a text that orders two things otherwise than another text does, or "".
+
+    "The inner one froze later than the outer one" is said of "The outer one froze before the inner one" as well.
+    """
+    mine, theirs = _find_order(text), _find_order(other)
+    if mine is None or theirs is None:
+        return ""
+    (left, right, sign, word), (left2, right2, sign2, _) = mine, theirs
+    crossed = bool(left & right2 and right & left2)
+    straight = bool(left & left2 and right & right2)
+    return word if (crossed or straight) and (sign == sign2) == crossed else ""
+
+
+def _find_order(text: str) -> tuple[frozenset[str], frozenset[str], str, str] | None:
+    """Return the stems that stand on one side only of the first comparison of two things, its direction and words."""
+    found = _ORDER.search(text)
+    if found is None:
+        return None
+    left, right = (
+        frozenset(stem for word in split_words(side) if (stem := stem_word(word)))
+        for side in (_STOP.split(text[: found.start()])[-1], _STOP.split(text[found.end() :])[0])
+    )
+    return left - right, right - left, found.lastgroup or "", found.group().split()[0]
+
+
+def find_nearest_segment(clause: Clause, unit: Clause) -> Clause:
+    """Return the part of a long sentence, between its commas and conjunctions, that shares most with a clause."""
+    parts = [parse_clause(part) for part in _SEGMENT.split(unit.text) if part]
+    return max(parts, key=lambda part: len(part.terms & clause.terms), default=unit)
 
 
 def fold_words(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ reads the words "at", "as" and "in" as units.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,18 +42,22 @@ class Measure:
 
     def equals(self, other: Measure) -> bool:
         """True if both say the same amount; a bare number may be the fraction that a percentage is."""
-        same = self.dimension == other.dimension or {self.dimension, other.dimension} <= {"", "ratio"}
+        dimensions = {self.dimension, other.dimension}
+        if dimensions == {"£", "mass"}:  # "four thousand pounds"
+            return self.number == other.number and "pound" in f"{self.text} {other.text}"
+        same = len(dimensions) == 1 or dimensions <= {"", "ratio"}
         return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
 
 
 _PREFIXES = {"n": 1e-9, "µ": 1e-6, "μ": 1e-6, "u": 1e-6, "m": 1e-3, "c": 1e-2, "d": 0.1, "h": 1e2, "k": 1e3, "K": 1e3,
              "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}  # fmt: skip
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _LONG = {"nano": 1e-9, "micro": 1e-6, "milli": 1e-3, "centi": 1e-2, "deci": 0.1, "kilo": 1e3, "mega": 1e6, "giga": 1e9,
          "tera": 1e12, "peta": 1e15}  # fmt: skip
 _METRIC = (  # dimension, factor, symbols and names of one unit, prefixes of the symbols
     ("mass", 1e-3, "g gram gramme", "nµμumk"), ("time", 1, "s sec second", "nµμum"),
     ("length", 1, "m metre meter", "nµμumck"),
-    ("volume", 1, "l L litre liter", "nµμumcdkM"), ("data", 8, "B byte", "kKMGTP"), ("data", 1, "b bit", "kKMGT"),
+    ("volume", 1, "l L litre liter", "nµμumcdkM"), ("data", 8, "B byte octet", "kKMGTP"), ("data", 1, "b bit", "kKMGT"),
     ("frequency", 1, "Hz hertz", "kMGT"), ("power", 1, "W watt", "mkMGT"), ("energy", 3600, "Wh watt-hour", "kMGT"),
     ("energy", 1, "J joule", "kMGT"), ("energy", 4.184, "cal calorie", "k"), ("pressure", 1, "Pa pascal", "hkMG"),
     ("voltage", 1, "V volt", "mkM"), ("current", 1, "A amp ampere", "µμm"), ("amount", 1, "mol mole M", "nµμm"),
@@ -135,6 +140,8 @@ _VAGUE = re.compile(r"(?i)\b(?:several|a few|many|some)\s*$")
 _DIFFERENCE = re.compile(r"\s(?:fewer|more|less|higher|lower|greater|longer|shorter)\b")  # of two numbers elsewhere
 _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|[A-Z][a-z]+)\s$")  # before its digits
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
+_CLOCK = re.compile(r"(?<![\w:.])([01]?\d|2[0-3]):([0-5]\d)(?![\w:])")
+_OF_UNIT = re.compile(r"\s+of\s+an?\s+([^\W\d_]+)\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
 _WINDOW = 28  # characters before a number in which its bound stands
 
@@ -148,6 +155,7 @@ def _units() -> dict[str, Unit]:
             found[name] = Unit(dimension, factor)
             for prefix in _LONG if long or name == "bit" else prefixes:
                 found[prefix + name] = Unit(dimension, factor * (_LONG if prefix in _LONG else _PREFIXES)[prefix])
+    found |= {f"{prefix}B": Unit("data", 8 * factor) for prefix, factor in _BINARY.items()}
     for dimension, rows in _OTHER.items():
         waiting: list[str] = []  # names before the factor that they share
         for word in rows.split():
@@ -184,8 +192,13 @@ def find_measures(text: str) -> tuple[Measure, ...]:
     """Return the numbers of a text in order; those inside identifiers are none."""
     if not re.search(r"\d", text) and not _SPELLED.search(text):
         return ()
-    taken = [match.span() for match in _IDENTIFIER.finditer(text)]
+    clocks = list(_CLOCK.finditer(text))
+    taken = [match.span() for match in (*_IDENTIFIER.finditer(text), *clocks)]
     found = [
+        _finish(text, 3600.0 * int(clock.group(1)) + 60 * int(clock.group(2)), clock.start(), clock.end(), "clock")
+        for clock in clocks
+    ]
+    found += [
         _read_digits(text, match)
         for match in _DIGITS.finditer(text)
         if not any(start <= match.start(3) < end for start, end in taken)
@@ -214,8 +227,11 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
         unit_follows = match.group().lower().endswith((" a", " an"))
         return _finish(text, 0.5, match.start(), match.end(), "" if unit_follows else "ratio", spelled=True)
     if part:
-        number = _SMALL_WORDS.get(count.lower(), 1)
-        return _finish(text, number / _PARTS[part.lower()], match.start(), match.end(), "ratio", spelled=True)
+        value, end = _SMALL_WORDS.get(count.lower(), 1) / _PARTS[part.lower()], match.end()
+        of_unit = _OF_UNIT.match(text, end)
+        if of_unit and find_unit(of_unit.group(1)):  # "a quarter of a litre"
+            return _finish(text, value, match.start(), of_unit.start(1) - 1, "", spelled=True)
+        return _finish(text, value, match.start(), end, "ratio", spelled=True)
     share = _SHARE.match(text, match.end())
     if (words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))) or words.lower().endswith("ss"):
         return None  # more often a pronoun than a number
@@ -308,6 +324,8 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
     """Give the first number of a range the unit of the second ("8 to 12 mg"), and "1 in 5" its share."""
     shares: list[Measure] = []
     for at in range(len(found) - 2, -1, -1):
+        if at + 1 >= len(found):
+            continue
         one, other = found[at], found[at + 1]
         gap = text[one.end : other.start]
         if _SHARE.fullmatch(gap) and 0 < one.number < other.number and not one.dimension + other.dimension:
@@ -316,6 +334,9 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
             shares.append(
                 Measure(value, value, "ratio", shown, one.start, other.end, other.nouns, one.bound, one.approximate)
             )
+            if one.spelled:  # "one in five" is no number five
+                found[at : at + 2] = []
+            continue
         if (
             gap.strip().lower() not in ("-", "–", "—", "to", "and", "or")
             or one.dimension
@@ -325,3 +346,40 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
         factor = other.value / other.number if other.number and other.dimension != "temperature" else 1.0
         found[at] = replace(one, value=one.value * factor, dimension=other.dimension, nouns=one.nouns or other.nouns)
     return found + shares
+
+
+_PERIODS = (60.0, 3600.0, 86400.0)  # "every 15 minutes" is four times an hour
+
+
+def is_computable(measure: Measure, others: Sequence[Measure], years: Iterable[int]) -> bool:
+    """True if a number is the sum, difference, product, share or change of two others, to its last digit."""
+    digits = re.search(r"\.(\d+)", measure.text)
+    scale = measure.value / measure.number if measure.number else 1.0
+    room = max(0.5 * 10.0 ** -len(digits.group(1)) * abs(scale) if digits else 0.0, 1e-6 * abs(measure.value))
+    room = max(room, 0.05 * abs(measure.value) if measure.approximate else 0.005 * abs(scale) if scale < 1 else 0.0)
+    spans = {abs(a - b) for a in years for b in years} - {0}
+    found = [float(span) * (12 if measure.dimension == "month" else 1) for span in spans]
+    for one in others:
+        found += [1 - one.value] if one.dimension == "ratio" else []
+        found += [period / one.value for period in _PERIODS if one.dimension == "time" and one.value]
+        for other in others:
+            if one is not other:
+                found += _combine(one, other, measure.dimension)
+    return any(abs(value - measure.value) <= room for value in found)
+
+
+def _combine(one: Measure, other: Measure, dimension: str) -> list[float]:
+    """Return what two amounts give that a result of a dimension may state."""
+    a, b = one.value, other.value
+    quotient = [a / b] if b else []
+    alike = one.dimension == other.dimension
+    if dimension == "points":
+        return [100 * abs(a - b)] if alike and one.dimension == "ratio" else []
+    if dimension in ("", "ratio") and alike:
+        found = [*quotient, *([abs(a - b) / b] if b else [])]
+        return found if dimension or one.dimension else [*found, a + b, abs(a - b), a * b]
+    if dimension == "time" and one.dimension == other.dimension == "clock":
+        return [abs(a - b)]
+    if one.dimension == dimension:
+        return [a + b, abs(a - b)] if alike else [a * b, *quotient] if other.dimension in ("", "ratio") else []
+    return []

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from corrobora.text.clauses import Clause, find_opposites, parse_clause, split_statement
-from corrobora.text.measures import Measure, find_identifiers, find_measures
+from corrobora.text.clauses import (
+    OPPOSITES,
+    Clause,
+    compare_order,
+    find_nearest_segment,
+    find_opposites,
+    parse_clause,
+    split_statement,
+)
+from corrobora.text.measures import Measure, find_identifiers, find_measures, is_computable
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.quantities import MONTHS
 from corrobora.text.tokens import split_words, stem_text
@@ -41,6 +49,7 @@ class Reading:
     measures: tuple[Measure, ...]
     dates: tuple[Date, ...]
     years: frozenset[int]
+    operands: tuple[Measure, ...]  # of the sentences: what a number may be computed from
 
 
 class Date(NamedTuple):
@@ -61,6 +70,8 @@ _DATES = re.compile(
     rf"|(?<=\b[io]n )(?P<m5>{_MONTH})(?=[ ,.;]|$)|(?<=(?:late|ince|arly|ntil|d of) )(?P<m6>{_MONTH})(?=[ ,.;]|$)"
 )
 _YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
+_NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
+_MOST_OPERANDS = 16
 _CLOSE = 0.85  # share of the best sentence's overlap from which another one may be meant as well
 _SAME_SUBJECT = 0.6  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
@@ -89,9 +100,9 @@ def read_evidence(units: tuple[str, ...], context: str) -> Reading:
     dates, rest = find_dates(everything)
     years = {date.year for date in dates} | {int(each) for each in _YEAR.findall(rest)}
     stems = frozenset(stem_text(everything))
-    return Reading(
-        tuple(map(parse_clause, units)), everything, stems, find_measures(rest), tuple(dates), frozenset(years)
-    )
+    operands = tuple(measure for unit in units for measure in find_measures(unit))[:_MOST_OPERANDS]
+    clauses = tuple(map(parse_clause, units))
+    return Reading(clauses, everything, stems, find_measures(rest), tuple(dates), frozenset(years), operands)
 
 
 def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
@@ -128,12 +139,20 @@ def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> It
     years = [m for m in measures if _YEAR.fullmatch(m.text) and (not m.nouns or m.number in reading.years)]
     for year in years:
         if year.number not in reading.years and not any(other.number == year.number for other in reading.measures):
-            yield Problem(f"its year {year.text} stands in none of its sources", year.text, false=True)
+            false = not _is_counted_year(int(year.number), reading)
+            yield Problem(f"its year {year.text} stands in none of its sources", year.text, false=false)
     measures = tuple(m for m in measures if m not in years)
     near = [measure for unit in units for measure in find_measures(unit.text)]
     for at, measure in enumerate(measures):
         if (problem := _compare_number(measure, reading, near, measures[max(0, at - 1) : at + 2])) is not None:
             yield problem
+
+
+def _is_counted_year(year: int, reading: Reading) -> bool:
+    """True if a year may be counted from another one: "two years later than planned", "a year before"."""
+    spans = {round(each.value / 12) for each in reading.measures if each.dimension == "month"}
+    spans |= {1} if _NEXT_YEAR.search(reading.everything) else set()
+    return any(abs(year - other) in spans for other in reading.years)
 
 
 def _is_date_known(date: Date, reading: Reading) -> bool:
@@ -175,6 +194,8 @@ def _compare_number(
         return Problem(f"its sources give {close[0].text if close else alike[0].text}, not {said}", said)
     if measure.vague or (measure.spelled and measure.number <= _EXACT_UPTO and not rivals):
         return Problem(f"its number {said} stands in none of its sources", said)
+    if is_computable(measure, reading.operands, reading.years):
+        return Problem(f"its number {said} is in none of its sources and may be computed from them", said)
     kind = "amount" if measure.dimension else "number"
     told = f"; they give {rivals[0].text}" if rivals else ""
     return Problem(f"its {kind} {said} stands in none of its sources{told}", said, false=True, contradicts=bool(rivals))
@@ -220,10 +241,19 @@ def _compare_words(clause: Clause, unit: Clause, reading: Reading) -> Iterator[P
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
     yield from _compare_duties(clause, unit, reading, same=same)
     yield from _compare_polarity(clause, unit, reading, same=same)
-    for one, other in find_opposites(clause.terms, unit.terms):
-        if one not in {term for each in reading.units for term in each.terms}:
-            yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
+    yield from _compare_directions(clause, unit, reading)
     yield from _compare_shades(clause, unit, reading)
+
+
+def _compare_directions(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+    """Compare opposite words ("rose", "declined") and the order of two things ("A before B")."""
+    known = {term for each in reading.units for term in each.terms}
+    found = [pair for pair in find_opposites(clause.terms, unit.terms) if not known & OPPOSITES[pair[1]]]
+    found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
+    for one, other in dict.fromkeys(found):
+        yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
+    if word := compare_order(clause.text, unit.text):
+        yield Problem(f"its sources order the two sides of “{word}” otherwise", word)
 
 
 def _compare_duties(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
