@@ -74,7 +74,7 @@ _DUTY_HINTS = (  # one of them stands in every match: looked for first, because 
 _NEGATION = re.compile(
     r"\b(?:"
     + _list_words(
-        r"""not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
+        r"""non(?=-) not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
         no(?!_(?:more|less|fewer|later|longer_than|doubt)\b)
         never none neither nor nobody nothing without hardly fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to absence_of
         free_of"""
@@ -268,9 +268,16 @@ def _find_order(text: str) -> tuple[frozenset[str], frozenset[str], str, str] | 
 
 
 def find_nearest_segment(clause: Clause, unit: Clause) -> Clause:
-    """Return the part of a long sentence, between its commas and conjunctions, that shares most with a clause."""
+    """Return the part of a long sentence, between its commas and conjunctions, that shares most with a clause.
+
+    A number or year says more than a word where it is the same.
+    """
     parts = [parse_clause(part) for part in _SEGMENT.split(unit.text) if part]
-    return max(parts, key=lambda part: len(part.terms & clause.terms), default=unit)
+
+    def _count_shared(part: Clause) -> int:
+        return sum(1 + word.isdigit() for word in part.terms & clause.terms)
+
+    return max(parts, key=_count_shared, default=unit)
 
 
 def fold_words(text: str) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ class Measure:
         dimensions = {self.dimension, other.dimension}
         if dimensions == {"£", "mass"}:  # "four thousand pounds"
             return self.number == other.number and "pound" in f"{self.text} {other.text}"
+        if dimensions == {"clock"} and (self.vague or other.vague):  # "7:40" may be said of the evening
+            return (self.value - other.value) % (_PERIODS[2] / 2) == 0
         same = len(dimensions) == 1 or dimensions <= {"", "ratio"}
         return same and abs(self.value - other.value) <= 1e-6 * max(abs(self.value), abs(other.value))
 
@@ -140,7 +142,10 @@ _VAGUE = re.compile(r"(?i)\b(?:several|a few|many|some)\s*$")
 _DIFFERENCE = re.compile(r"\s(?:fewer|more|less|higher|lower|greater|longer|shorter)\b")  # of two numbers elsewhere
 _NAMED = re.compile(r"[^\W\d_]\w*[-/+]$|(?:^|\W)\+$|(?<![^\W_])([A-Z][A-Z0-9-]+|[A-Z][a-z]+)\s$")  # before its digits
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|(?<=\d0)s\b")
-_CLOCK = re.compile(r"(?<![\w:.])([01]?\d|2[0-3]):([0-5]\d)(?![\w:])")
+_PERIODS = (60.0, 3600.0, 86400.0)  # "every 15 minutes" is four times an hour
+_CLOCK = re.compile(
+    r"(?i)(?<![\w:.])([01]?\d|2[0-4])(?::([0-5]\d)(?![\w:]))?(?(2)(?:\s?([ap])\.?m\b)?|\s?([ap])\.?m\b)"
+)
 _OF_UNIT = re.compile(r"\s+of\s+an?\s+([^\W\d_]+)\b")
 _SHARE = re.compile(r"(?i)\s(?:in|out of)(?: every)?\s")
 _WINDOW = 28  # characters before a number in which its bound stands
@@ -194,10 +199,7 @@ def find_measures(text: str) -> tuple[Measure, ...]:
         return ()
     clocks = list(_CLOCK.finditer(text))
     taken = [match.span() for match in (*_IDENTIFIER.finditer(text), *clocks)]
-    found = [
-        _finish(text, 3600.0 * int(clock.group(1)) + 60 * int(clock.group(2)), clock.start(), clock.end(), "clock")
-        for clock in clocks
-    ]
+    found = [_read_clock(clock) for clock in clocks]
     found += [
         _read_digits(text, match)
         for match in _DIGITS.finditer(text)
@@ -210,6 +212,15 @@ def find_measures(text: str) -> tuple[Measure, ...]:
             found.append(read)
     found.sort(key=lambda each: each.start)
     return tuple(_share_units(found, text))
+
+
+def _read_clock(match: re.Match[str]) -> Measure:
+    """Read "15:00" and "3 pm"; without am or pm, an hour up to twelve may be either."""
+    hour, minute, half, other = match.groups()
+    half = (half or other or "").lower()
+    value = 3600.0 * (int(hour) % 12 + 12 * (half == "p") if half else int(hour)) + 60 * int(minute or 0)
+    vague = not half and int(hour) <= 12  # noqa: PLR2004 - hours of a half day
+    return Measure(value, value, "clock", match.group(), match.start(), match.end(), vague=vague)
 
 
 def _read_digits(text: str, match: re.Match[str]) -> Measure:
@@ -346,9 +357,6 @@ def _share_units(found: list[Measure], text: str) -> list[Measure]:
         factor = other.value / other.number if other.number and other.dimension != "temperature" else 1.0
         found[at] = replace(one, value=one.value * factor, dimension=other.dimension, nouns=one.nouns or other.nouns)
     return found + shares
-
-
-_PERIODS = (60.0, 3600.0, 86400.0)  # "every 15 minutes" is four times an hour
 
 
 def is_computable(measure: Measure, others: Sequence[Measure], years: Iterable[int]) -> bool:

@@ -73,7 +73,7 @@ _YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
 _MOST_OPERANDS = 16
 _CLOSE = 0.85  # share of the best sentence's overlap from which another one may be meant as well
-_SAME_SUBJECT = 0.6  # share of a clause's stems in a sentence from which one verb is about one thing
+_SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
 

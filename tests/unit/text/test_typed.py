@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from corrobora.text.typed import compare_sentence, read_evidence
@@ -42,3 +44,51 @@ def test_a_true_restatement_has_no_problem() -> None:
 def test_a_compound_is_compared_clause_by_clause() -> None:
     sentence = "The wells were closed unless they had been tested, and the clinic treated 400 women."
     assert any(problem.false for problem in compare_sentence(sentence, read_evidence(UNITS, "")))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "sentence"),
+    [
+        ("Of the 1,250 households asked, 250 had no heating.", "One in five of the households had no heating."),
+        ("Turnout rose from 48 % to 61 %.", "Turnout rose by 13 percentage points."),
+        ("Each crate holds 12 bottles, and a pallet takes 40 crates.", "A pallet takes 480 bottles."),
+        ("Members pay 36 euros a year. Pupils pay half.", "Pupils pay 18 euros a year."),
+        ("Trains run every 15 minutes.", "Four trains an hour run."),
+        ("The bus leaves at 7:40 and arrives at 8:25.", "The bus takes 45 minutes."),
+        ("The estate was sold for £4,000, a third of its value.", "Its value was £12,000."),
+        ("The tower was finished in 1889, two years later than planned.", "The tower was planned for 1887."),
+        ("The talk starts at 3 pm.", "The talk starts at 15:00."),
+        ("The cache holds 2 GiB.", "The cache holds 2,048 MiB."),
+    ],
+)
+def test_a_number_that_may_be_computed_is_not_called_false(evidence: str, sentence: str) -> None:
+    reading = read_evidence((evidence,), "")
+    assert not any(problem.false for problem in compare_sentence(sentence, reading))
+    digits = re.search(r"\d[\d,]*", sentence)
+    if digits:
+        wrong = sentence.replace(digits.group(), "7,771")
+        assert any(problem.false for problem in compare_sentence(wrong, reading))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "true", "false"),
+    [
+        ("Turnout rose to 61 % in 2019, then declined in 2023.", "In 2023 turnout fell.", "In 2023 turnout grew."),
+        ("The outer basin freezes before the inner one.", "The inner basin freezes later than the outer one.",
+         "The inner basin freezes earlier than the outer one."),
+        ("The vaccine lowered the rate of admissions to 6.2.", "Admissions fell to 6.2.", "Admissions rose to 6.2."),
+    ],
+)  # fmt: skip
+def test_opposite_directions_and_swapped_sides_are_told(evidence: str, true: str, false: str) -> None:
+    reading = read_evidence((evidence,), "")
+
+    def differs(said: str) -> bool:
+        return any("it says" in each.reason or "order" in each.reason for each in compare_sentence(said, reading))
+
+    assert (differs(true), differs(false)) == (False, True)
+
+
+def test_a_denial_withholds_only_a_sentence_about_the_same_thing() -> None:
+    reading = read_evidence(("The study of patients with non-insulin dependent diabetes ran in Dundee.",), "")
+    sentence = "In Dundee, patients with diabetes not dependent on insulin were studied."
+    assert not any(problem.false for problem in compare_sentence(sentence, reading))
