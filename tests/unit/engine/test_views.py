@@ -8,7 +8,7 @@ from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
 from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.record import Record
-from corrobora.domain.report import Draft, Findings
+from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (
     list_open_gaps,
@@ -54,17 +54,15 @@ def test_a_thread_reports_the_gaps_of_its_last_assessment() -> None:
 def test_what_one_part_lacks_and_another_answers_is_no_gap_of_the_whole() -> None:
     lacking = Findings("root/1", "a", sub_questions=(SubQuestion("sq-2", "When?"),), gaps=(Gap("the year", "sq-2"),))
     answering = Findings("root/2", "b", sub_questions=(DONE,))
-    assert merge_findings(NODE, (lacking,), Draft("a", ""), None).gaps == lacking.gaps
-    assert merge_findings(NODE, (lacking, answering), Draft("a", ""), None).gaps == ()
+    assert merge_findings(NODE, (lacking,), "", None).gaps == lacking.gaps
+    assert merge_findings(NODE, (lacking, answering), "", None).gaps == ()
 
 
 def test_tree_what_a_node_gathered_only_grows_and_the_better_standing_counts() -> None:
     first, second = fact("The harbour was opened in 1874."), fact("The mill has two wheels.", source="S2")
-    before = merge_findings(
-        NODE, (Findings("root/1", "a", facts=(first,), sub_questions=(DONE,)),), Draft("a", "x"), None
-    )
+    before = merge_findings(NODE, (Findings("root/1", "a", facts=(first,), sub_questions=(DONE,)),), "x", None)
     again = Findings("root/1~2", "a", facts=(second,), sub_questions=(SubQuestion("sq-2", "When?"), OPEN))
-    after = merge_findings(NODE, (again,), Draft("a", "y"), before)
+    after = merge_findings(NODE, (again,), "y", before)
     assert {each.id for each in after.facts} == {first.id, second.id}
     assert {q.id: q.standing for q in after.sub_questions} == {
         "sq-2": SubQuestionStatus.ANSWERED,
@@ -75,8 +73,8 @@ def test_tree_what_a_node_gathered_only_grows_and_the_better_standing_counts() -
 
 def test_angles_a_node_has_failed_only_if_all_of_its_parts_have() -> None:
     lost, fine = Findings("root/1", "a", failed="refused"), Findings("root/2", "b")
-    assert merge_findings(NODE, (lost, fine), Draft("a", ""), None).failed == ""
-    assert merge_findings(NODE, (lost, lost), Draft("a", ""), None).failed != ""
+    assert merge_findings(NODE, (lost, fine), "", None).failed == ""
+    assert merge_findings(NODE, (lost, lost), "", None).failed != ""
 
 
 def test_a_pair_of_facts_contradicts_once_whichever_side_is_named_first() -> None:
