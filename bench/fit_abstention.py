@@ -117,6 +117,7 @@ def find_threshold(rated: Sequence[Rated], weights: Floats) -> float:
 
 def print_left_out(rated: Sequence[Rated]) -> None:
     """Print for each group what weights and threshold of the other kinds refuse, and what its own threshold would."""
+    fitted = fit(rated)
     for group in sorted({one.group for one in rated}):
         kind = group.split(",")[0]
         others = [one for one in rated if not one.group.startswith(kind)]
@@ -126,9 +127,11 @@ def print_left_out(rated: Sequence[Rated]) -> None:
         threshold = find_threshold(others, weights)
         absent, present = ratings[~answered], ratings[answered]
         best = (absent < np.quantile(present, FALSE)).mean()
+        every = rate(own, fitted) < find_threshold(rated, fitted)
         print(
             f"{group:26} absent told {(absent < threshold).mean():.2f} of {len(absent)}, others refused "
-            f"{(present < threshold).mean():.3f} of {len(present)}; at {FALSE:.0%} refused: {best:.2f}"
+            f"{(present < threshold).mean():.3f} of {len(present)}; at {FALSE:.0%} refused: {best:.2f}; "
+            f"fitted on all: {every[~answered].mean():.2f}, {every[answered].mean():.3f}"
         )
 
 

@@ -148,7 +148,7 @@ class EvidenceView:
 
 
 def _headings(fact: Fact) -> str:
-    return f"{fact.title} {fact.heading} {fact.version}"
+    return f"{fact.title} {fact.heading} {fact.version} {fact.published}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +187,9 @@ def _assess_question(
     passing = sort_by_grade(fact for fact, check in checked if _answers(check, rated) or fact.id in changed)
     best = passing[0] if passing else None
     reason = ""
-    if rated is not None and rated < ANSWERABLE and not changed:
-        best, passing, reason = None, (), phrases.UNLIKELY
-    elif best is None:
-        reason = phrases.CLAIMED if claimed else _explain_miss(checked)
+    if best is None:
+        unlikely = rated is not None and rated < ANSWERABLE and any(check.suits for _, check in checked)
+        reason = phrases.CLAIMED if claimed else phrases.UNLIKELY if unlikely else _explain_miss(checked)
     elif not _has_both_sides(asked.text, passing if rated is None else view.facts):
         best, reason = None, phrases.OTHER_SIDE
     elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
@@ -213,15 +212,15 @@ def _assess_question(
 
 
 def _answers(check: AnswerCheck, rated: float | None) -> bool:
-    """True if a statement passes the answer test, or suits a question that the library is known to speak of."""
-    return check.passed or (check.suits and rated is not None)
+    """True if a statement passes the answer test, or suits a question that its library is likely to answer."""
+    return check.passed or (check.suits and rated is not None and rated >= ANSWERABLE)
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:
     """True unless a question compares two things or editions and the passing statements speak of one only."""
     if not read_expectation(question).comparison:
         return True
-    texts = tuple(f"{fact.quote} {_headings(fact)} {fact.published}" for fact in passing)
+    texts = tuple(f"{fact.quote} {_headings(fact)}" for fact in passing)
     if not covers_both_sides(question, texts):
         return False
     versions = {fact.version for fact in passing}

@@ -107,7 +107,9 @@ def check_answer(
     of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in _split(statement))
     states = bool(own) or not needs.topic  # a heading alone states nothing
     meant = frozenset(stem_text(" ".join(needs.names)))
-    suits = states and (of_kind or needs.duty) and not other_release and (not meant or not meant.isdisjoint(known))
+    named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
+    dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
+    suits = (states or not meant.isdisjoint(held)) and (of_kind or needs.duty or dated) and named and not other_release
     if share < TOPIC_SHARE or not states:
         return AnswerCheck(share, Lack.TOPIC, suits=suits)
     if missing or other_release:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.storage.index.bm25 import QueryPostings, Scorer
+from corrobora.storage.index.bm25 import QueryPostings
 from corrobora.storage.index.posting_cache import PostingCache, array_literal
 from corrobora.storage.index.posting_lists import Tokenizer, term_id
-from corrobora.text.questions import find_framing_stems
+from corrobora.text.questions import weigh_terms
 from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ FEATURES = (  # of a question, each 0 to 1
     "first",  # rarity-weighted share of its words in the passage that holds most
     "second",  # in the passage that holds second most
     "both",  # in the first passage and the one that adds most to it
-    "fifth",  # score of the fifth passage relative to the first
+    "fifth",  # in the fifth passage, relative to the first
 )
-FRAME_WEIGHT = 0.3  # of words such as "difference" or "report", which frame a question
+_RANKED = 5
+_NOWHERE = np.empty(0, np.intp)
 SAMPLES = 80  # passages of which unanswerable questions are made
 SIZES = (3, 5, 8, 12, 18)  # words of these
 COPIED = 0.8  # rarity-weighted share of a sentence
@@ -67,46 +68,46 @@ class Sample:
         return np.clip((found - mean) / (spread + _SMOOTH), _LOWEST, _HIGHEST)
 
 
-def weigh_terms(
-    postings: QueryPostings, terms: Sequence[int], framing: frozenset[int] = frozenset()
-) -> dict[int, float]:
-    """Return the weight of each term: its rarity in the library, less for words that frame a question."""
-    frequencies, n = postings.frequencies, postings.n_docs
-    weights: dict[int, float] = {}
-    for term in terms:
-        count = frequencies.get(term, 0)
-        rarity = math.log(1 + max(0.0, n - count + 0.5) / (count + 0.5))
-        weights[term] = max(_SMOOTH, rarity) * (FRAME_WEIGHT if term in framing else 1.0)
-    return weights
+class TermPlaces:
+    """The passages of each term in one snapshot of a library, as offsets from the first passage."""
+
+    def __init__(self, postings: QueryPostings) -> None:
+        self.n_docs = postings.n_docs
+        self.lowest = postings.lowest
+        self.size = postings.highest - postings.lowest + 1
+        self._places: dict[int, NDArray[Any]] = {}
+        for blob in postings.blobs:
+            own, more = self._places.get(blob.term), blob.docs - self.lowest
+            self._places[blob.term] = more if own is None else np.concatenate((own, more))
+
+    def find_places(self, term: int) -> NDArray[Any]:
+        """Return where a term occurs."""
+        return self._places.get(term, _NOWHERE)
+
+    def weigh_rarity(self, term: int) -> float:
+        """Return how rare a term is here."""
+        count = len(self.find_places(term))
+        return max(_SMOOTH, math.log(1 + max(0.0, self.n_docs - count + 0.5) / (count + 0.5)))
 
 
-def measure_coverage(
-    postings: QueryPostings, weights: Mapping[int, float], scorer: Scorer, without: NDArray[Any] | None = None
-) -> Floats:
-    """Return the features of a question in the order of `FEATURES`, as if the passages `without` were not there."""
-    lowest = postings.lowest
-    held = np.zeros(postings.highest - lowest + 1)
-    blobs = [blob for blob in postings.blobs if blob.term in weights]
-    for blob in blobs:
-        held[blob.docs - lowest] += weights[blob.term]
-    if without is not None:
-        held[without - lowest] = 0.0
-    total = sum(weights.values()) or 1.0
+def measure_coverage(places: TermPlaces, asked: Mapping[int, float], without: NDArray[Any] | None = None) -> Floats:
+    """Return the features of weighted terms in the order of `FEATURES`, as if the passages `without` were gone."""
+    gone = _NOWHERE if without is None else without - places.lowest
+    weights = {term: weight * places.weigh_rarity(term) for term, weight in asked.items()}
+    held, added = np.zeros(max(places.size, _RANKED)), np.zeros(places.size)
+    for term, weight in weights.items():
+        held[places.find_places(term)] += weight
+    held[gone] = 0.0
     best = int(held.argmax())
-    added = np.zeros_like(held)
-    owned = {blob.term for blob in blobs if (blob.docs == best + lowest).any()}
-    for blob in blobs:
-        if blob.term not in owned:
-            added[blob.docs - lowest] += weights[blob.term]
-    if without is not None:
-        added[without - lowest] = 0.0
-    first, extra = float(held[best]), float(added.max())
-    held[best] = 0.0
-    gone = frozenset[int]() if without is None else frozenset(without.tolist())
-    ranked = scorer.rank(postings.keep_terms(weights.keys()), limit=10 + len(gone)).as_pairs()
-    scores = [score for id_, score in ranked if id_ not in gone]
-    fifth = scores[4] / scores[0] if len(scores) > 4 and scores[0] > 0 else 0.0  # noqa: PLR2004 - the fifth
-    return np.array((first / total, float(held.max()) / total, (first + extra) / total, fifth))
+    for term, weight in weights.items():
+        own = places.find_places(term)
+        if not (own == best).any():
+            added[own] += weight
+    added[gone] = 0.0
+    total = sum(weights.values()) or 1.0
+    top = np.sort(np.partition(held, -_RANKED)[-_RANKED:])[::-1]
+    both = top[0] + (added.max() if len(added) else 0.0)
+    return np.array((top[0] / total, top[1] / total, both / total, top[-1] / (top[0] or 1.0)))
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +124,6 @@ class CoverageRater:
         self._spaces = list(spaces)
         self._postings = postings
         self._tokenizer = tokenizer
-        self._scorer = Scorer()
         self._sample: Sample | None = None
 
     async def rate(self, connection: Connection, question: str) -> float | None:
@@ -136,16 +136,15 @@ class CoverageRater:
 
     async def measure(self, connection: Connection, question: str) -> Floats | None:
         """Return the normalised features of a question."""
-        terms = self._tokenizer.query_terms(question)
-        postings = (await self._postings.read(connection, terms)).postings
-        if postings.n_docs < _LEAST or not terms:
+        asked = {term_id(stem): weight for stem, weight in weigh_terms(question).weights.items()}
+        postings = (await self._postings.read(connection, list(asked))).postings
+        if postings.n_docs < _LEAST or not asked:
             return None
-        framing = frozenset(map(term_id, find_framing_stems(question)))
-        found = measure_coverage(postings, weigh_terms(postings, terms, framing), self._scorer)
+        found = measure_coverage(TermPlaces(postings), asked)
         known = self._sample
         if known is None or abs(known.n_docs - postings.n_docs) > _DRIFT * known.n_docs:
             known = self._sample = await self._draw_sample(connection, postings)
-        return known.normalize(found, len(terms)) if len(known.sizes) else None
+        return known.normalize(found, len(asked)) if len(known.sizes) else None
 
     async def _draw_sample(self, connection: Connection, postings: QueryPostings) -> Sample:
         """Make unanswerable questions of random sentences and measure them without the sources of these."""
@@ -165,22 +164,21 @@ class CoverageRater:
             said = [terms for terms in self._tokenizer.query_terms_batch(sentences) if len(terms) >= SIZES[0]]
             if said:
                 asked.append((chance.choice(said), np.array(own)))
-        every = (await self._postings.read(connection, sorted({t for terms, _ in asked for t in terms}))).postings
-        most = max(10, _MOST_CELLS // max(1, len(span)))
-        asked = [(terms, own) for terms, own in asked if not self._is_copied(every, terms, own)]
-        pairs = [(terms, own, size) for terms, own in asked for size in SIZES if size <= len(terms)]
+        terms = sorted({term for said, _ in asked for term in said})
+        places = TermPlaces((await self._postings.read(connection, terms)).postings)
+        asked = [(said, own) for said, own in asked if not _is_copied(places, said, own)]
+        pairs = [(said, own, size) for said, own in asked for size in SIZES if size <= len(said)]
         chance.shuffle(pairs)
-        sizes: list[float] = []
-        features: list[Floats] = []
-        for terms, own, size in pairs[:most]:
-            some = chance.sample(terms, size)
-            features.append(measure_coverage(every, weigh_terms(every, some), self._scorer, own))
-            sizes.append(size)
-        return Sample(postings.n_docs, np.array(sizes), np.array(features))
+        pairs = pairs[: max(10, _MOST_CELLS // max(1, len(span)))]
+        features = [
+            measure_coverage(places, dict.fromkeys(chance.sample(said, size), 1.0), own) for said, own, size in pairs
+        ]
+        return Sample(postings.n_docs, np.array([float(size) for _, _, size in pairs]), np.array(features))
 
-    def _is_copied(self, postings: QueryPostings, terms: Sequence[int], own: NDArray[Any]) -> bool:
-        """True if another source says nearly all of a sentence: that is a copy or another edition, which answers it."""
-        return measure_coverage(postings, weigh_terms(postings, terms), self._scorer, own)[0] > COPIED
+
+def _is_copied(places: TermPlaces, terms: Sequence[int], own: NDArray[Any]) -> bool:
+    """True if another source says nearly all of a sentence: that is a copy or another edition, which answers it."""
+    return measure_coverage(places, dict.fromkeys(terms, 1.0), own)[0] > COPIED
 
 
 _BODIES = """select p.id, p.source, p.body from passage p join space x on x.id = p.space
