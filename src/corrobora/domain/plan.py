@@ -27,6 +27,9 @@ class SubQuestionStatus(StrEnum):
     EXHAUSTED = "EXHAUSTED"
 
 
+ANSWERABLE = 0.5  # how likely an answer must be
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuestion:
     """One part of the question. Only evidence of grade PLAUSIBLE or better answers it."""
@@ -39,6 +42,11 @@ class SubQuestion:
     evidence: tuple[FactId, ...] = ()
     attempts: int = 0  # failed attempts to gather evidence
     likely: float | None = None  # that what is searched answers it; None if that is not known
+
+    @property
+    def is_unlikely(self) -> bool:
+        """True if what is searched is known to be unlikely to answer it."""
+        return self.likely is not None and self.likely < ANSWERABLE
 
 
 class Coverage(StrEnum):

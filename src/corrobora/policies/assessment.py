@@ -23,7 +23,6 @@ from corrobora.text.questions import read_expectation
 from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions, parse_equivalence
 
-ANSWERABLE = 0.5  # how likely an answer must be, in the rating of a library
 CHANGE_SHARE = 0.5  # of a question's topic that both statements of a difference must hold to answer it
 
 
@@ -180,17 +179,22 @@ def find_changes(
 def _assess_question(
     asked: SubQuestion, view: EvidenceView, judged: Mapping[str, bool], changed: Sequence[FactId] = ()
 ) -> _Result:
-    """Assess one question by the statements, the differences that answer it, and what the analyst `judged`."""
+    """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
+
+    A statement answers if it passes the answer test, or suits a question that the library is likely to answer.
+    """
     checked = view.check(asked.text)
     claimed = judged.get(asked.id)
-    rated = asked.likely if claimed is None else None
-    passing = sort_by_grade(fact for fact, check in checked if _answers(check, rated) or fact.id in changed)
+    likely = asked.likely is not None and not asked.is_unlikely
+    passing = sort_by_grade(
+        fact for fact, check in checked if check.passed or (likely and check.suits) or fact.id in changed
+    )
     best = passing[0] if passing else None
     reason = ""
     if best is None:
-        unlikely = rated is not None and rated < ANSWERABLE and any(check.suits for _, check in checked)
+        unlikely = asked.is_unlikely and any(check.suits for _, check in checked)
         reason = phrases.CLAIMED if claimed else phrases.UNLIKELY if unlikely else _explain_miss(checked)
-    elif not _has_both_sides(asked.text, passing if rated is None else view.facts):
+    elif not _has_both_sides(asked.text, view.facts if likely else passing):
         best, reason = None, phrases.OTHER_SIDE
     elif GRADE_RANK[best.grade] < GRADE_RANK[Grade.PLAUSIBLE]:
         reason = phrases.UNKNOWN_STANDING
@@ -209,11 +213,6 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
-
-
-def _answers(check: AnswerCheck, rated: float | None) -> bool:
-    """True if a statement passes the answer test, or suits a question that its library is likely to answer."""
-    return check.passed or (check.suits and rated is not None and rated >= ANSWERABLE)
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:

@@ -338,12 +338,14 @@ def _find_proposal(thread: ThreadState) -> Proposal | None:
 
 
 def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
-    """True if a gap's sub-question was given up; a gap that names none needs all of them given up."""
-    standings = {each.id: each.standing for each in thread.sub_questions}
-    if gap.target in standings:
-        return standings[gap.target] is SubQuestionStatus.EXHAUSTED
+    """True if a gap's sub-question was given up or is unlikely to be answered; a gap without one needs all of them."""
+    given_up = {
+        each.id: each.standing is SubQuestionStatus.EXHAUSTED or each.is_unlikely for each in thread.sub_questions
+    }
+    if gap.target in given_up:
+        return given_up[gap.target]
     open_subject = any(each.name == gap.target for each in thread.subjects)
-    return not open_subject and bool(standings) and set(standings.values()) == {SubQuestionStatus.EXHAUSTED}
+    return not open_subject and bool(given_up) and all(given_up.values())
 
 
 def meets_criteria(thread: ThreadState) -> bool:

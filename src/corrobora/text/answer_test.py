@@ -17,6 +17,7 @@ from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.quantities import find_asked_releases
 from corrobora.text.questions import (
+    SIDE_STEMS,
     find_attributions,
     find_compared_sides,
     find_counted_stems,
@@ -164,9 +165,9 @@ def _is_of_kind(sentence: str, needs: _Needs) -> bool:
 
 
 def covers_both_sides(question: str, texts: tuple[str, ...]) -> bool:
-    """True if each side that a question compares is named by one of the texts, or if it names no sides."""
+    """True if each side that a question compares is named by one of the texts, or if it names none, briefly."""
     sides = [frozenset(stem_text(side)) for side in find_differing_sides(question)]
-    if len(sides) < 2:  # noqa: PLR2004 - two sides
+    if len(sides) < 2 or max(map(len, sides)) > SIDE_STEMS:  # noqa: PLR2004 - two sides
         return True
     said = [frozenset(stem_text(text)) for text in texts]
     own = [one - other or one for one, other in (sides, sides[::-1])]

@@ -44,7 +44,7 @@ FRAMING_WORDS = frozenset(
     "overview summary aspect aspects need needs needed do done doing occur occurs happens please".split()
 )  # fmt: skip
 _RELATION_WORDS = 4
-_SIDE_STEMS = 6
+SIDE_STEMS = 6
 _FRAME_NOUN = re.compile(
     r"(?i)['\"’”]?(?:['’]s)?\s+(?:[a-z]+\s+)?(?:articles?|reports?|guidance|guidelines?|stud(?:y|"
     r"ies)|papers?|documents?|"
@@ -230,7 +230,7 @@ def find_differing_sides(question: str) -> tuple[str, ...]:
 def _find_named_sides(question: str) -> tuple[str, ...]:
     """Return compared sides that merely name things; a long side is part of the topic."""
     found = find_compared_sides(question)
-    return found if all(len(stem_text(side)) <= _SIDE_STEMS for side in found) else ()
+    return found if all(len(stem_text(side)) <= SIDE_STEMS for side in found) else ()
 
 
 def find_alternatives(question: str) -> tuple[str, ...]:

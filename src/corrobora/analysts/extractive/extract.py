@@ -101,6 +101,9 @@ def choose_lines(
         named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
         chained = is_relational(part.text) or not named
         fitting = [at for at, one in enumerate(ranked) if _is_about(one, lines[at], named)]
+        if not fitting:  # the best of the sentences that name the subject, whatever else they say
+            naming = [at for at, one in enumerate(ranked) if not lines[at].sentence.bare and _names_any(one, named)]
+            fitting = sorted(naming, key=lambda at: (-ranked[at].worth, at))[:1]
         for at in sorted(fitting, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]:
             about = chained or any(name <= ranked[at].near for name in named)
             chosen.setdefault(at, {})[part.id if about else ""] = max(ranked[at].topic, _NAMED * about)
@@ -117,11 +120,15 @@ def _is_about(one: Ranked, line: Line, named: Sequence[frozenset[str]]) -> bool:
     """
     if line.sentence.bare:
         return False
-    if any(name <= one.said for name in named) and (one.held or one.fits >= FITS_KIND):
+    if _names_any(one, named) and (one.held or one.fits >= FITS_KIND):
         return True
     if not one.held and line.turn < 0:
         return one.topic >= 1.0  # a heading names the whole topic
     return one.topic >= _ENOUGH or one.words >= _SPOKEN
+
+
+def _names_any(one: Ranked, named: Sequence[frozenset[str]]) -> bool:
+    return any(name <= one.said for name in named)
 
 
 def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[Span]:
