@@ -216,3 +216,13 @@ def test_timed_23_the_whole_phase_state_has_its_fields():
         "synthesis_reserve_minutes": 1.5,
         "started_at": "2026-01-01T00:00:00+00:00",
     }
+
+
+def test_timed_17_another_result_is_read_in_the_place_of_one_that_could_not_be():
+    pages = {**PAGES, "https://a.example/k": ReadOutcome.FAILED}
+    made = make_web_run("timed", pages, question=LIGHTHOUSE, reads_per_round=1, max_rounds=1)
+    everything = " ".join(map(str, PAGES.values()))
+    made.engines["tavily"].pages = {"https://a.example/k": f"{LIGHTHOUSE} {everything}", **PAGES}
+    first = done(made).findings.rounds[0]
+    assert [reading.outcome for reading in first.readings] == [ReadOutcome.FAILED, ReadOutcome.READ]
+    assert len({reading.hit.url for reading in first.readings}) == 2

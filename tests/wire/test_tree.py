@@ -219,3 +219,77 @@ async def test_tree_37_a_shortlist_is_a_file_with_its_tags_as_fields():
     assert (source["rationale"], source["balance"]) == ("the rule itself", ["inspection"])
     assert source["reference"]
     assert kept["excluded"][0][1] == "a copy"
+
+
+async def test_tree_20_the_leaves_read_the_shortlist_of_a_discovery_leaf_first():
+    def choose_fish(page: ParsedPrompt) -> Mapping[str, Any]:
+        label = re.findall(r"^- (K\d+), cluster[^\n]*", page.text, re.MULTILINE)[-1]
+        scores = dict.fromkeys(("authority", "recency", "coverage", "diversity"), 0.5)
+        return {"sources": [{"candidate": label, **scores, "rationale": "unlikely, but chosen"}]}
+
+    sweep = make_task("sources", "Sources on cranes", discovery=True, queries=["fish market herring cod cranes"])
+    plan = make_plan(sweep, make_task("inspected", INSPECTED), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan, "scout": choose_fish})
+    scout, *leaves = done.report.findings.children
+    [chosen] = [link.reference for link in scout.linked]
+    assert [read_first(found) for found in leaves] == [chosen] * 2
+
+
+def read_first(found: Findings) -> str:
+    """The source whose reading was asked for first: a given one has the rank of a given one."""
+    given = [reading for reading in found.rounds[0].readings if reading.hit.provider == "given"]
+    return str(given[0].hit.source) if given else ""
+
+
+async def test_tree_22_each_level_of_a_plan_is_worked_on_by_an_executor_of_its_own():
+    plan = make_plan(
+        make_task("cranes"),
+        make_task("rules", "", "cranes"),
+        make_task("inspected", INSPECTED, "rules"),
+        make_task("load", LOAD, "rules"),
+        make_task("dug", DUG, "cranes"),
+        make_task("fish", "When does the fish market open?"),
+    )
+    done = await run_over_wire("tree", {"plan": plan})
+    cranes, fish = done.report.findings.children
+    rules, dug = cranes.children
+    assert [found.path for found in rules.children] == ["root/1/1/1", "root/1/1/2"]
+    assert all(found.rounds for found in (*rules.children, dug, fish))
+    gathered = [re.findall(r"working title <data-\w+>([^<]*)", prompt) for prompt in done.prompts("synthesize")]
+    assert gathered[:2] == [["rules"], ["cranes"]], "the inner executor ends before the outer one"
+
+
+async def test_tree_29_a_fact_keeps_the_claim_and_the_confidence_of_its_extractor():
+    quote = "Harbour cranes of Brenhaven must be inspected every 12 months"
+
+    def extract(page: ParsedPrompt) -> Mapping[str, Any]:
+        rows = re.findall(r"Passage (C\d+)", page.text)
+        if quote not in page.text or not rows:
+            return {"relevant": False, "quotes": []}
+        found = next((at for at, text in page.all(r"Passage (C\d+)(?:, under)?:?\s*$") if quote in text), None)
+        name = found.group(1) if found else rows[0]
+        claim = "The cranes must be looked at once a year."
+        return {"relevant": True, "quotes": [{"passage": name, "quote": quote, "claim": claim, "confidence": 0.37}]}
+
+    done = await run_over_wire("tree", {"plan": make_flat_plan(), "extract": extract})
+    facts = [fact for fact in done.report.findings.facts if fact.quote == quote]
+    assert facts
+    assert {(fact.claim, fact.confidence) for fact in facts} == {("The cranes must be looked at once a year.", 0.37)}
+    assert all(fact.url == "rules-2019.md" and fact.passage for fact in facts)
+
+
+async def test_tree_34_the_writer_is_told_what_differs_between_sources():
+    def find_difference(page: ParsedPrompt) -> Mapping[str, Any]:
+        facts = {fact.quote: fact.id for fact in page.facts() if "months" in fact.quote}
+        pair = list(facts.values())[:2]
+        said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [], "done": True, "should_continue": False}
+        if len(pair) < 2:
+            return said
+        differs = {"a": pair[0], "b": pair[1], "claim": "the interval of inspection", "difference": "24 -> 12 months"}
+        return {**said, "contradictions": [differs]}
+
+    plan = make_plan(make_task("inspected", INSPECTED), make_task("dug", DUG))
+    done = await run_over_wire("tree", {"plan": plan, "reflect": find_difference})
+    [prompt] = [each for each in done.prompts("synthesize") if "written: report" in each]
+    assert "24 -> 12 months" in prompt
+    assert "the interval of inspection" in prompt

@@ -23,7 +23,7 @@ from corrobora.engine.steps.read import read_hits, reread_sources
 from corrobora.engine.steps.search import list_attempts, scope_round, search_round
 from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.queries import take_new_questions
-from corrobora.policies.selection import select_asked_hits, select_hits
+from corrobora.policies.selection import READABLE, select_hits, select_more_hits
 from corrobora.policies.stop import (
     find_first_stop,
     measure_saturation,
@@ -49,7 +49,8 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
             chosen = select_hits(found, thread, whole=run.evidence.has_model())
             async for reading in read_hits(chosen, thread, run, found):
                 gathered.readings.append(reading)
-            async for reading in read_hits(select_asked_hits(gathered.readings, thread), thread, run, found):
+            more = select_more_hits(gathered.readings, thread, found)
+            async for reading in read_hits(more, thread, run, found):
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)
         thread = absorb_round(thread, gathered)
@@ -269,4 +270,6 @@ def _plateau_judged(thread: ThreadState) -> bool:
 
 def _count_reads(thread: ThreadState) -> int:
     last = thread.last
-    return 0 if last is None else sum(not reading.again for reading in last.readings)
+    spared = thread.course.attempts > 1  # then another result takes the place of one that could not be read
+    counted = (r for r in last.readings if not r.again) if last is not None else ()
+    return sum(not spared or reading.outcome in READABLE for reading in counted)

@@ -18,6 +18,7 @@ COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
+READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
 
@@ -35,14 +36,19 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     return _choose_fresh(wanted, thread, _count_reads(thread), whole=whole)
 
 
-def select_asked_hits(readings: Sequence[Reading], thread: ThreadState) -> tuple[Hit, ...]:
-    """Choose of what the readers of this round asked for, as many as its reads leave."""
+def select_more_hits(readings: Sequence[Reading], thread: ThreadState, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Choose what else to read in a round: what its readers asked for, as many as its reads leave.
+
+    Where attempts are repeated, other results follow in the place of those that could not be read (TIMED-17).
+    """
     now = frozenset(passage for reading in readings for passage in reading.passages)
     ordered = sorted(readings, key=lambda reading: reading.hit.key)  # whichever was done first
     asked = [hit for reading in ordered for hit in reading.asks if hit.passage not in now]
-    left = _count_reads(thread) - len(readings)
+    failed = sum(each.outcome not in READABLE for each in readings) if thread.course.attempts > 1 else 0
+    left = _count_reads(thread) - len(readings) + failed
     tried = {reading.hit.key for reading in readings}
-    return _choose_fresh([hit for hit in asked if hit.key not in tried], thread, left, whole=False)
+    wanted = [hit for hit in (*asked, *(fuse_hits(hits) if failed else ())) if hit.key not in tried]
+    return _choose_fresh(wanted, thread, left, whole=False)
 
 
 def _choose_fresh(hits: Sequence[Hit], thread: ThreadState, most: int, *, whole: bool) -> tuple[Hit, ...]:
