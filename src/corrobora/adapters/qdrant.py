@@ -19,10 +19,10 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Fact, Grade, Insight
+from corrobora.policies.grading import claim_pairs, is_same_claim
 from corrobora.text.tokens import stem_text
 
 COLLECTION = "corrobora_facts"
-SAME_SHARE = 0.9  # shared terms over all terms: two such claims of one origin are one fact
 _VECTOR = "words"
 _CANDIDATES = 8
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
@@ -139,7 +139,8 @@ class QdrantFacts:
         )
         for point in found.points:
             payload = cast("dict[str, Any]", point.payload)
-            if _is_duplicate(fact, _load_fact(payload)):
+            known = _load_fact(payload)
+            if fact.id == known.id or is_same_claim(claim_pairs(fact.claim), claim_pairs(known.claim)):
                 return str(point.id), payload
         return None
 
@@ -155,22 +156,6 @@ class QdrantFacts:
                         sparse_vectors_config={_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
                     )
             self._made = True
-
-
-def _is_duplicate(a: Fact, b: Fact) -> bool:
-    """True for one id, or for claims that share nearly all words and every number and negation."""
-    if a.id == b.id:
-        return True
-    one, other = set(stem_text(a.claim)), set(stem_text(b.claim))
-    if _exact_words(a.claim) != _exact_words(b.claim):
-        return False
-    return bool(one | other) and len(one & other) >= SAME_SHARE * len(one | other)
-
-
-def _exact_words(claim: str) -> Counter[str]:
-    words = (word.strip(".,;:()").lower() for word in claim.split())
-    negations = {"no", "not", "never", "none", "neither", "nor", "without", "cannot"}
-    return Counter(word for word in words if word in negations or any(letter.isdigit() for letter in word))
 
 
 def _word_vector(text: str) -> models.SparseVector:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -264,3 +265,23 @@ def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:
         called = labels[-2:-1] if len(labels) < 3 or len(labels[-2]) > _MIN_NAME else labels[-3:-2]  # noqa: PLR2004 - co.uk
     wanted = {strip_to_alphanumeric(name) for name in names}
     return any(len(each) >= _MIN_NAME and strip_to_alphanumeric(each) in wanted for each in called)
+
+
+SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
+_NEGATIONS = frozenset("no not never none neither nor without cannot".split())
+
+
+def claim_pairs(claim: str) -> frozenset[str]:
+    """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
+    found = split_words(claim)
+    return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
+        f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
+    )
+
+
+def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
+    """True if two claims share most word pairs and all numbers and negations."""
+    if {each for each in a if each[0] == "="} != {each for each in b if each[0] == "="}:
+        return False
+    both = len(a & b)
+    return both >= SAME_CLAIM_SHARE * len(a | b) and bool(both)

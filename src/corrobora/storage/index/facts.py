@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from psycopg.types.json import Jsonb
 
 from corrobora.domain.evidence import Fact, FactId, Grade, Insight, InsightKind, PassageId, SourceId
-from corrobora.text.tokens import split_words
+from corrobora.policies.grading import claim_pairs, is_same_claim
 
 if TYPE_CHECKING:
     from psycopg.rows import TupleRow
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from corrobora.storage.postgres.database import Connection
 
 
-SAME_CLAIM_SHARE = 0.7  # share of common word pairs above which two claims are one
 _GRADES = [grade.value for grade in (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)]
 _CANDIDATES = 500
 
@@ -173,25 +171,6 @@ def _find_duplicate(row: FactRow, held: Sequence[_StoredClaim]) -> _StoredClaim 
         if each.id == row["id"] or is_same_claim(wanted, claim_pairs(each.claim)):
             return each
     return None
-
-
-def claim_pairs(claim: str) -> frozenset[str]:
-    """Return the word pairs of a claim, and its numbers and negations, which must match exactly."""
-    found = split_words(claim)
-    return frozenset(f"{a} {b}" for a, b in pairwise(found)) | frozenset(
-        f"={word}" for word in found if word in _NEGATIONS or any(letter.isdigit() for letter in word)
-    )
-
-
-_NEGATIONS = frozenset("no not never none neither nor without cannot".split())
-
-
-def is_same_claim(a: frozenset[str], b: frozenset[str]) -> bool:
-    """True if two claims share most word pairs and all numbers and negations."""
-    if {each for each in a if each[0] == "="} != {each for each in b if each[0] == "="}:
-        return False
-    both = len(a & b)
-    return both >= SAME_CLAIM_SHARE * len(a | b) and bool(both)
 
 
 async def query_facts(

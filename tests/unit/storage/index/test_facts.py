@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.evidence import Document, Fact, Grade
-from corrobora.storage.index.facts import claim_pairs, is_same_claim
+from corrobora.policies.grading import claim_pairs, is_same_claim
 from corrobora.storage.index.library import PostgresLibrary
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
