@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -104,3 +105,43 @@ async def test_angles_12_the_lead_agents_whole_answer_is_kept_beside_the_correct
     assert len(run["root"]["children"]) == 2
     assert any("repeats the angle" in note for note in run["notes"])
     assert json.loads(done.run.files["plan.json"]) != kept
+
+
+TITLES = {
+    "latest-developments": "Latest developments and announcements",
+    "technical-methods": "Technical methods and implementation details",
+    "limitations-risks": "Limitations, risks, and failure modes",
+    "ecosystem-implications": "Business, product, and ecosystem implications",
+    "quantitative-claims": "Notable quantitative claims and benchmarks",
+    "open-questions": "Open questions and unresolved debates",
+    "background": "Background and prior work",
+}
+
+
+async def test_angles_8_the_lead_chooses_from_the_seven_angles_of_the_method_and_no_others():
+    given = iter([make_plan([SLUGS[0], "history-of-art"]), make_plan(SLUGS[:2])])
+    done = await run_over_wire("angles", {"plan": lambda _: next(given)})
+    shown = re.findall(r"^- ([\w-]+): <data-\w+>([^<]*)</data", done.prompts("plan")[0], re.MULTILINE)
+    assert dict(shown) == TITLES
+    [repair] = [each for each in done.asked if each.turns]
+    assert "history-of-art" not in str(done.json("plan.json"))
+    assert "Every task needs one of these angles" in repair.user
+
+
+async def test_angles_18_the_result_of_a_sub_agent_is_complete():
+    done = await run_over_wire("angles", {"plan": make_plan(SLUGS[:2]), "reflect": never_content})
+    for slug in SLUGS[:2]:
+        result = done.json(f"subagents/{slug}.json")
+        assert {"angle", "task", "summary", "citations", "chunks", "search_trajectory", "usage"} <= set(result)
+        assert result["citations"]
+        for number, row in enumerate(result["search_trajectory"], 1):
+            assert row["round"] == number
+            assert set(row) == {
+                "round", "phase", "queries", "chunks_retrieved", "chunks_read", "evaluation", "failures", "played_by"
+            }  # fmt: skip
+            assert set(row["evaluation"]) == {"reasoning", "gaps", "done", "stop", "rule"}
+            assert row["evaluation"]["gaps"]
+        assert any(row["chunks_read"] for row in result["search_trajectory"])
+        assert set(result["chunks"]) == {
+            each for row in result["search_trajectory"] for each in row["chunks_retrieved"]
+        }
