@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from corrobora.domain.evidence import PassageId, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Coverage, SubQuestionStatus
+from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import (
     AdvanceRule,
     Escape,
@@ -29,6 +29,8 @@ from corrobora.domain.thread import (
 from corrobora.policies.drift import must_reformulate
 from corrobora.policies.queries import PATH_DECISION
 from corrobora.policies.selection import count_reads_left, fuse_hits
+from corrobora.text.tokens import stem_text
+from corrobora.text.vocabulary import parse_equivalence
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
@@ -340,12 +342,22 @@ def _find_proposal(thread: ThreadState) -> Proposal | None:
 def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
     """True if a gap's sub-question was given up or is unlikely to be answered; a gap without one needs all of them."""
     given_up = {
-        each.id: each.standing is SubQuestionStatus.EXHAUSTED or each.is_unlikely for each in thread.sub_questions
+        each.id: each.standing is SubQuestionStatus.EXHAUSTED or (each.is_unlikely and not _is_reworded(each, thread))
+        for each in thread.sub_questions
     }
     if gap.target in given_up:
         return given_up[gap.target]
     open_subject = any(each.name == gap.target for each in thread.subjects)
     return not open_subject and bool(given_up) and all(given_up.values())
+
+
+def _is_reworded(asked: SubQuestion, thread: ThreadState) -> bool:
+    """True if the sources were found to call a thing of a question by another name: its rating is of the first one."""
+    proposals = [done.decision.proposal for done in thread.rounds if done.decision is not None]
+    readings = [reading for done in thread.rounds for reading in done.readings]
+    pairs = (parse_equivalence(term) for each in (*proposals, *readings) for term in each.terms)
+    own = frozenset(stem_text(asked.text))
+    return any(pair is not None and not own.isdisjoint(stem_text(pair.other)) for pair in pairs)
 
 
 def meets_criteria(thread: ThreadState) -> bool:
