@@ -145,3 +145,18 @@ async def test_angles_18_the_result_of_a_sub_agent_is_complete():
         assert set(result["chunks"]) == {
             each for row in result["search_trajectory"] for each in row["chunks_retrieved"]
         }
+
+
+async def test_angles_7_narrowing_directions_stay_and_only_what_another_task_asks_is_removed_with_a_note():
+    plan = make_plan(SLUGS[:2])
+    alike = ["brakes of harbour cranes worn out", "brakes of harbour cranes worn out in storms"]
+    plan["tasks"][0]["queries"] = [*alike, "Brakes of harbour cranes, worn out?"]
+    plan["tasks"][1]["queries"] = ["harbour cranes brakes worn out", "crane rails"]
+    done = await run_over_wire("angles", {"plan": plan})
+    run = done.json("plan.json")
+    first, second = run["root"]["children"]
+    assert first["queries"] == alike
+    assert second["queries"] == ["crane rails"]
+    assert [note for note in run["notes"] if "earlier task" in note] == [
+        "root/2 asked what an earlier task asks: 1 queries removed"
+    ]

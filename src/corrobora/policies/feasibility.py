@@ -16,7 +16,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Gate, Node, Plan, SubQuestion, collect_leaves, executor_depth, walk_nodes
 from corrobora.policies.budget import add_default_criterion
 from corrobora.policies.intake import TIERS, angle_range
-from corrobora.policies.queries import select_fresh_queries
+from corrobora.policies.queries import is_near_duplicate, query_core, select_fresh_queries
 from corrobora.text.tokens import fold_text
 
 MAX_ITERATIONS = 7  # the larger cap of TIMED-4 also applies to gates
@@ -186,8 +186,10 @@ def _drop_repeated_queries(root: Node, notes: list[str]) -> Node:
             return replace(node, children=tuple(drop_repeats(child) for child in node.children))
         if not node.angle:
             return node
-        kept = select_fresh_queries(node.queries, asked)
-        twice = len(node.queries) - len(kept)
+        cores = [query_core(query) for query in node.queries]
+        own = tuple(query for at, query in enumerate(node.queries) if cores[at] not in cores[:at])
+        kept = tuple(query for query in own if not any(is_near_duplicate(query, each) for each in asked))
+        twice = len(own) - len(kept)
         if twice:
             notes.append(f"{node.path} asked what an earlier task asks: {twice} queries removed")
         if node.queries and not kept:
