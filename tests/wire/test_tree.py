@@ -97,6 +97,9 @@ async def test_tree_15_16_every_field_of_a_spec_of_a_model_reaches_the_readers_a
     lines += ["expected format: a table;  two columns", "acceptance criteria: ≥ 2 sources agree", "priority: 7"]
     wanted = "\n".join([*lines, "budget: 3 sources", "discovery intense: yes"])
     assert all(wanted in prompt for prompt in told)
+    judged = [prompt for prompt in done.prompts("reflect") if "accepted only if: ≥ 2 sources agree" in prompt]
+    assert judged, "who judges the answers sees what the planner accepts"
+    assert len(judged) < len(done.prompts("reflect"))
 
 
 async def test_tree_16_the_first_priority_is_read_for_first_and_the_budget_ends_the_reading():

@@ -130,10 +130,16 @@ def reflect_input(thread: ThreadState, begun: Record) -> Learned:
         past_queries=thread.past_queries,
         terms=collect_terms(thread),
         new_facts=last.new_facts if last else 0,
-        output_format=thread.output_format,
+        output_format=_describe_result(thread),
         unread=list_unread_sources(thread, MAX_UNREAD_SHOWN),
         record=build_record(thread, begun),
     )
+
+
+def _describe_result(thread: ThreadState) -> str:
+    """What the result of a thread should look like, and what the planner's specs accept as one (TREE-16)."""
+    accepted = "; ".join(spec.acceptance_criteria for spec in thread.specs if spec.acceptance_criteria)
+    return "; ".join(filter(None, (thread.output_format, f"accepted only if: {accepted}" if accepted else "")))
 
 
 def summary_input(thread: ThreadState) -> Material:
