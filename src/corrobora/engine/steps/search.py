@@ -85,7 +85,7 @@ def _emit_opening(thread: ThreadState, run: Session) -> None:
 
 
 async def rate_questions(node: Node, run: Session) -> Node:
-    """Say of each question of a node how likely it is answered, if all that is searched can tell and no model judges."""
+    """Say of each question of a node how likely it is answered, if all searched parts can tell and no model judges."""
     raters = [provider for provider in run.outside.searches.values() if isinstance(provider, QuestionRater)]
     if run.evidence.has_model() or not raters or len(raters) < len(run.outside.searches):
         return node
