@@ -30,6 +30,7 @@ from corrobora.app.verification import verify_report
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.run import Request
+from corrobora.faces.cli.new_run import DEMO_QUESTION
 from corrobora.reporting.markdown import html_to_markdown
 from corrobora.reporting.recheck import RecheckResult
 from corrobora.reporting.report_format import REPORT_FILES
@@ -98,6 +99,12 @@ FORGERIES: dict[str, Change] = {
     "source title": replace_once(r"(?m)^(\[\d+\] \*\*)[^*]+", r"\1A title of my own"),
     "source edition": replace_once(r"(?m)^(\[\d+\] \*\*[^*]+\*\*)(?: \(.*?\)(?=[,.]))?", r"\1 (Revision 9)"),
     "source address": replace_once(r"(?m)^(\[\d+\] .* )\S+( `S\d)", r"\1https://elsewhere.example/\2"),
+    "source heading": replace_once(
+        r"(?m)^(\[\d+\] \*\*[^*]+\*\*[^`]*?), [^`,]+?\. (\S+ `S\d)", r"\1, A heading of mine. \2"
+    ),
+    "heading added": replace_once(r"(?m)^(\[\d+\] \*\*[^*]+\*\*)\. (\S+ `S\d)", r"\1, A heading of mine. \2"),
+    "source locator": replace_once(r"(?m)^(\[\d+\] .*`S\d+:C)(\d+)", r"\g<1>1\2"),
+    "source number": replace_once(r"(?m)^(\[\d+\] .*`S)(\d+)", r"\g<1>1\2"),
     "spliced quote": replace_once(r"(?m)^> (.{30}).{20}", r"> \1"),
     "year": replace_once(r"\b(?:19|20)\d\d\b", "1987"),
     "conflict table": replace_once(r"(?m)^(\|[^|\n]*[a-z][^|\n]*\|[^|\n]*?)(\w+)( [^|\n]*\[\d+\])", r"\1never\3"),
@@ -187,7 +194,9 @@ async def make_reports(workspace: Workspace, home: Path, documents: Path | None,
     for folder in list_folders(documents) or [documents or demo_documents(home / "unpacked")]:
         await ingest_files(workspace.database, folder.name, (folder,), lambda *_: None)
         questions = (
-            await draw_questions(workspace, folder.name, count) if documents else [q for q, known in OWN if known]
+            await draw_questions(workspace, folder.name, count)
+            if documents
+            else [DEMO_QUESTION, *(q for q, known in OWN if known)]
         )
         for question in questions[:count]:
             run = await submit_run(

@@ -16,7 +16,8 @@ from corrobora.domain.documents import IngestItem, ParsedDocument
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.reporting.markdown import html_to_markdown, is_html
-from corrobora.reporting.recheck import Lookups, RecheckResult, StoredSource, recheck_report
+from corrobora.reporting.recheck import RecheckResult, recheck_report
+from corrobora.reporting.references import Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
 
@@ -28,9 +29,11 @@ _FIND_RUNS = """
 SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN bytes) > 0 ORDER BY at DESC LIMIT 8
 """
 _SOURCES = """
-SELECT s.id, s.title, s.url, s.version, s.published, p.heading FROM source s
-LEFT JOIN passage p ON p.source = s.id AND p.id = %s
-WHERE s.snapshot = %s ORDER BY s.id = %s DESC, s.id DESC LIMIT 50
+SELECT s.id, s.title, s.url, s.version, s.published, p.heading, p.id FROM source s
+LEFT JOIN passage p ON p.source = s.id AND EXISTS (
+  SELECT 1 FROM unnest(%s::int[]) AS at WHERE at >= p.starts AND at < p.ends
+)
+WHERE s.snapshot = %s ORDER BY s.id = %s DESC, p.id = %s DESC, s.id DESC LIMIT 100
 """
 
 
@@ -92,7 +95,8 @@ async def verify_report(
     if not (result.ours or find_seal(given.sealed)):
         return result
     run, status, changes = await _compare_delivered(workspace, given, result.references)
-    return replace(result, seal=status, run=run, changes=changes)
+    problems = result.problems if run else {**result.misplaced, **result.problems}  # a stored run proves its passages
+    return replace(result, seal=status, run=run, changes=changes, problems=problems)
 
 
 async def _compare_delivered(
@@ -137,20 +141,21 @@ def _snapshots(workspace: Workspace) -> Callable[[str], Awaitable[str | None]]:
     return read_snapshot
 
 
-def _source_records(workspace: Workspace) -> Callable[[Reference], Awaitable[Sequence[StoredSource]]]:
-    async def read_sources(reference: Reference) -> Sequence[StoredSource]:
+def _source_records(workspace: Workspace) -> Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]]:
+    async def read_sources(reference: Reference, places: Sequence[int]) -> Sequence[StoredSource]:
         source, passage = (int(name[1:]) if name[1:].isdigit() else 0 for name in (reference.source, reference.passage))
         if max(source, passage) >= 1 << 31:
             return ()
         rows = await workspace.database.fetch_all(
-            _SOURCES, [passage, reference.snapshot, source], where="reading the record of a source"
+            _SOURCES, [list(places), reference.snapshot, source, passage], where="reading the record of a source"
         )
         return [
             StoredSource(
                 Source(SourceId(f"S{number}"), title, url, reference.snapshot, version=version, published=published),
                 heading,
+                f"C{held}" if held is not None else "",
             )
-            for number, title, url, version, published, heading in rows
+            for number, title, url, version, published, heading, held in rows
         ]
 
     return read_sources

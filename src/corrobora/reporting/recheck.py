@@ -6,16 +6,22 @@ not know where the sources are stored or fetched: it is given lookups.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import Source, locate_quote
-from corrobora.domain.report import Citation, Support
-from corrobora.reporting.markdown import strip_source_label, unescape_markdown
-from corrobora.reporting.render import format_source_head
+from corrobora.domain.report import Support
+from corrobora.reporting.markdown import split_cells, strip_source_label, unescape_markdown
+from corrobora.reporting.references import (
+    BLIND,
+    GOOD,
+    CheckedReference,
+    CitationStatus,
+    Lookups,
+    check_reference,
+    find_misplaced,
+)
 from corrobora.reporting.report_parser import (
     CitedText,
     ParsedReport,
@@ -26,69 +32,16 @@ from corrobora.reporting.report_parser import (
 )
 from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
 from corrobora.text.claim_words import find_claim_words
+from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
 from corrobora.text.markdown import read_inline
-from corrobora.text.notices import find_notice
 from corrobora.text.operands import CitedEvidence
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import token_overlap
 
+_SIDE = re.compile(r"(.{1,400}?): “(.{1,4000})” \[(\d{1,5})\]")
 _WINDOW = 3  # sentences of a page that may support a statement together
-
-
-class CitationStatus(StrEnum):
-    """The result of checking one citation."""
-
-    VERIFIED = "verified"  # the quote stands in the stored snapshot
-    SAID = "said"  # no quote was given, but the stored page says it
-    NOT_SAID = "not_said"  # the stored page does not say it
-    QUOTE_MISSING = "quote_missing"  # the snapshot is stored and does not hold the quote
-    MISLABELLED = "mislabelled"  # title, edition, date or address are not those of the stored source
-    CHANGED = "changed"  # the stored text does not have the hash that was cited
-    NOT_STORED = "not_stored"  # could not be looked at
-    DANGLING = "dangling"  # a number that no reference explains
-
-
-BLIND = (CitationStatus.NOT_STORED,)
-_GOOD = (CitationStatus.VERIFIED, CitationStatus.SAID)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSource:
-    """A stored source as its own record has it, with the heading above the cited passage if that is known."""
-
-    source: Source
-    heading: str | None = None
-
-
-async def _no_sources(_: Reference) -> Sequence[StoredSource]:
-    return ()
-
-
-TextLookup = Callable[[str], Awaitable[str | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """Where the check may look: texts by hash, pages for a reference, and what is known of a cited source."""
-
-    by_hash: TextLookup
-    by_reference: Callable[[Reference], Awaitable[str | None]]
-    sources: Callable[[Reference], Awaitable[Sequence[StoredSource]]] = _no_sources
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedReference:
-    """What one reference leads to: its status, the text that may support a statement, and what is wrong with it."""
-
-    status: CitationStatus
-    evidence: tuple[Evidence, ...] = ()
-    source: str = ""
-    url: str = ""
-    page: str = ""  # the whole text, where no quote was given
-    problem: str = ""
-    notice: str = ""  # a retraction or correction that the source states about itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +60,7 @@ class CheckedStatement:
     def carried(self) -> bool:
         """True if every citation that could be looked at holds, and what they say supports the sentence."""
         seen = [each for each in self.found if each not in BLIND]
-        return self.support is Support.SUPPORTED and bool(seen) and all(each in _GOOD for each in seen)
+        return self.support is Support.SUPPORTED and bool(seen) and all(each in GOOD for each in seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +78,7 @@ class RecheckResult:
     run: str = ""  # whose stored report the file was compared with
     changes: tuple[Change, ...] = ()
     told: int = 0  # lines about the run itself: status, gaps, account, methodology
+    misplaced: Mapping[int, str] = field(default_factory=dict[int, str])  # references whose passage is another one here
 
     @property
     def not_compared(self) -> int:
@@ -185,8 +139,9 @@ class RecheckResult:
 async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
     """Check every citation of a Markdown text against what can be looked at."""
     parsed = parse_report(strip_seal(text))
-    checked = {number: await _check_reference(each, lookups) for number, each in parsed.references.items()}
+    checked = {number: await check_reference(each, lookups) for number, each in parsed.references.items()}
     statements = [await _check_statement(said, checked, parsed, lookups) for said in find_statements(parsed)]
+    statements += _check_conflicts(parsed, checked)
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}
     references = tuple(parsed.references.values())
     addresses = [(r.url, r.passage) for r in references if r.url]
@@ -199,7 +154,41 @@ async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
         told=parsed.told,
         problems={number: each.problem for number, each in checked.items() if each.problem},
         notices={number: each.notice for number, each in checked.items() if each.notice},
+        misplaced=find_misplaced(parsed, checked),
     )
+
+
+def _check_conflicts(parsed: ParsedReport, checked: Mapping[int, CheckedReference]) -> list[CheckedStatement]:
+    """Check what the table of contradictions says of its two sides: their labels, their quotes and the difference."""
+    found: list[CheckedStatement] = []
+    for block in parsed.conflicts:
+        difference, *sides = split_cells(block.text)[:3]
+        parts = [_SIDE.fullmatch(side) for side in sides]
+        for side, part in zip(sides, parts, strict=True):
+            held = checked.get(int(part.group(3))) if part else None
+            if part is not None and held is not None and (why := _find_side_problem(part, held)):
+                found.append(_fail(side, part.group(3), held, why, block.line))
+        quotes = [read_inline(part.group(2)) for part in parts if part]
+        told = {each.text for each in find_differences(*quotes)} if len(quotes) == 2 else set[str]()  # noqa: PLR2004 - sides
+        if told and " -> " in difference and difference not in told:
+            found.append(CheckedStatement(difference, (), (), Support.UNSUPPORTED, ("its quotes differ otherwise",)))
+    return found
+
+
+def _fail(text: str, number: str, held: CheckedReference, why: str, line: int) -> CheckedStatement:
+    return CheckedStatement(text, (number,), (held.status,), Support.UNSUPPORTED, (why,), (), line)
+
+
+def _find_side_problem(part: re.Match[str], held: CheckedReference) -> str:
+    """Say what is wrong with one side of a contradiction; "" if it agrees with its source or nothing is stored."""
+    label, quote = fold_layout(part.group(1)), fold_layout(read_inline(part.group(2)).removesuffix("…"))
+    sources = [each.source for each in held.known]
+    labels = {fold_layout(name) for each in sources for name in (each.version, each.published, each.title) if name}
+    if labels and label not in labels:
+        return "its source has another title and edition"
+    if held.evidence and not any(quote in fold_layout(each.quote) for each in held.evidence):
+        return "the quote does not stand there"
+    return ""
 
 
 async def _check_statement(
@@ -207,7 +196,7 @@ async def _check_statement(
 ) -> CheckedStatement:
     dangling = CheckedReference(CitationStatus.DANGLING)
     found = [checked.get(number, dangling) for number in said.numbers]
-    found += [await _check_reference(Reference(0, "", url), lookups) for url in said.urls]
+    found += [await check_reference(Reference(0, "", url), lookups) for url in said.urls]
     labels = [parsed.references[n].label or parsed.references[n].title for n in said.numbers if n in parsed.references]
     cited = (*map(str, said.numbers), *said.urls)
     fates, best = tuple(each.status for each in found), SupportCheck(Support.UNCITED, 0.0)
@@ -263,96 +252,6 @@ def _settle_status(sentence: str, found: CheckedReference, evidence: list[Eviden
     evidence.append(window)
     carried = check_support(sentence, [window]).support is Support.SUPPORTED
     return CitationStatus.SAID if carried else CitationStatus.NOT_SAID
-
-
-async def _check_reference(reference: Reference, lookups: Lookups) -> CheckedReference:
-    """Return the status of one reference and the stored text that it leads to."""
-    if reference.snapshot:
-        return await _check_snapshot(reference, lookups)
-    page = await lookups.by_reference(reference)
-    if page is None:
-        return CheckedReference(CitationStatus.NOT_STORED)
-    return CheckedReference(
-        CitationStatus.SAID, url=reference.url, page=page, notice=find_notice(reference.title, page)
-    )
-
-
-async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedReference:
-    stored = await lookups.by_hash(reference.snapshot)
-    if stored is None:
-        return CheckedReference(CitationStatus.NOT_STORED)
-    if hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest() != reference.snapshot:
-        return CheckedReference(CitationStatus.CHANGED, problem="the stored text does not have this hash")
-    known = await lookups.sources(reference)
-    problem = _find_mislabel(reference, known)
-    meta = known[0].source if known else None
-    quotes = _find_standing(reference.quotes, stored)
-    evidence = tuple(
-        Evidence(
-            quote,
-            meta.title if meta else reference.title,
-            meta.version if meta else "",
-            meta.published if meta else "",
-            (known[0].heading if known else None) or "",
-        )
-        for quote in quotes
-    )
-    notice = find_notice(reference.title, stored)
-    if len(quotes) < len(reference.quotes) or not reference.quotes:
-        lost = "a quote does not stand in the stored text" if reference.quotes else "no quote is given"
-        return CheckedReference(CitationStatus.QUOTE_MISSING, evidence, problem=lost, notice=notice)
-    status = CitationStatus.MISLABELLED if problem else CitationStatus.VERIFIED
-    return CheckedReference(status, evidence, reference.source, reference.url, problem=problem, notice=notice)
-
-
-def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
-    """Return the quotes that stand in a text as they stand there, found as written or as a viewer shows them."""
-    readings = ((quote, unescape_markdown(quote), read_inline(quote)) for quote in quotes)
-    places = (next(filter(None, (locate_quote(each, stored) for each in three)), None) for three in readings)
-    return [stored[place[0] : place[1]] for place in places if place]
-
-
-def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
-    """Say what a reference tells otherwise than the stored source; "" if it agrees, or nothing is known of it.
-
-    The same text may be stored under several titles and addresses: one record must fit. In another library the files
-    have other paths, so the address is compared only where the source has the id that the reference names.
-    """
-    if not known:
-        return ""
-    problems = [_compare_label(reference, each) for each in known]
-    return min(problems, key=len)
-
-
-def _compare_label(reference: Reference, stored: StoredSource) -> str:
-    source = stored.source
-    same = source.id == reference.source
-    said = fold_layout(reference.label)
-    cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
-    title = fold_layout(format_source_head(replace(cited, version="", published="")))
-    edition = fold_layout(format_source_head(cited))
-    heading = format_source_head(cited if stored.heading is None else _with_heading(cited, stored.heading))
-    if not said.startswith(title):
-        return f"the stored source has the title “{source.title}”"
-    if not said.startswith(edition) or (edition == title and said[len(title) :].startswith("(")):
-        told = ", ".join(each for each in (source.version, source.published) if each)
-        return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
-    if same and stored.heading is not None and said.rstrip(".") != fold_layout(heading).rstrip("."):
-        return f"the passage stands below “{stored.heading}”"
-    if not _is_address(reference.url, source.url, same=same):
-        return f"the stored source has the address {source.url}"
-    return ""
-
-
-def _is_address(given: str, stored: str, *, same: bool) -> bool:
-    """True if two addresses may be one source: a library elsewhere has the same file in another folder."""
-    if same or "://" in given + stored:
-        return fold_layout(given) == fold_layout(stored)
-    return fold_layout(given.rpartition("/")[2]) == fold_layout(stored.rpartition("/")[2])
-
-
-def _with_heading(cited: Citation, heading: str) -> Citation:
-    return Citation(0, "", "", cited.title, "", "", (), cited.version, cited.published, heading)
 
 
 def find_best_window(sentence: str, text: str) -> str:

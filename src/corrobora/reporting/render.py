@@ -180,7 +180,7 @@ def render_conflicts(
         what = escape_text(c.difference or c.claim)
         rows.setdefault((c.difference, *said), (what, *sides, status))  # the same pair in other quotes
     table = format_table(("What differs", "One side", "Other side", "Status"), list(rows.values()), limit=10_000)
-    return f"## Contradictions and changes\n\n{table}"
+    return f"## {phrases.CONFLICTS}\n\n{table}"
 
 
 def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> str:

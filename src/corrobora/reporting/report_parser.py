@@ -95,6 +95,7 @@ class ParsedReport:
     references: Mapping[int, Reference]
     ours: bool
     told: int = 0  # lines about the run itself (status, gaps, account, methodology), which only the stored run proves
+    conflicts: tuple[Block, ...] = ()  # the rows of our table of contradictions
 
 
 def split_blocks(text: str) -> list[Block]:
@@ -169,6 +170,7 @@ def _follows_number(block: str, line: str) -> bool:
 def parse_report(text: str) -> ParsedReport:
     """Split a report into its body and its references, in our form or in a common foreign one."""
     body: list[Block] = []
+    conflicts: list[Block] = []
     references: dict[int, Reference] = {}
     current = told = 0
     section = ""
@@ -187,10 +189,11 @@ def parse_report(text: str) -> ParsedReport:
             references[current] = replace(held, quotes=(*held.quotes, block.text.lstrip("> ")))
         elif section not in (_OWN_SECTIONS if ours else _CODE_SECTIONS):
             body.append(block)
+            conflicts += [block] if ours and section == phrases.CONFLICTS.lower() and is_row(block.text) else []
         elif section in _OWN_SECTIONS:
             told += not is_heading(block.text)
     told += sum(_is_status(number, block) for number, block in enumerate(body))
-    return ParsedReport(tuple(body), references, ours, told if ours else 0)
+    return ParsedReport(tuple(body), references, ours, told if ours else 0, tuple(conflicts[2:]))
 
 
 def _is_status(number: int, block: Block) -> bool:

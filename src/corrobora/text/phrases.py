@@ -30,6 +30,7 @@ CLAIMED = "The model counts this as answered, and no single statement that was r
 DOUBTED = "A statement fits this question, and the model does not count it as answered"
 FAILED = "Not covered, because it failed"
 
+CONFLICTS = "Contradictions and changes"
 ACCOUNT = "Account of checking"
 NOTICE = "Notice in this source"
 WITHHELD = "[One sentence withheld"

@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import CitationStatus, Lookups, RecheckResult, find_best_window, recheck_report
+from corrobora.reporting.recheck import RecheckResult, find_best_window, recheck_report
+from corrobora.reporting.references import CitationStatus, Lookups
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.text.phrases import OPENINGS
 

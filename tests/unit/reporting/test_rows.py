@@ -9,7 +9,8 @@ import pytest
 from corrobora.domain.evidence import Document, Fact, Passage, PassageId, Source, SourceId
 from corrobora.domain.report import Draft, Support
 from corrobora.reporting.markdown import is_rule, iter_row_statements, split_cells, strip_source_label
-from corrobora.reporting.recheck import CitationStatus, Lookups, recheck_report
+from corrobora.reporting.recheck import recheck_report
+from corrobora.reporting.references import CitationStatus, Lookups
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.verify import MARKER, check_draft
 

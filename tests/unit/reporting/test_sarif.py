@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import CheckedStatement, CitationStatus, RecheckResult
+from corrobora.reporting.recheck import CheckedStatement, RecheckResult
+from corrobora.reporting.references import CitationStatus
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.sarif import build_sarif
 from corrobora.reporting.seal import Change

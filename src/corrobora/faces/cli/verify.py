@@ -121,7 +121,7 @@ async def _read_report(workspace: Workspace, given: str) -> str:
 
 def summarize_recheck(result: RecheckResult) -> dict[str, object]:
     """Return the counts, each rate with what it is a rate of."""
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+    from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
     return {
         "seal": result.seal.value,
@@ -168,7 +168,7 @@ def list_findings(result: RecheckResult) -> dict[str, object]:
 
 def _print_summary(result: RecheckResult) -> None:
     """Print the seal and the counts, then everything that does not hold, with the line and the reason."""
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+    from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
     statuses = {found: result.count_status(found) for found in CitationStatus}
     fates = ", ".join(f"{count} {found.value.replace('_', ' ')}" for found, count in statuses.items() if count)
@@ -212,7 +212,7 @@ def _exit_code(result: RecheckResult, *, min_score: float | None, strict: bool) 
 
     With `strict` it is 6 also if anything at all could not be checked.
     """
-    from corrobora.reporting.recheck import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
+    from corrobora.reporting.references import CitationStatus  # noqa: PLC0415 - the engine is loaded where it is needed
 
     if not result.checkable and result.passed:
         print_notice(

@@ -1,0 +1,198 @@
+"""References of a report: what each leads to, and whether it tells of its source what the stored record says.
+
+Knows titles, editions, dates, headings, addresses, passages and quotes. Does not know where sources are stored: it is
+given lookups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from corrobora.domain.evidence import Source, locate_quote
+from corrobora.domain.report import Citation
+from corrobora.reporting.markdown import unescape_markdown
+from corrobora.reporting.render import format_source_head
+from corrobora.reporting.report_parser import ParsedReport, Reference
+from corrobora.reporting.seal import fold_layout
+from corrobora.text.markdown import read_inline
+from corrobora.text.notices import find_notice
+from corrobora.text.support import Evidence
+
+_MOST_PLACES = 50
+
+
+class CitationStatus(StrEnum):
+    """The result of checking one citation."""
+
+    VERIFIED = "verified"  # the quote stands in the stored snapshot
+    SAID = "said"  # no quote was given, but the stored page says it
+    NOT_SAID = "not_said"  # the stored page does not say it
+    QUOTE_MISSING = "quote_missing"  # the snapshot is stored and does not hold the quote
+    MISLABELLED = "mislabelled"  # title, edition, date or address are not those of the stored source
+    CHANGED = "changed"  # the stored text does not have the hash that was cited
+    NOT_STORED = "not_stored"  # could not be looked at
+    DANGLING = "dangling"  # a number that no reference explains
+
+
+BLIND = (CitationStatus.NOT_STORED,)
+GOOD = (CitationStatus.VERIFIED, CitationStatus.SAID)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """A stored source as its own record has it, with the passage of a cited quote and the heading above it."""
+
+    source: Source
+    heading: str | None = None
+    passage: str = ""
+
+
+async def _no_sources(_: Reference, __: Sequence[int]) -> Sequence[StoredSource]:
+    return ()
+
+
+SourceLookup = Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]]  # with the places of its quote
+TextLookup = Callable[[str], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """Where the check may look: texts by hash, pages for a reference, and what is known of a cited source."""
+
+    by_hash: TextLookup
+    by_reference: Callable[[Reference], Awaitable[str | None]]
+    sources: Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]] = (
+        _no_sources  # and the places of its quote
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReference:
+    """What one reference leads to: its status, the text that may support a statement, and what is wrong with it."""
+
+    status: CitationStatus
+    evidence: tuple[Evidence, ...] = ()
+    source: str = ""
+    url: str = ""
+    page: str = ""  # the whole text, where no quote was given
+    problem: str = ""
+    notice: str = ""  # a retraction or correction that the source states about itself
+    known: tuple[StoredSource, ...] = ()  # what is stored of it
+
+
+def find_misplaced(parsed: ParsedReport, checked: Mapping[int, CheckedReference]) -> dict[int, str]:
+    """Return the references that name another source or passage than the one that holds their quote.
+
+    A library elsewhere has other numbers, so nothing is said unless a reference of the same report has those of here.
+    """
+    named = {number: (each.source, each.passage) for number, each in parsed.references.items()}
+    held = {number: {(each.source.id, each.passage) for each in found.known} for number, found in checked.items()}
+    wrong = [number for number, each in named.items() if held.get(number) and each not in held[number]]
+    if not any(each in held.get(number, ()) for number, each in named.items()):
+        return {}
+    return {number: f"its quote stands in {':'.join(min(held[number]))}" for number in wrong}
+
+
+async def check_reference(reference: Reference, lookups: Lookups) -> CheckedReference:
+    """Return the status of one reference and the stored text that it leads to."""
+    if reference.snapshot:
+        return await _check_snapshot(reference, lookups)
+    page = await lookups.by_reference(reference)
+    if page is None:
+        return CheckedReference(CitationStatus.NOT_STORED)
+    return CheckedReference(
+        CitationStatus.SAID, url=reference.url, page=page, notice=find_notice(reference.title, page)
+    )
+
+
+async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedReference:
+    stored = await lookups.by_hash(reference.snapshot)
+    if stored is None:
+        return CheckedReference(CitationStatus.NOT_STORED)
+    if hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest() != reference.snapshot:
+        return CheckedReference(CitationStatus.CHANGED, problem="the stored text does not have this hash")
+    quotes = _find_standing(reference.quotes, stored)
+    known = await lookups.sources(reference, _list_places(quotes[0], stored) if quotes else ())
+    problem = _find_mislabel(reference, known)
+    meta = known[0].source if known else None
+    evidence = tuple(
+        Evidence(
+            quote,
+            meta.title if meta else reference.title,
+            meta.version if meta else "",
+            meta.published if meta else "",
+            (known[0].heading if known else None) or "",
+        )
+        for quote in quotes
+    )
+    notice = find_notice(reference.title, stored)
+    if len(quotes) < len(reference.quotes) or not reference.quotes:
+        lost = "a quote does not stand in the stored text" if reference.quotes else "no quote is given"
+        return CheckedReference(CitationStatus.QUOTE_MISSING, evidence, problem=lost, notice=notice)
+    status = CitationStatus.MISLABELLED if problem else CitationStatus.VERIFIED
+    return CheckedReference(
+        status, evidence, reference.source, reference.url, problem=problem, notice=notice, known=tuple(known)
+    )
+
+
+def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
+    """Return the quotes that stand in a text as they stand there, found as written or as a viewer shows them."""
+    readings = ((quote, unescape_markdown(quote), read_inline(quote)) for quote in quotes)
+    places = (next(filter(None, (locate_quote(each, stored) for each in three)), None) for three in readings)
+    return [stored[place[0] : place[1]] for place in places if place]
+
+
+def _list_places(quote: str, stored: str) -> list[int]:
+    """Return where a quote stands in a text, at most fifty places."""
+    places: list[int] = []
+    at = stored.find(quote)
+    while at >= 0 and len(places) < _MOST_PLACES:
+        places.append(at)
+        at = stored.find(quote, at + 1)
+    return places
+
+
+def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
+    """Say what a reference tells otherwise than the stored source; "" if it agrees, or nothing is known of it.
+
+    The same text may be stored under several titles and addresses: one record must fit. In another library the files
+    have other paths, so the address is compared only where the source has the id that the reference names.
+    """
+    if not known:
+        return ""
+    problems = [_compare_label(reference, each) for each in known]
+    return min(problems, key=len)
+
+
+def _compare_label(reference: Reference, stored: StoredSource) -> str:
+    source = stored.source
+    same = source.id == reference.source
+    said = fold_layout(reference.label)
+    cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
+    title = fold_layout(format_source_head(replace(cited, version="", published="")))
+    edition = fold_layout(format_source_head(cited))
+    heading = format_source_head(cited if stored.heading is None else _with_heading(cited, stored.heading))
+    if not said.startswith(title):
+        return f"the stored source has the title “{source.title}”"
+    if not said.startswith(edition) or (edition == title and said[len(title) :].startswith("(")):
+        told = ", ".join(each for each in (source.version, source.published) if each)
+        return f"the stored source says of itself: {told}" if told else "the stored source states no edition or date"
+    if stored.heading is not None and said.rstrip(".") != fold_layout(heading).rstrip("."):
+        return f"the passage stands below “{stored.heading}”"
+    if not _is_address(reference.url, source.url, same=same):
+        return f"the stored source has the address {source.url}"
+    return ""
+
+
+def _is_address(given: str, stored: str, *, same: bool) -> bool:
+    """True if two addresses may be one source: a library elsewhere has the same file in another folder."""
+    if same or "://" in given + stored:
+        return fold_layout(given) == fold_layout(stored)
+    return fold_layout(given.rpartition("/")[2]) == fold_layout(stored.rpartition("/")[2])
+
+
+def _with_heading(cited: Citation, heading: str) -> Citation:
+    return Citation(0, "", "", cited.title, "", "", (), cited.version, cited.published, heading)
