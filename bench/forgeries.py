@@ -107,7 +107,10 @@ FORGERIES: dict[str, Change] = {
     "source number": replace_once(r"(?m)^(\[\d+\] .*`S)(\d+)", r"\g<1>1\2"),
     "spliced quote": replace_once(r"(?m)^> (.{30}).{20}", r"> \1"),
     "year": replace_once(r"\b(?:19|20)\d\d\b", "1987"),
-    "conflict table": replace_once(r"(?m)^(\|[^|\n]*[a-z][^|\n]*\|[^|\n]*?)(\w+)( [^|\n]*\[\d+\])", r"\1never\3"),
+    "conflict, word": replace_once(r"(?m)^(\|[^|\n]* -> .*“[^”]*)\b(?:[a-z]{4,})\b", r"\1never"),
+    "conflict, label": replace_once(r"(?m)^(\|[^|\n]* -> [^|\n]*\| )[^|“\n]+: “", r"\1Revision 3 of my own: “"),
+    "conflict, difference": replace_once(r"(?m)^\| ([^|\n]*) -> ([^|\n]*) \|", r"| \2 -> \1 |"),
+    "conflict, sides swapped": replace_once(r"(?m)^(\|[^|\n]* -> .*”) \[\d+\]( \|.*”) \[(\d+)\]", r"\1 [\3]\2 [\3]"),
     "status line": replace_once(r"\*Status: \w+", "*Status: splendid"),
     "gaps": replace_once(r"\n## Methodology", "\n## Gaps\n\n- Nothing is missing.\n\n## Methodology"),
 }

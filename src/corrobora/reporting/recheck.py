@@ -78,6 +78,7 @@ class RecheckResult:
     run: str = ""  # whose stored report the file was compared with
     changes: tuple[Change, ...] = ()
     told: int = 0  # lines about the run itself: status, gaps, account, methodology
+    conflicts: tuple[CheckedStatement, ...] = ()  # what is wrong in our table of contradictions
     misplaced: Mapping[int, str] = field(default_factory=dict[int, str])  # references whose passage is another one here
 
     @property
@@ -117,7 +118,7 @@ class RecheckResult:
         Where the delivered report is known, what was added to it is in `changes`.
         """
         alone = self.ours and not self.run
-        return tuple(
+        return self.conflicts + tuple(
             s
             for s in self.statements
             if not s.carried
@@ -141,7 +142,6 @@ async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
     parsed = parse_report(strip_seal(text))
     checked = {number: await check_reference(each, lookups) for number, each in parsed.references.items()}
     statements = [await _check_statement(said, checked, parsed, lookups) for said in find_statements(parsed)]
-    statements += _check_conflicts(parsed, checked)
     used = {int(c) for s in statements for c in s.cited if c.isdigit()}
     references = tuple(parsed.references.values())
     addresses = [(r.url, r.passage) for r in references if r.url]
@@ -155,6 +155,7 @@ async def recheck_report(text: str, lookups: Lookups) -> RecheckResult:
         problems={number: each.problem for number, each in checked.items() if each.problem},
         notices={number: each.notice for number, each in checked.items() if each.notice},
         misplaced=find_misplaced(parsed, checked),
+        conflicts=tuple(_check_conflicts(parsed, checked)),
     )
 
 
@@ -171,7 +172,11 @@ def _check_conflicts(parsed: ParsedReport, checked: Mapping[int, CheckedReferenc
         quotes = [read_inline(part.group(2)) for part in parts if part]
         told = {each.text for each in find_differences(*quotes)} if len(quotes) == 2 else set[str]()  # noqa: PLR2004 - sides
         if told and " -> " in difference and difference not in told:
-            found.append(CheckedStatement(difference, (), (), Support.UNSUPPORTED, ("its quotes differ otherwise",)))
+            found.append(
+                CheckedStatement(
+                    difference, (), (), Support.UNSUPPORTED, ("its quotes differ otherwise",), (), block.line
+                )
+            )
     return found
 
 

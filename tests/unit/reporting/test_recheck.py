@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Support
 from corrobora.reporting.recheck import RecheckResult, find_best_window, recheck_report
-from corrobora.reporting.references import CitationStatus, Lookups
+from corrobora.reporting.references import CitationStatus, Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference, parse_report
 from corrobora.text.phrases import OPENINGS
 
@@ -127,3 +129,64 @@ async def test_two_passages_of_one_document_are_not_the_same_reference_twice() -
     said = "# Mills\n\nThe mill was built in 1874 [1][2].\n\n## Sources\n\n"
     assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C2')}\n")).duplicates == 0
     assert (await checked(f"{said}{listed(1, 'C1')}\n\n{listed(2, 'C1')}\n")).duplicates == 1
+
+
+RULES = "Keepers SHOULD open the gate at noon.", "Keepers SHALL open the gate at noon."
+RULE_HASHES = [hashlib.sha256(rule.encode()).hexdigest() for rule in RULES]
+CONFLICT = (
+    "| SHOULD -> SHALL | Revision 3: \u201cKeepers SHOULD open the gate at noon.\u201d [1] "
+    "| Revision 4: \u201cKeepers SHALL open the gate at noon.\u201d [2] | later version differs |"
+)
+
+
+async def check_rules(change: Callable[[str], str]) -> RecheckResult:
+    """Check a report on two editions with their stored records, after a change."""
+    body = f"# Gates\n\n{RULES[0]} [1] {RULES[1]} [2]\n\n## Contradictions and changes\n\n"
+    head = "| What differs | One side | Other side | Status |\n|---|---|---|---|\n"
+    sources = "".join(
+        f"\n[{n}] **Rules** (Revision {n + 2}), Gates > Hours. rules{n}.md `S{n}:C{n}` "
+        f"`sha256:{RULE_HASHES[n - 1]}`\n\n"
+        f"> {RULES[n - 1]}\n"
+        for n in (1, 2)
+    )
+
+    async def read(digest: str) -> str | None:
+        return dict(zip(RULE_HASHES, RULES, strict=True)).get(digest)
+
+    async def read_records(reference: Reference, places: Sequence[int]) -> Sequence[StoredSource]:
+        n = RULE_HASHES.index(reference.snapshot) + 1
+        source = Source(SourceId(f"S{n}"), "Rules", f"rules{n}.md", reference.snapshot, version=f"Revision {n + 2}")
+        return (StoredSource(source, "Gates > Hours", f"C{n}"),) if list(places) == [0] else ()
+
+    text = f"{body}{head}{CONFLICT}\n\n## Sources\n{sources}"
+    assert change(text) != text or change is str
+    return await recheck_report(change(text), Lookups(read, by_reference, read_records))
+
+
+async def test_what_a_report_says_of_its_sources_and_of_their_contradictions_agrees_with_the_stored_records() -> None:
+    found = await check_rules(str)
+    assert (found.failed, dict(found.problems), dict(found.misplaced)) == ((), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("Gates > Hours. rules2", "Gates > Wages. rules2", "the passage stands below"),
+        ("Gates > Hours. rules2", "rules2", "the passage stands below"),
+        ("`S2:C2`", "`S2:C7`", "its quote stands in S2:C2"),
+        ("`S2:C2`", "`S1:C2`", "its quote stands in S2:C2"),
+        ("| Revision 4: ", "| Revision 9: ", "its source has another title and edition"),
+        ("\u201cKeepers SHALL open", "\u201cKeepers SHALL close", "the quote does not stand there"),
+        ("| SHOULD -> SHALL |", "| SHALL -> SHOULD |", "its quotes differ otherwise"),
+        ("| SHOULD -> SHALL |", "| SHOULD -> MAY |", "its quotes differ otherwise"),
+    ],
+)
+async def test_a_heading_passage_or_side_that_was_changed_is_found(old: str, new: str, why: str) -> None:
+    found = await check_rules(lambda text: text.replace(old, new))
+    told = [*found.problems.values(), *found.misplaced.values(), *(r for each in found.failed for r in each.reasons)]
+    assert any(why in each for each in told), told
+
+
+async def test_the_passages_of_another_library_have_other_numbers() -> None:
+    found = await check_rules(lambda text: text.replace("`S1:C1`", "`S8:C80`").replace("`S2:C2`", "`S9:C90`"))
+    assert (found.failed, dict(found.problems), dict(found.misplaced)) == ((), {}, {})
