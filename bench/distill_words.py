@@ -13,7 +13,7 @@ import argparse
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -127,10 +127,14 @@ def pool_ties(ties: Iterator[tuple[str, str, float]], ids: dict[str, int]) -> tu
     return {pair: weight for pair, weight in pooled.items() if pair not in opposites}, opposites
 
 
-def find_common(senses: dict[str, Sense], ranks: dict[tuple[str, str], int]) -> set[str]:
-    """Return the words that no first sense writes with a capital: "ring", not "china"."""
+def find_common(senses: dict[str, Sense], ranks: dict[tuple[str, str], int], words: Sequence[str]) -> set[str]:
+    """Return the stems whose commonest word no first sense writes with a capital: of "rings", not of "china"."""
     first = {word for key, sense in senses.items() for word in sense.words if ranks.get((word.lower(), key)) == 0}
-    return {word for word in first if word.islower()} - {word.lower() for word in first if not word.islower()}
+    names = {word.lower() for word in first if not word.islower()}
+    leaders: dict[str, str] = {}
+    for word in words:
+        leaders.setdefault(stem_word(word), word)
+    return {stem_word(word) for word in first if word.islower()} - {s for s, word in leaders.items() if word in names}
 
 
 def draw_together(vectors: Matrix, ties: Pairs, opposites: set[tuple[int, int]]) -> Matrix:
@@ -168,14 +172,14 @@ def main() -> None:
     moved = draw_together(normalise(np.array([pooled[at] for at in range(len(ids))])), ties, opposites)
     moved = normalise(moved @ np.linalg.svd(moved[:STEMS], full_matrices=False)[2][:DIMENSIONS].T)
     kept = list(ids)[:STEMS]
-    plain = find_common(senses, ranks)
+    common = find_common(senses, ranks, words)
     path = Path(corrobora.data.__path__[0], "words.npz")
     np.savez_compressed(
         path,
         stems=np.frombuffer(" ".join(kept).encode(), np.uint8),
         vectors=np.round(moved[: len(kept)] * 127).astype(np.int8),
         ranks=np.array([first[at] for at in range(len(kept))], np.uint16),
-        common=np.array([words[first[at]] in plain for at in range(len(kept))]),
+        common=np.array([stem in common for stem in kept]),
     )
     print(f"{len(kept)} stems, {len(opposites)} pairs of antonyms, {path.stat().st_size:,} bytes")
 

@@ -42,7 +42,9 @@ def test_a_rare_stem_weighs_more_than_a_common_one_and_an_unknown_one_most() -> 
     assert weigh_stem("year") < weigh_stem("harbor") < weigh_stem("xqzzy") == 1.0
 
 
-@pytest.mark.parametrize(("word", "common"), [("Schools", True), ("Nobody", True), ("Lisbon", False), ("Alice", False)])
+@pytest.mark.parametrize(
+    ("word", "common"), [("Schools", True), ("Asking", True), ("Nobody", True), ("Lisbon", False), ("Alice", False)]
+)
 def test_a_capital_makes_no_name_of_a_common_word(word: str, common: bool) -> None:
     assert is_common(stem_word(word.lower())) is common
 
