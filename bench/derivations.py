@@ -24,8 +24,10 @@ from corrobora.text.derivations import ReadDocument, ReadingSet, check_derivatio
 from corrobora.text.operands import CitedEvidence, Number, scan_numbers
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, check_support
+from corrobora.text.tokens import stem_text
 
 HONEST, MUTATED = 400, 2_000
+_FIRST_YEAR = 1500  # from here on, a number in a text is more often a year
 _UNIT = re.compile(r"\s([a-z]{4,20})\b")
 
 
@@ -127,7 +129,7 @@ def find_operands(texts: Sequence[Text]) -> dict[str, list[Operand]]:
             if len(said) > 400 or "\n" in said or "|" in said or len(numbers) != 1 or "%" in numbers[0].unit:
                 continue
             noun = _UNIT.match(said[numbers[0].end :])
-            if noun is not None and numbers[0].unit and numbers[0].value > 1:
+            if noun is not None and numbers[0].unit and 1 < numbers[0].value < _FIRST_YEAR:
                 found[noun.group(1)].append(Operand(one, said, numbers[0], noun.group(1)))
     return found
 
@@ -249,7 +251,7 @@ def write_readings(
 def write_all(texts: Sequence[Text], chance: random.Random) -> Iterator[tuple[Derived, list[Derived]]]:
     """Yield derived sentences of every kind in turn, for ever."""
     pairs = pick_pairs(find_operands(texts), chance)
-    words = sorted({word for one in texts for word in re.findall(r"\b[a-z]{7,14}\b", one.text)})
+    words = sorted({word for one in texts for word in re.findall(r"\b[a-z]{7,14}\b", one.text) if stem_text(word)})
     for a, b in pairs:
         yield from write_operations(a, b, chance)
         yield from write_trends(a, b)
