@@ -78,6 +78,16 @@ def test_timed_10_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> 
     assert fires("all_exhausted", state) is None
 
 
+def test_no_round_is_spent_on_what_a_library_is_unlikely_to_answer_in_the_words_of_its_sources() -> None:
+    unlikely = replace(asked(1), text="How high is the tower?", likely=0.2)
+    gone = decided(Gap("unknown", "sq-1"))
+    assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(unlikely,))) is not None
+    renamed = replace(gone, proposal=replace(gone.proposal, terms=("belfry (tower)",)))
+    assert fires("all_exhausted", thread(one_round(decision=renamed), sub_questions=(unlikely,))) is None
+    likely = replace(unlikely, likely=0.8)
+    assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(likely,))) is None
+
+
 def test_a_gap_without_target_falls_with_the_last_sub_question() -> None:
     state = thread(one_round(decision=decided("anything")), sub_questions=(asked(1, SubQuestionStatus.EXHAUSTED),))
     assert fires("all_exhausted", state) is StopReason.ALL_EXHAUSTED

@@ -8,6 +8,7 @@ from tests.unit.policies.threads import one_round, thread
 from corrobora.domain.plan import Brief, SubQuestion
 from corrobora.policies.assessment import settle_round
 from corrobora.roles.reflect import Learned, reflect
+from corrobora.text import phrases
 
 
 def learned(facts=(), question=QUESTION, parts=PARTS, **more):
@@ -98,3 +99,17 @@ def test_a_number_of_what_is_counted_answers_only_if_it_speaks_of_the_rest():
 def test_how_often_is_answered_without_any_number():
     text = "The filter of the kiln must be cleaned every week by the keeper of the hall."
     assert asked_of("How often must the filter of the kiln be cleaned?", text, "Filter") == ({"sq-1": "ANSWERED"}, [])
+
+
+def test_a_question_that_the_library_is_likely_to_answer_needs_a_statement_of_its_kind_only():
+    question = "How many guests of the old harbour hotel came by steamer in the busy summer season?"
+    document_ = document(41, "Notes", "The hotel had 40 guests at a time. The harbour was quiet.")
+    for likely, standing in ((0.9, "ANSWERED"), (0.1, "OPEN"), (None, "OPEN")):
+        parts = (SubQuestion("sq-1", question, likely=likely),)
+        facts = facts_of(document_, question=question, parts=parts)
+        standings, gaps = settled(facts, parts, question)
+        assert standings == {"sq-1": standing}
+        assert any(gap.startswith(phrases.UNLIKELY) for gap in gaps) == (likely == 0.1)
+    parts = (SubQuestion("sq-1", question, likely=0.9),)
+    said = document(42, "Notes", "The hotel had many guests. The harbour was quiet in the summer season.")
+    assert settled(facts_of(said, question=question, parts=parts), parts, question)[0] == {"sq-1": "OPEN"}
