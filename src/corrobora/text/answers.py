@@ -88,13 +88,15 @@ _NOUNS = tuple(
     )
 )
 _OPENS_NOUN = (
-    r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?(?: \w+){0,2}? "
+    r"\b(?:what|which)(?: (?:is|are|was|were|has been|will be))?(?: (?:the|a|an|its|their|his|her))?"
+    r"(?: (?!(?:between|of|for|in|on|to|from|with)\b)\w+){0,2}? "
 )
 _NOUN = tuple((re.compile(rf"{_OPENS_NOUN}(?:{nouns})\b"), kinds) for nouns, kinds in _NOUNS)
 _CHANGED = tuple(
     (re.compile(rf"\b(?:{nouns})(?: \w+){{0,2}}? (?:chang|differ|evolv|develop|grow|grew|rise|rose|fall|fell)"), kinds)
     for nouns, kinds in _NOUNS[:6]
 )
+_WHEN = re.compile(r"\bwhen (?:is|are|was|were|do|does|did|has|have|had|can|could|should|shall|will|would|may|must)\b")
 _PERSON = re.compile(r"\b(?:who|whom|whose|which (?:\w+ )?(?:person|people|author|company|team|player|character))\b")
 _DEFINITION_QUESTION = re.compile(
     r"^(?:what (?:is|are) (?:an? |the )?([\w .'/-]{2,60}?)|what (?:does|do) (?:an? |the )?([\w .'/-]{2,60}?) "
@@ -212,7 +214,7 @@ def _classify_by_question_word(
     folded: str, defined: re.Match[str] | None, own: frozenset[str], *, duty: bool
 ) -> ExpectedAnswer:
     said = folded.split()
-    if "when" in said[:8] and not folded.startswith(("what", "who", "why")):
+    if _WHEN.search(" ".join(said[:9])) and not folded.startswith(("what", "who", "why")):
         return ExpectedAnswer(frozenset((AnswerKind.DATE, AnswerKind.CLOCK)), duty=False, named=own)
     if _PERSON.search(folded):
         return ExpectedAnswer(frozenset((AnswerKind.PERSON,)), duty, named=own)

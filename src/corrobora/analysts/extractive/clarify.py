@@ -239,6 +239,7 @@ _LIST_BREAK = (
     STOP_WORDS | frozenset("vs versus via per like using regarding concerning about including".split()) | _BASE_VERBS
 )
 _MIN_STEMS_OF_CLAUSE = 3
+_CIRCUMSTANCE = re.compile(rf"(?i)(?:when|where|if|before|after|while|since|as)\b(?!\s+(?:{_AUX})\b)")
 
 
 def split_question(question: str, *, limit: int = 7) -> tuple[str, ...]:
@@ -277,6 +278,8 @@ def _split_by_clause(sentence: str) -> list[str]:
     pieces = [piece.strip(" ,;") for piece in _CLAUSE.split(sentence) if piece.strip(" ,;?")]
     if not pieces:
         return [sentence]
+    if len(pieces) > 1 and _CIRCUMSTANCE.match(pieces[0]):
+        pieces = [f"{pieces[0]}, {pieces[1]}", *pieces[2:]]
     main, rest = pieces[0], pieces[1:]
     if not stem_text(main):
         return [sentence]
