@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.analysts.extractive.clarify import split_question
+from corrobora.analysts.extractive.parts import split_question
 
 
 @pytest.mark.parametrize(
