@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from tests.wire.methods import WireRun, run_over_wire
@@ -80,16 +81,17 @@ async def test_angles_22_who_played_each_round_its_failures_and_its_cost_are_on_
     done = await run_over_wire("angles", {"plan": make_plan(slugs), "scope": scope, "reflect": never_content})
     good, bad = (done.json(f"subagents/{slug}.json") for slug in slugs)
     by = [{who["role"]: who for who in row["played_by"]} for row in good["search_trajectory"]]
-    assert [who["scope"]["by"] for who in by] == ["openai-compatible:scripted"] * 3
+    assert "scope" not in by[0], "the broad query is the task's own"
+    assert [who["scope"]["by"] for who in by[1:]] == ["openai-compatible:scripted"] * 2
     assert all(who["reflect"]["by"] == "openai-compatible:scripted" for who in by)
     assert by[0]["extract"]["calls"] >= 1
     assert good["fallbacks"] == 0
     assert {who["role"] for who in good["played_by"]} == {"synthesize"}
     worse = [who for row in bad["search_trajectory"] for who in row["played_by"] if who["role"] == "scope"]
-    assert [who["instead_because"] for who in worse] == ["json_invalid"] * 3
-    assert bad["fallbacks"] == 3
+    assert [who["instead_because"] for who in worse] == ["json_invalid"] * 2
+    assert bad["fallbacks"] == 2
     assert bad["usage"]["calls"] > 0
-    assert done.json("cost_estimate.json")["subagents"][1]["fallbacks"] == 3
+    assert done.json("cost_estimate.json")["subagents"][1]["fallbacks"] == 2
 
 
 async def test_angles_12_the_lead_agents_whole_answer_is_kept_beside_the_corrected_plan():
@@ -160,3 +162,22 @@ async def test_angles_7_narrowing_directions_stay_and_only_what_another_task_ask
     assert [note for note in run["notes"] if "earlier task" in note] == [
         "root/2 asked what an earlier task asks: 1 queries removed"
     ]
+
+
+async def test_angles_13_the_first_query_is_the_tasks_the_next_ones_are_its_evaluations_in_at_most_sixty_calls():
+    words = iter(f"inspection {word} of cranes" for word in ("brakes ropes hooks rails motors paint fog " * 3).split())
+
+    def evaluate(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**never_content(_page), "next_topic": f"{next(words)} {next(NUMBERS)}"}
+
+    done = await run_over_wire("angles", {"plan": make_plan(SLUGS), "reflect": evaluate})
+    assert not done.prompts("scope")
+    assert len(done.asked) <= 60
+    for slug in SLUGS:
+        rounds = done.json(f"subagents/{slug}.json")["search_trajectory"]
+        assert len(rounds) == 3
+        assert rounds[0]["queries"] == [f"harbour cranes {slug.replace('-', ' ')}"]
+        assert all(row["queries"][0].startswith("inspection ") for row in rounds[1:])
+
+
+NUMBERS = map(str, count(100))

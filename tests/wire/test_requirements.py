@@ -100,7 +100,9 @@ async def test_angles_6_every_field_of_a_task_of_the_lead_reaches_its_sub_agent(
             "max_search_rounds": 2,
         }
         prompts = list_search_prompts(done, words)
-        assert len(prompts) == len(done.json(f"subagents/{slug}.json")["search_trajectory"])
+        rounds = done.json(f"subagents/{slug}.json")["search_trajectory"]
+        assert len(prompts) == len(rounds) - 1, "the broad query is the task's own"
+        assert rounds[0]["queries"] == [f"harbour cranes {words}"]
         assert all(f"everything but {words}" in prompt and f"harbour cranes {words}" in prompt for prompt in prompts)
         assert any(f"a list of {words}" in prompt for prompt in done.prompts("reflect"))
 

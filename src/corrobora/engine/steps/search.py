@@ -14,7 +14,7 @@ from functools import partial
 from corrobora.domain.errors import ProviderError, ReadError, RoleError
 from corrobora.domain.evidence import Hit, Query, SourceId
 from corrobora.domain.limits import LIMITS
-from corrobora.domain.plan import Node, SubQuestion
+from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
@@ -45,7 +45,7 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     """Return the intent of the coming round (TRIPLET-13): the analyst's, as far as it keeps the rules."""
     given = scope_input(thread, run.record)
     _emit_opening(thread, run)
-    intent = await run.call(scope, given)
+    intent = await _take_given_intent(thread, run) or await run.call(scope, given)
     if must_rescope(intent, given, thread):
         intent = ensure_changed_query(await run.call(scope, rescope_input(given, intent)), given)
     intent = bind_intent(intent, given, thread)
@@ -56,6 +56,28 @@ async def scope_round(thread: ThreadState, run: Session) -> Intent:
     data = {"text": text, "queries": queries, "targets": intent.targets, "forced": intent.forced}
     run.emit(EventType.THOUGHT, thread.round_path, data, number=thread.number + 1)
     return intent
+
+
+async def _take_given_intent(thread: ThreadState, run: Session) -> Intent | None:
+    """Return what a sub-agent looks for if that is worded already, so that no model is asked again (ANGLES-13).
+
+    First the broad query of its task, then what its evaluation of the last round named as next; None if neither is new.
+    It is journaled as an answer of the role `scope`.
+    """
+    last = thread.last.decision.proposal if thread.last is not None and thread.last.decision is not None else None
+    text = "".join(thread.suggested[:1]) if last is None else last.next_topic
+    asked = {query_core(query) for query in thread.past_queries}
+    if not (thread.angle and text and run.evidence.has_model()) or thread.steer or query_core(text) in asked:
+        return None
+    goal = thread.phase.goal if last is None else text
+    targets = tuple(each.id for each in thread.sub_questions if each.standing is not SubQuestionStatus.ANSWERED)
+    intent = Intent(goal, (Query(text, intent=goal),), targets, reasoning=last.reasoning if last else "")
+
+    async def record_intent() -> tuple[str, CallMeta]:
+        return encode(Intent, intent), CallMeta()
+
+    key = f"{thread.round_path}/{scope.prompt}#given"
+    return decode(Intent, await run.call_once(key, record_intent, paid=False), key=key)
 
 
 async def _claim_query(query: Query, thread: ThreadState, run: Session) -> Query:
