@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from corrobora.text.clauses import split_statement
+from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.tokens import fold_text, stem_text
 from corrobora.text.typed import Problem, Reading
 from corrobora.text.word_vectors import compare_stems, list_vectors, weigh_stem, weigh_stems
@@ -74,7 +74,7 @@ def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem
     """Return the features of a sentence and its evidence, in the order of `FEATURES`."""
     typed = (float(any(each.scored for each in problems)), float(any(each.false for each in problems)))
     stems = _list_stems(sentence)
-    units = [unit.text for unit in reading.units[:_MAX_UNITS] if unit.stems]
+    units = [unit for unit in reading.units[:_MAX_UNITS] if unit.stems]
     if not stems or not units:
         return (0.0, 0.0, 0.0, 0.0, 1.0, *typed)
     wanted, held = list(dict.fromkeys(stems)), sorted(reading.stems)
@@ -82,41 +82,40 @@ def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem
     begin = _find_window(frozenset(stems), units)
     window = units[begin : begin + _WINDOW]
     pairs = _list_pairs(stems, _NEAR)
-    theirs = frozenset[tuple[str, str]]().union(*(_list_pairs(_list_stems(unit), _WITHIN) for unit in window))
+    theirs = frozenset[tuple[str, str]]().union(*(_list_pairs(_list_stems(unit.text), _WITHIN) for unit in window))
     grams = _list_grams(sentence)
     weights = weigh_stems(wanted)
     missing = sorted(weights * (1.0 - near.max(axis=1)), reverse=True)
     return (
-        len(grams & _list_grams(" ".join(window))) / len(grams),
+        len(grams & _list_grams(" ".join(unit.text for unit in window))) / len(grams),
         len(pairs & theirs) / max(1, len(pairs)),
         _match_both_ways(wanted, held, near, units),
-        _compare_topics(wanted, sorted({stem for unit in window for stem in _list_stems(unit)})),
+        _compare_topics(wanted, sorted(_join_stems(window))),
         float(sum(missing[:2])) / 2,
         *typed,
     )
 
 
-def _find_window(stems: frozenset[str], units: Sequence[str]) -> int:
+def _join_stems(units: Sequence[Clause]) -> frozenset[str]:
+    return frozenset[str]().union(*(unit.stems for unit in units))
+
+
+def _find_window(stems: frozenset[str], units: Sequence[Clause]) -> int:
     """Return where the sentences in a row begin that hold most of a claim's words, the rarer the heavier."""
-    held = [stems.intersection(_list_stems(unit)) for unit in units]
-    shares = [
-        sum(map(weigh_stem, frozenset[str]().union(*held[at : at + _WINDOW])))
-        for at in range(max(1, len(units) - _WINDOW + 1))
-    ]
-    return shares.index(max(shares))
+    begins = range(max(1, len(units) - _WINDOW + 1))
+    return max(begins, key=lambda at: sum(map(weigh_stem, sorted(stems & _join_stems(units[at : at + _WINDOW])))))
 
 
-def _match_both_ways(wanted: Sequence[str], held: Sequence[str], near: Matrix, units: Sequence[str]) -> float:
+def _match_both_ways(wanted: Sequence[str], held: Sequence[str], near: Matrix, units: Sequence[Clause]) -> float:
     """Return how well a claim and a clause, or up to three sentences, cover each other: the best harmonic mean."""
-    said = [_list_stems(unit) for unit in units]
-    parts = [_list_stems(clause) for unit in units for clause in split_statement(unit)]
+    parts = [frozenset(_list_stems(clause)) for unit in units for clause in split_statement(unit.text)]
     for size in range(1, _WINDOW + 1):
-        parts += [sum(said[at : at + size], ()) for at in range(max(1, len(said) - size + 1))]
+        parts += [_join_stems(units[at : at + size]) for at in range(max(1, len(units) - size + 1))]
     rows = {stem: row for row, stem in enumerate(held)}
     weights, theirs, back = weigh_stems(wanted), weigh_stems(held), near.max(axis=0)
     best = 0.0
     for part in filter(None, parts):
-        inside = sorted({rows[stem] for stem in part})
+        inside = sorted(rows[stem] for stem in part)
         forth = float((weights * near[:, inside].max(axis=1)).sum() / weights.sum())
         share = float((theirs * back)[inside].sum() / theirs[inside].sum())
         best = max(best, 2 * forth * share / (forth + share + 1e-9))
