@@ -29,6 +29,7 @@ from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.postgres.database import Database
 
 FALSE = 0.08  # share of answerable questions that may be refused
+HOPELESS = 0.01  # share of them that may be told without any passage
 RIDGE = 0.01
 KINDS = {"lihua": "chats", "cookbook": "documentation", "multihop": "news", "twowiki": "encyclopedia"}
 WEIGHTS = Path("src/corrobora/data/abstention.json")
@@ -103,15 +104,15 @@ def rate(rated: Sequence[Rated], weights: Floats) -> Floats:
     return np.array([weights[0] + one.features @ weights[1:] for one in rated])
 
 
-def find_threshold(rated: Sequence[Rated], weights: Floats) -> float:
-    """Return the rating that the allowed share of answerable questions does not reach; every group counts alike."""
+def find_threshold(rated: Sequence[Rated], weights: Floats, missed: float = FALSE) -> float:
+    """Return the rating that a share of the answerable questions does not reach; every group counts alike."""
     groups = sorted({one.group for one in rated})
     ratings = {g: rate([one for one in rated if one.group == g and one.answered], weights) for g in groups}
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
         refused = float(np.mean([(each < middle).mean() for each in ratings.values()]))
-        low, high = (middle, high) if refused < FALSE else (low, middle)
+        low, high = (middle, high) if refused < missed else (low, middle)
     return low
 
 
@@ -159,6 +160,8 @@ def main(options: Any) -> None:
         "intercept": round(float(weights[0]), 3),
     }
     print(stored | {"weights": values})
+    hopeless = 1 / (1 + np.exp(-find_threshold(rated, weights, HOPELESS)))
+    print(f"rating that {HOPELESS:.0%} of the answerable questions do not reach: {hopeless:.2f}")
     if options.write:
         WEIGHTS.write_text(json.dumps(stored | {"weights": values}, indent=1) + "\n", encoding="ascii")
 

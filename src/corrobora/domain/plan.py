@@ -28,6 +28,7 @@ class SubQuestionStatus(StrEnum):
 
 
 ANSWERABLE = 0.5  # how likely an answer must be
+NEARBY = 0.16  # what 99 % of the questions that a library answers reach: `python -m bench.fit_abstention` prints it
 
 
 @dataclass(frozen=True, slots=True)

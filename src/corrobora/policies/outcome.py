@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
-from corrobora.domain.plan import SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import NEARBY, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, iter_threads
 from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
@@ -61,11 +61,16 @@ def merge_gaps(parts: Sequence[Findings], questions: Sequence[SubQuestion]) -> t
 
 
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
-    """Say why quotes that no model has judged are no report, or "" if one of them is at least near the question."""
+    """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
+
+    One is near where the library is not unlikely to speak of it, or where it holds half of the topic.
+    """
     if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
+    if any(each.likely is not None and each.likely >= NEARBY for each in sub_questions):
+        return ""
     if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
         return ""
     return f"{len(facts)} statements were read and none is near the question"
