@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -133,13 +133,14 @@ class Budget:
             _ledgers.reset(token)
 
     @contextmanager
-    def reserve_tokens(self, tokens: int) -> Generator[None]:
+    def reserve_tokens(self, count: Callable[[], int]) -> Generator[None]:
         """Keep the tokens that a call may take free in every ledger that is open here (TREE-39).
 
         Raises:
             LimitReached: a ledger has too few left, or its time is over; the call must not be sent.
         """
         limits = [ledger for ledger in _ledgers.get() if ledger.tokens is not None or ledger.ends < math.inf]
+        tokens = count() if limits else 0
         for ledger in limits:
             used = ledger.usage.input_tokens + ledger.usage.output_tokens + ledger.reserved
             if ledger.tokens is not None and used + tokens > ledger.tokens:

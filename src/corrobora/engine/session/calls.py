@@ -237,9 +237,12 @@ class Session:
             raise LimitReached(spent, value=1, limit=1, scope="run")
         patience = self.budget.patience
         limit = asyncio.timeout(None if math.isinf(patience) else max(patience, 0.05))
-        size = len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+
+        def count_tokens() -> int:
+            return len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+
         try:
-            with self.budget.reserve_tokens(size):
+            with self.budget.reserve_tokens(count_tokens):
                 async with limit:
                     answer = await self.call_with_retries(lambda: analyst.play(role, given))
         except TimeoutError:

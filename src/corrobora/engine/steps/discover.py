@@ -83,7 +83,7 @@ async def _scan_hits(
     ledger.strict = True  # what cannot be paid for is left unread: a weaker reader would read it for everybody
     ranking = CALL_TOKENS + sum(map(len, (f"{hit.title}{hit.snippet}" for hit in hits))) // 2  # kept for the scout
     best = hits[:MAX_SCANS]
-    with contextlib.suppress(LimitReached), run.budget.reserve_tokens(ranking):
+    with contextlib.suppress(LimitReached), run.budget.reserve_tokens(lambda: ranking):
         for some in [best] if ledger.tokens is None else [[hit] for hit in best]:
             async for reading in read_hits(some, thread, run):
                 gathered.readings.append(reading)
