@@ -181,13 +181,16 @@ def _assess_question(
 ) -> _Result:
     """Assess one question by the statements, the differences that answer it, and what the analyst `judged`.
 
-    A statement answers if it passes the answer test, or suits a question that the library is likely to answer.
+    A statement answers if it passes the answer test, or suits a question that the library is likely to answer, or suits
+    one that a model counts as answered by it: several statements may then answer together what no single one does.
     """
     checked = view.check(asked.text)
     claimed = judged.get(asked.id)
     likely = asked.likely is not None and not asked.is_unlikely
     passing = sort_by_grade(
-        fact for fact, check in checked if check.passed or (likely and check.suits) or fact.id in changed
+        fact
+        for fact, check in checked
+        if check.passed or fact.id in changed or (check.suits and (likely or (claimed and asked.id in fact.answers)))
     )
     best = passing[0] if passing else None
     reason = ""
