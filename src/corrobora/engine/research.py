@@ -41,7 +41,7 @@ from corrobora.engine.steps.review import (
 )
 from corrobora.engine.steps.search import search_question
 from corrobora.policies.assessment import assess_questions
-from corrobora.policies.budget import select_shed_work
+from corrobora.policies.budget import needs_short_report
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
 from corrobora.policies.profile import dump_profile
@@ -97,9 +97,7 @@ async def research(brief: Brief, run: Session) -> Report:
             return await deliver_report(make_empty_draft(findings), None, findings, run)
         begin_synthesis(findings, run)
         material = report_input(findings, brief.question, run.profile)
-        short = "shorter_report" in select_shed_work(
-            await run.record_meter("root/write")
-        )  # what is shed before a report is lost
+        short = needs_short_report(await run.record_meter("root/write"))
         material = fit_length(material) if run.evidence.has_model() else material
         material = shorten_material(material) if short else material
         draft = await run.call(synthesize, material)

@@ -7,9 +7,7 @@ is billed, or how findings are gathered.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Fact
@@ -32,11 +30,7 @@ from corrobora.text.tokens import stem_text
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
 
-# The order in which work is skipped near a limit, each with the used share of the tightest limit from which it is.
-# The report itself is not in this table: it is never skipped (BUDGET-4).
-SHED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {"fewer_verifiers": 0.80, "fewer_leaves": 0.90, "shorter_report": 0.95}
-)
+SHORT_REPORT_SHARE = 0.95  # used share of the tightest limit from which a report is short: it is never skipped
 
 # The cost of one call, as (low, high); the inputs and outputs of roles are bounded by the same numbers.
 _INPUT_TOKENS = (800, 6_000)
@@ -121,10 +115,9 @@ def used_share(meter: Meter) -> float:
     return max(shares, default=0.0)
 
 
-def select_shed_work(meter: Meter) -> tuple[str, ...]:
-    """Return the work to skip now, in the declared order: an item is never skipped before an earlier one."""
-    share = used_share(meter)
-    return tuple(name for name, at in SHED_THRESHOLDS.items() if share >= at)
+def needs_short_report(meter: Meter) -> bool:
+    """True if so little is left that the report must be short (BUDGET-4)."""
+    return used_share(meter) >= SHORT_REPORT_SHARE
 
 
 @dataclass(frozen=True, slots=True)

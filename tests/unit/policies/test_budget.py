@@ -15,7 +15,6 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Gate, Node, Plan
 from corrobora.domain.thread import Course, Phase
 from corrobora.policies.budget import (
-    SHED_THRESHOLDS,
     EstimateInputs,
     Price,
     compute_reserve_seconds,
@@ -23,7 +22,7 @@ from corrobora.policies.budget import (
     find_spent_limit,
     find_spent_phase_limit,
     make_allowance,
-    select_shed_work,
+    needs_short_report,
     used_share,
 )
 
@@ -90,28 +89,16 @@ def test_tree_the_tokens_of_a_phase_count_from_where_it_begins() -> None:
     assert find_spent_phase_limit(Gate("dear", budget_tokens=451), began, now) is None
 
 
-def test_design_11_work_is_shed_in_the_declared_order_and_never_the_report() -> None:
-    assert list(SHED_THRESHOLDS) == ["fewer_verifiers", "fewer_leaves", "shorter_report"]
-    assert [select_shed_work(meter(t, seconds=100)) for t in (79, 80, 90, 95, 1000)] == [
-        (),
-        ("fewer_verifiers",),
-        ("fewer_verifiers", "fewer_leaves"),
-        tuple(SHED_THRESHOLDS),
-        tuple(SHED_THRESHOLDS),
-    ]
+def test_budget_4_near_a_limit_the_report_is_short_and_never_skipped() -> None:
+    assert [needs_short_report(meter(t, seconds=100)) for t in (79, 94, 95, 1000)] == [False, False, True, True]
+    assert not needs_short_report(meter(1e9, seconds=None))
 
 
 @given(st.floats(0, 1e4), st.integers(0, 1000), st.integers(0, 100))
-def test_shedding_only_grows_with_use(elapsed: float, tokens: int, more: int) -> None:
+def test_the_used_share_only_grows_with_use(elapsed: float, tokens: int, more: int) -> None:
     less = meter(elapsed, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens))
     used = meter(elapsed + more, seconds=1000, tokens=500, usage=Usage(input_tokens=tokens + more))
     assert 0.0 <= used_share(less) <= used_share(used) <= 1.0
-    assert select_shed_work(used)[: len(select_shed_work(less))] == select_shed_work(less)
-    assert select_shed_work(less) == tuple(SHED_THRESHOLDS)[: len(select_shed_work(less))]
-
-
-def test_without_limits_nothing_is_shed() -> None:
-    assert select_shed_work(meter(1e9, seconds=None)) == ()
 
 
 def tree(n_leaves: int, iterations: int = 1) -> Plan:
