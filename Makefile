@@ -78,9 +78,9 @@ eval: $(VENV)/.dev  ## figures over evaluation data kept outside this repository
 bench: $(VENV)/.dev  ## figures of cost and speed; they take minutes and want a quiet machine
 	@for name in $(BENCHES); do echo "== bench.$$name"; $(BIN)/python -m bench.$$name || exit; done
 
-mutate: $(VENV)/.dev  ## every profile field and flag, ignored once, must make a named test fail; takes minutes
+mutate: $(VENV)/.dev  ## every profile field, flag and numbered requirement, broken once, must make its tests fail; takes an hour
 	@$(BIN)/python -m bench.mutate_fields
-	@nice $(BIN)/python -m bench.sabotage
+	@nice $(BIN)/python -m bench.sabotage --results $(VENV)/sabotage.jsonl
 
 lock:  ## resolve the dependencies anew (needs uv; UV=PATH names it; UPGRADE=--upgrade takes newer versions)
 	@$(LOCK) $(UPGRADE) pyproject.toml -o requirements.txt
