@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.integration.harness import DOCUMENTS, good, open_harness, passages_sent
 
-from corrobora.engine.steps.sections import MAX_SECTIONS_LISTED
-from corrobora.policies.sections import READ_CHARS
+from corrobora.engine.steps.knowledge import MAX_SECTIONS_LISTED
+from corrobora.policies.selection import READ_CHARS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
 from corrobora.testing.server import ModelServer

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from bench.structure import is_participle, is_property, walk_functions
+from bench.structure import LOOP, is_participle, is_property, reach_modules, read_modules, walk_functions
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -24,6 +24,7 @@ SRC = ROOT / "src" / "corrobora"
 UNIT = ROOT / "tests" / "unit"
 
 MAX_LINES = 400
+MAX_LOOP_MODULES = 45  # what one reads, at most, to follow the loop of a thread
 MAX_FUNCTION_LINES = 50  # 40 is the habit; a table of cases may be longer
 
 # Source modules without a test file of the same name, and the file below tests/ that tests them, with the reason.
@@ -137,6 +138,11 @@ def test_every_unit_test_lies_in_the_folder_of_a_package() -> None:
     assert [
         str(folder) for folder in sorted(folders) if not (SRC / folder).is_dir() and folder.parts != ("plugins",)
     ] == []
+
+
+def test_the_loop_of_a_thread_reaches_few_modules() -> None:
+    reached = reach_modules(LOOP, read_modules())
+    assert len(reached) <= MAX_LOOP_MODULES, "\n".join(sorted(reached))
 
 
 # A bare participle does not say what happens to what: `merge_findings`, not `merged`. Each exception has its reason.

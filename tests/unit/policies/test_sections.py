@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corrobora.domain.evidence import Passage, PassageId, SourceId
-from corrobora.policies.sections import READ_CHARS, list_other_sections, read_section, select_sections
+from corrobora.policies.selection import READ_CHARS, list_other_sections, read_section, select_sections
 
 
 def document(*sections: tuple[str, int], text: str = "plain words " * 80) -> list[Passage]:

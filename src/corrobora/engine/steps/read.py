@@ -28,7 +28,7 @@ from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
-from corrobora.engine.steps.sections import resolve_requests, widen_reading
+from corrobora.engine.steps.knowledge import resolve_requests, widen_reading
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract
