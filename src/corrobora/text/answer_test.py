@@ -31,6 +31,7 @@ from corrobora.text.vocabulary import Equivalence, add_aliased_stems, map_aliase
 
 NEAR_SHARE = 0.5  # of a topic that a statement holds which is near the question
 TOPIC_SHARE = 0.6  # of the topic that a statement must hold, its title and headings included
+TOPIC_SHARE_OF_KIND = 0.5  # the same for a statement of the very kind that is asked for: "because ..." after why
 _NEARLY = 0.6  # how well a place without a name fits
 # asks for advice, not for a duty
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
@@ -111,7 +112,7 @@ def check_answer(
     named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
     suits = (states or not meant.isdisjoint(held)) and (of_kind or needs.duty or dated) and named and not other_release
-    if share < TOPIC_SHARE or not states:
+    if share < (TOPIC_SHARE_OF_KIND if _fits(statement, needs.kind) else TOPIC_SHARE) or not states:
         return AnswerCheck(share, Lack.TOPIC, suits=suits)
     if missing or other_release:
         return AnswerCheck(share, Lack.NAME, (*missing, *releases.numbers)[0], suits=suits)
@@ -151,6 +152,10 @@ def _read_surroundings(text: str) -> tuple[frozenset[str], str]:
 def _split(statement: str) -> Iterator[str]:
     for span in split_sentences(statement):
         yield statement[span.start : span.end]
+
+
+def _fits(statement: str, kind: ExpectedAnswer) -> bool:
+    return bool(kind.kinds) and any(score_answer_fit(each, kind) >= FITS_KIND for each in _split(statement))
 
 
 def _is_of_kind(sentence: str, needs: _Needs) -> bool:
