@@ -150,15 +150,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
-        notes=tuple(
-            dict.fromkeys(
-                (
-                    *_describe_fallbacks(run),
-                    *_describe_secrets(checked),
-                    *collect_notes(found),
-                )
-            )
-        ),
+        notes=tuple(dict.fromkeys((*_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found)))),
     )
 
 
@@ -280,20 +272,10 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     cited_sources = {marker.split(":")[0] for marker in numbers}
     cited = await _read_cited_sources(run, tuple(fact.source for fact in findings.facts if fact.marker in numbers))
     done = build_methodology(findings, checked, len(cited_sources), run)
-    done = replace(
-        done, notes=(*done.notes, *_describe_notices(cited), *describe_length(body, run.profile.words_min, done))
-    )
-    if verdict is not None and verdict.suspicious:
-        done = replace(done, notes=(*done.notes, f"The score is doubtful: {verdict.suspicious}."))
-    kind, reason = decide_outcome(
-        findings,
-        len(numbers),
-        failed_searches=done.failed_searches,
-        searches=done.searches,
-        withheld=done.removed_sentences,
-    )
-    if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
-        reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
+    doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict is not None and verdict.suspicious else ()
+    notes = (*_describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
+    done = replace(done, notes=(*done.notes, *notes))
+    kind, reason = _explain_outcome(findings, len(numbers), done, refused)
     report = Report(
         question=run.brief.question,
         title=checked.draft.title or run.brief.question,
@@ -321,6 +303,14 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     run.emit(EventType.VERIFY, "root", {"removed": done.removed_sentences, "supported": totals["supported"]})
     run.emit(EventType.COMPLETE, "root", totals, number=get_synthesis_badge(findings))
     return report
+
+
+def _explain_outcome(findings: Findings, cited: int, done: Methodology, refused: str) -> tuple[Outcome, str]:
+    failed, withheld = done.failed_searches, done.removed_sentences
+    kind, reason = decide_outcome(findings, cited, failed_searches=failed, searches=done.searches, withheld=withheld)
+    if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
+        reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
+    return kind, reason
 
 
 def _sum_up(report: Report, files: Mapping[str, str], *, words: int) -> dict[str, object]:
