@@ -18,12 +18,18 @@ _OBLIGATION = re.compile(
     re.IGNORECASE,
 )
 
+_LEFT_OPEN = re.compile(
+    r"(?i)\b(?:(?:was|were|is|are|ha(?:s|ve) been|could) (?:not|never) (?:be )?(?:found|read|answered|opened|settled)|"
+    r"remains? (?:open|unanswered|unclear|unknown|unsettled))\b"
+)
+
 
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 
     A sentence that ends with a colon introduces what follows. `known` are texts about the report itself, such as the
-    question and the editions of its sources: a sentence that repeats one of them claims nothing.
+    question, its gaps and the editions of its sources: a sentence that repeats one of them claims nothing, nor does one
+    that says in its own words that a question or gap stays open.
 
     Example:
         >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")
@@ -39,4 +45,8 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
         if each.kind is not MentionKind.QUOTED and not (opens and each.kind is MentionKind.NAME):
             found.append(each.text)
-    return tuple(dict.fromkeys(word for word in found if not any(word != other and word in other for other in found)))
+    words = tuple(dict.fromkeys(word for word in found if not any(word != other and word in other for other in found)))
+    telling = [part for word in words for part in word.split() if not part[0].islower()]
+    if _LEFT_OPEN.search(sentence) and any(all(part in each for part in telling) for each in known):
+        return ()
+    return words

@@ -77,7 +77,8 @@ _FAILED = re.compile(rf"{_OTHERS} (?:could not be (?:read|opened|fetched)|failed
 _UNREAD = re.compile(rf"{_OTHERS} (?:were|was|remain(?:ed|s)?) (?:found and )?(?:not (?:read|opened)|unread|unopened)")
 _JUDGEMENT = re.compile(
     r"(?i)^\W*(?:(?:our |overall )?(?:judge?ment|assessment|opinion|recommendation|view)\s?:|"
-    r"in (?:our|my) (?:judge?ment|view|opinion|assessment)\b|(?:we|i) (?:judge|recommend|consider|think|believe)\b)"
+    r"in (?:our|my) (?:judge?ment|view|opinion|assessment)\b|"
+    r"(?:we|i) (?:judge|recommend|consider|think|believe|infer|conclude)\b)"
 )
 _QUOTED = re.compile(r"[\"“‘'`]([^\"”’`]{2,200})[\"”’'`]")
 _NOT_WHOLE = re.compile(r"(?i)\b(?:not|never|no|and|but|because|which)\b")

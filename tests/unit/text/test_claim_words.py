@@ -32,3 +32,11 @@ def test_connecting_prose_claims_nothing(sentence: str) -> None:
 def test_a_text_about_the_report_itself_claims_nothing() -> None:
     assert find_claim_words("**Revision 3 (June 2017)**", ["Revision 3 (June 2017)"]) == ()
     assert find_claim_words("Revision 3 (June 2017) holds 8.", ["Revision 3 (June 2017)"])
+
+
+def test_a_sentence_that_leaves_a_known_question_open_claims_nothing() -> None:
+    known = ["What does section 5.2.5 of RFC 9999 require?", "Who built the mill?"]
+    assert find_claim_words("What section 5.2.5 of RFC 9999 demands was not found in what was read.", known) == ()
+    assert find_claim_words("What section 5.2.6 of RFC 9999 demands was not found.", known)
+    assert find_claim_words("Section 5.2.5 of RFC 9999 demands a key.", known)
+    assert find_claim_words("RFC 9999 was not found before 2019.", known)
