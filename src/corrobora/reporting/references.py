@@ -64,9 +64,7 @@ class Lookups:
 
     by_hash: TextLookup
     by_reference: Callable[[Reference], Awaitable[str | None]]
-    sources: Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]] = (
-        _no_sources  # and the places of its quote
-    )
+    sources: SourceLookup = _no_sources
 
 
 @dataclass(frozen=True, slots=True)
