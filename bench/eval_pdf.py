@@ -1,4 +1,4 @@
-"""PDF text: the share of letters in words of 22 or more letters, file by file, and the expected words that are there.
+"""PDF text: the share of letters in words of 22 or more letters for each file, and the expected words that are there.
 
 Run it as `python -m bench.eval_pdf --data FOLDER [--folder MORE]`: FOLDER has `pdf_docling`, MORE any PDF files, such
 as the manuals of a distribution (`apt-get download pari-doc`, `dpkg-deb -x`). Words that have lost their spaces are

@@ -167,7 +167,7 @@ class Settings:
         bool,
         Setting(
             "strict",
-            "Exit with 5 if gaps remain, a limit was hit or support is missing, with 6 if nothing answers it.",
+            "Exit with 5 if the report is not complete, with 6 if nothing in it answers the question.",
             "--strict",
             folder=True,
             report=True,

@@ -60,6 +60,7 @@ from corrobora.roles.plan import plan
 from corrobora.roles.revise import revise
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.mentions import find_names
+from corrobora.text.phrases import format_count
 from corrobora.text.tokens import stem_text
 
 REVIEW_SECONDS = 10.0  # with less time than this left, reviewing is shed before the report is
@@ -181,7 +182,8 @@ def begin_synthesis(findings: Findings, run: Session) -> None:
     run.enter_stage(Stage.SYNTHESIZE)
     rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
     sources = {hit.url for done in rounds for hit in done.hits}
-    text = f"Synthesizing the findings of {len(rounds)} rounds: {len(sources)} sources were found."
+    counted = format_count(len(sources), "source was", "sources were")
+    text = f"Synthesizing the findings of {format_count(len(rounds), 'round')}: {counted} found."
     number = get_synthesis_badge(findings)
     run.emit(EventType.THOUGHT, "root", {"text": text, "queries": []}, number=number, part="synthesis")
 

@@ -12,20 +12,22 @@ from dataclasses import dataclass
 
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
 from corrobora.domain.plan import NEARBY, SubQuestion, SubQuestionStatus
-from corrobora.domain.report import Findings, Methodology, Outcome, iter_threads
+from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
 from corrobora.ports import Analyst
 from corrobora.text.answer_test import NEAR_SHARE
+from corrobora.text.phrases import format_count
 
 
 def decide_outcome(
-    found: Findings, cited: int, *, failed_searches: int, searches: int, withheld: int = 0
+    found: Findings, cited: int, *, failed_searches: int, searches: int, checks: Sequence[SentenceCheck] = ()
 ) -> tuple[Outcome, str]:
     """Return how a run ended and why.
 
     COMPLETE if every question is answered and no gap is left, PARTIAL if something is answered, PASSAGES if what was
-    found is only near the question. A report of which sentences were `withheld` is not complete.
+    found is only near the question. A report of which the `checks` withheld a sentence, or did not find one supported,
+    is not complete.
     """
     if not cited:
         return _explain_no_evidence(found, failed_searches=failed_searches, searches=searches)
@@ -34,16 +36,19 @@ def decide_outcome(
     if answered < len(found.sub_questions):
         reasons.append(f"{answered} of {len(found.sub_questions)} questions answered")
     elif found.gaps:
-        reasons.append(_format_count(len(found.gaps), "gap remains", "gaps remain"))
+        reasons.append(format_count(len(found.gaps), "gap remains", "gaps remain"))
     if any(_ended_early(leaf) for leaf in iter_threads(found)):
         reasons.append("the research was ended before it was done")
     failed = [child for child in found.children if child.failed]
     if failed:
         reasons.append(f"{len(failed)} of {len(found.children)} parts failed")
     if failed_searches:
-        reasons.append(_format_count(failed_searches, "search failed", "searches failed"))
-    if withheld:
-        reasons.append(_format_count(withheld, "sentence withheld", "sentences withheld"))
+        reasons.append(format_count(failed_searches, "search failed", "searches failed"))
+    if withheld := sum(bool(check.withheld) for check in checks):
+        reasons.append(format_count(withheld, "sentence withheld", "sentences withheld"))
+    denied = (Support.UNSUPPORTED, Support.CONTRADICTED)
+    if unsupported := sum(check.support in denied and not check.withheld for check in checks):
+        reasons.append(format_count(unsupported, "sentence is not supported", "sentences are not supported"))
     if found.sub_questions and not any(map(is_partly_answered, found.sub_questions)):
         return Outcome.PASSAGES, "; ".join(["no statement that was read answers it", *reasons[1:]])
     return (Outcome.PARTIAL, "; ".join(reasons)) if reasons else (Outcome.COMPLETE, "")
@@ -73,7 +78,7 @@ def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: 
         return ""
     if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
         return ""
-    return f"{len(facts)} statements were read and none is near the question"
+    return f"{format_count(len(facts), 'statement was', 'statements were')} read and none is near the question"
 
 
 def _ended_early(leaf: Findings) -> bool:
@@ -82,17 +87,14 @@ def _ended_early(leaf: Findings) -> bool:
     return leaf.stop is StopReason.CANCELLED and not answered
 
 
-def _format_count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
-
-
 def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int) -> tuple[Outcome, str]:
     leaves = list(iter_threads(found))
     readings = [reading for leaf in leaves for r in leaf.rounds for reading in r.readings]
     if failed_searches and not readings:
-        return Outcome.PROVIDER_DOWN, f"{failed_searches} searches failed, none gave a result"
+        count = format_count(failed_searches, "search", "searches")
+        return Outcome.PROVIDER_DOWN, f"{count} failed, none gave a result"
     if readings and not any(reading.outcome in ("read", "drifted", "empty") for reading in readings):
-        return Outcome.INACCESSIBLE, f"none of {len(readings)} results could be read"
+        return Outcome.INACCESSIBLE, f"none of {format_count(len(readings), 'result')} could be read"
     if any(_ended_early(leaf) for leaf in leaves):
         return Outcome.CANCELLED, "the research was ended before anything was found"
     failed = [leaf.failed for leaf in leaves if leaf.failed]
@@ -103,9 +105,10 @@ def _explain_no_evidence(found: Findings, *, failed_searches: int, searches: int
     if failed:  # no sub-agent succeeded: the reason of the first is given (ANGLES-24)
         return (
             Outcome.NO_EVIDENCE,
-            f"{_format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
+            f"{format_count(len(failed), 'part', 'parts')} failed and nothing was found: {failed[0]}",
         )
-    return Outcome.NO_EVIDENCE, f"{searches} searches and {len(readings)} readings gave nothing sufficient"
+    looked = f"{format_count(searches, 'search', 'searches')} and {format_count(len(readings), 'reading')}"
+    return Outcome.NO_EVIDENCE, f"{looked} gave nothing sufficient"
 
 
 @dataclass(frozen=True, slots=True)

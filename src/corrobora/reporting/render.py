@@ -129,7 +129,8 @@ def _render_status(report: Report) -> str:
     score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
     return (
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
-        f"{done.sources_cited} sources cited of {done.sources_read} read; {summarize_checks(report.checks)}. "
+        f"{phrases.format_count(done.sources_cited, 'source')} cited of {done.sources_read} read; "
+        f"{summarize_checks(report.checks)}. "
         f"Written by: {done.analyst}.{score}"
     )
 
@@ -205,21 +206,28 @@ def _render_gap(text: str, question: str) -> str:
 def render_methodology(report: Report) -> str:
     """Render the Methodology section from counts alone (TIMED-22, TRUTH-6)."""
     done = report.methodology
-    limit = "no time limit" if done.time_limit_seconds is None else f"of {done.time_limit_seconds / 60:g} minutes"
+    limit = (
+        ", without a time limit" if done.time_limit_seconds is None else f" of {done.time_limit_seconds / 60:g} minutes"
+    )
     outcomes = ", ".join(f"{describe_code(name)} {count}" for name, count in done.outcomes) or "nothing was requested"
     ended = Counter((format_cell(name, 80), why) for name, why in done.stops)  # a gate may repeat a part
     stops = "; ".join(
         f"{name}: {describe_code(why)}{f' ({n} times)' if n > 1 else ''}" for (name, why), n in ended.items()
     )
     tokens = f"{done.usage.input_tokens} input and {done.usage.output_tokens} output tokens"
-    searched = f"{done.searches} searches ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
+    searches = phrases.format_count(done.searches, "search", "searches")
+    searched = f"{searches} ({done.failed_searches} failed) of {', '.join(done.providers) or 'nothing'}"
+    hits, sources = phrases.format_count(done.hits, "result"), phrases.format_count(done.sources_read, "source")
+    facts = phrases.format_count(done.facts, "fact")
+    refused = phrases.format_count(done.dropped_quotes, "quote")
+    calls = phrases.format_count(done.usage.calls, "model call")
     lines = [
         f"- Profile `{done.profile}`; analyst: {done.analyst}.",
-        f"- {done.rounds} rounds; {searched}; {done.hits} results, {done.sources_read} sources read.",
-        f"- {done.facts} facts, each with a literal quote; {done.dropped_quotes} quotes refused: not in their source.",
+        f"- {phrases.format_count(done.rounds, 'round')}; {searched}; {hits}, {sources} read.",
+        f"- {facts}, each with a literal quote; {refused} refused: not in their source.",
         f"- Requested documents by outcome: {outcomes}.",
         f"- Stopped because: {stops or 'nothing ran'}.",
-        f"- Spent: {done.seconds:.0f} s {limit}; {done.usage.calls} model calls, {tokens}, {_format_money(done)}.",
+        f"- Spent: {done.seconds:.0f} s{limit}; {calls}, {tokens}, {_format_money(done)}.",
     ]
     lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
     lines += [f"- Limit hit: {text}." for text in done.limits_hit]

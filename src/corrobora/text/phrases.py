@@ -44,6 +44,16 @@ OPENINGS = (
 )
 
 
+def format_count(n: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> format_count(1, "round"), format_count(2, "search", "searches")
+        ('1 round', '2 searches')
+    """
+    return f"{n} {one if n == 1 else many or f'{one}s'}"
+
+
 def is_written_by_code(sentence: str) -> bool:
     """True if the sentence begins with a fixed wording: it claims nothing about the world."""
     return sentence.lstrip(" -*_>#|").startswith(OPENINGS)

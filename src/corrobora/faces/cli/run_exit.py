@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunRow, RunStatus
@@ -59,10 +58,10 @@ def run_exit(row: RunRow, report: Mapping[str, object], *, min_score: float | No
         return RunExit(code, _insert_run_id(row.reason, row))
     if (low := low_score_exit(report_score(report), min_score)) is not None:
         return low
-    reasons = strict_objections(report) if strict else []
-    if reasons:
+    if strict and report.get("outcome") != Outcome.COMPLETE:
         nothing = report.get("outcome") == Outcome.PASSAGES  # what is printed does not answer the question
-        return RunExit(Exit.NO_EVIDENCE if nothing else Exit.INCOMPLETE, f"--strict: {'; '.join(reasons)}.")
+        why = f"--strict: the report is {describe_code(report.get('outcome'))}: {report.get('reason')}."
+        return RunExit(Exit.NO_EVIDENCE if nothing else Exit.INCOMPLETE, why)
     return RunExit(Exit.DONE)
 
 
@@ -134,23 +133,3 @@ def _supported_share(report: Mapping[str, object]) -> float | None:
     found = [str(check.get("support")) for check in object_list(report, "checks")]
     cited = [support for support in found if support != "uncited"]
     return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
-
-
-def strict_objections(report: Mapping[str, object]) -> list[str]:
-    """Return in words why `--strict` refuses this report; empty if nothing is missing."""
-    method = object_field(report, "methodology")
-    reasons: list[str] = []
-    if report.get("outcome") != Outcome.COMPLETE:
-        reasons.append(f"the report is {describe_code(report.get('outcome'))}")
-    for name, words in (
-        ("limits_hit", "limits were reached"),
-        ("exhausted", "sub-questions or pages were given up"),
-        ("uncovered", "parts have no coverage"),
-    ):
-        value = method.get(name)
-        if isinstance(value, (list, tuple)) and value:
-            reasons.append(f"{len(cast('list[object]', value))} {words}")
-    unsupported = sum(
-        check.get("support") in ("unsupported", "contradicted") for check in object_list(report, "checks")
-    )
-    return [*reasons, f"{unsupported} sentences are not supported"] if unsupported else reasons
