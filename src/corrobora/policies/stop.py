@@ -264,9 +264,12 @@ def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
 
 
 def all_exhausted(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature
-    """Stop when every remaining gap belongs to a sub-question marked `#RETRY_EXHAUSTED` (TIMED-10)."""
+    """Stop when every remaining gap belongs to a sub-question marked `#RETRY_EXHAUSTED` (TIMED-10), or unlikely."""
     gaps = thread.gaps
-    return StopReason.ALL_EXHAUSTED if gaps and all(_is_given_up(gap, thread) for gap in gaps) else None
+    if not gaps or not all(_is_given_up(gap, thread) for gap in gaps):
+        return None
+    tried = any(each.standing is SubQuestionStatus.EXHAUSTED for each in thread.sub_questions)
+    return StopReason.ALL_EXHAUSTED if tried else StopReason.UNLIKELY
 
 
 def max_rounds(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature

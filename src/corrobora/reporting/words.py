@@ -22,6 +22,7 @@ _WORDS: dict[str, str] = {
     StopReason.ITERATION_CAP: "all rounds were used",
     StopReason.TIME_RESERVE: "only the time for writing was left",
     StopReason.ALL_EXHAUSTED: "every open question had been tried as often as allowed",
+    StopReason.UNLIKELY: "nothing here comes near to what is still open",
     StopReason.PLATEAU: "further rounds brought nothing new",
     StopReason.LIMIT: "a limit of tokens, money, calls or searches was reached",
     StopReason.ERROR: "an error occurred",

@@ -81,7 +81,7 @@ def test_timed_10_a_gap_that_is_not_given_up_keeps_the_thread_open(gap: Gap) -> 
 def test_no_round_is_spent_on_what_a_library_is_unlikely_to_answer_in_the_words_of_its_sources() -> None:
     unlikely = replace(asked(1), text="How high is the tower?", likely=0.2)
     gone = decided(Gap("unknown", "sq-1"))
-    assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(unlikely,))) is not None
+    assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(unlikely,))) is StopReason.UNLIKELY
     renamed = replace(gone, proposal=replace(gone.proposal, terms=("belfry (tower)",)))
     assert fires("all_exhausted", thread(one_round(decision=renamed), sub_questions=(unlikely,))) is None
     likely = replace(unlikely, likely=0.8)
