@@ -13,17 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.report import (
-    Draft,
-    Findings,
-    Methodology,
-    Outcome,
-    Report,
-    SentenceCheck,
-    Verdict,
-    collect_notes,
-    iter_threads,
-)
+from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round, StopReason
 from corrobora.engine.session.calls import Session, format_json
@@ -285,7 +275,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     doubt = (f"The score is doubtful: {verdict.suspicious}.",) if verdict is not None and verdict.suspicious else ()
     notes = (*_describe_notices(cited), *describe_length(body, run.profile.words_min, done), *doubt)
     done = replace(done, notes=(*done.notes, *notes))
-    kind, reason = _explain_outcome(findings, len(numbers), done, checked.checks, refused)
+    kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
         title=checked.draft.title or run.brief.question,
@@ -316,10 +306,10 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
 
 
 def _explain_outcome(
-    findings: Findings, cited: int, done: Methodology, checks: Sequence[SentenceCheck], refused: str
+    findings: Findings, cited: int, done: Methodology, checked: CheckedDraft, refused: str
 ) -> tuple[Outcome, str]:
     failed, searches = done.failed_searches, done.searches
-    kind, reason = decide_outcome(findings, cited, failed_searches=failed, searches=searches, checks=checks)
+    kind, reason = decide_outcome(findings, cited, failed_searches=failed, searches=searches, checks=checked.checks)
     if kind is Outcome.NO_EVIDENCE and (refused or findings.facts):
         reason = refused or f"{len(findings.facts)} statements were found, and no writer cited one of them as an answer"
     return kind, reason
