@@ -244,6 +244,7 @@ _START = {"li": "- ", **{f"h{level}": "#" * level + " " for level in range(1, 7)
 _MARKS = {"code": "`", "strong": "**", "b": "**"}
 _SOURCE_TITLE = re.compile(r"\[\d{1,5}\] ")
 _WORD = re.compile(r"\S+")
+_ADDRESS = re.compile(r"\(?\w+://[^\s<>`]+")
 _SIGN = re.compile(r"[\\*`&<~|]|(?<![^\W_])_|_(?![^\W_])|!(?=\[)|(?<=\])[(:]")
 _BRACKETED = re.compile(r"\[(\^?\d[\d, ]{0,40})\]")
 _OPENING = re.compile(r"^[#>+-]|(?<=^\d)[.)](?=\s)")  # of a heading, a quotation, an item
@@ -264,7 +265,7 @@ def html_to_markdown(page: str) -> str:
 
 def _escape_word(match: re.Match[str]) -> str:
     """Escape the signs of a word that Markdown would act on; an address stays as it is."""
-    return match.group() if "://" in match.group() else _SIGN.sub(r"\\\g<0>", match.group())
+    return match.group() if _ADDRESS.fullmatch(match.group()) else _SIGN.sub(r"\\\g<0>", match.group())
 
 
 class _PageReader(HTMLParser):

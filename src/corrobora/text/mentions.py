@@ -52,6 +52,7 @@ _SENTENCE_OPENERS = frozenset(
 _CAPITALIZED_KEYWORDS = frozenset(
     "shall must may should can not no and or the required recommended optional only all note".split()
 )
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 _SHORT_NUMBER = re.compile(r"(?<![\w.])\d{1,2}(?![\w.])")
 
 
@@ -185,7 +186,7 @@ def mentions_name(text_stems: frozenset[str], squashed: str, name: str) -> bool:
 
 def strip_to_alphanumeric(text: str) -> str:
     """Return only the letters and digits of `text`, folded: "SP 800-63B" and "sp800-63b" become equal."""
-    return "".join(c for c in fold_text(text) if c.isalnum())
+    return _NOT_ALPHANUMERIC.sub("", fold_text(text))
 
 
 MAX_ALIAS_WORDS = 8
