@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from corrobora.text.answers import FITS_KIND, AnswerKind, ExpectedAnswer, classify_question, score_answer_fit
+from corrobora.text.answers import (
+    FITS_KIND,
+    AnswerKind,
+    ExpectedAnswer,
+    classify_question,
+    find_duty_stems,
+    score_answer_fit,
+)
 from corrobora.text.comparison import parse_statement
 from corrobora.text.mentions import find_names, mentions_name, strip_to_alphanumeric
 from corrobora.text.quantities import find_asked_releases
@@ -102,13 +109,15 @@ def check_answer(
     held = frozenset(add_aliased_stems(stem_text(statement), other_names))
     own = frozenset(term for term in needs.topic if any(is_same_family(term, each) for each in held))
     share = len(own | (needs.topic & above)) / len(needs.topic) if needs.topic else 1.0
+    meant = frozenset(stem_text(" ".join(needs.names)))
+    whole = needs.topic | meant
+    share = max(share, len(own | (whole & (held | above))) / len(whole)) if own else share  # names are topic as well
     known, small = _read_surroundings(f"{statement}\n{context}\n{around}")
     missing = [name for name in needs.names if not mentions_name(known, small, name)]
     releases = find_asked_releases(question)
     other_release = bool(releases.numbers) and not releases.is_named_in(f"{statement} {context} {around}")
     of_kind = not needs.kind_in_words or any(_is_of_kind(each, needs) for each in _split(statement))
     states = bool(own) or not needs.topic  # a heading alone states nothing
-    meant = frozenset(stem_text(" ".join(needs.names)))
     named = not meant or len(missing) < len(needs.names) or not meant.isdisjoint(known)
     dated = bool(needs.kind.kinds & _WHEN) and _is_of_kind(context, needs)
     suits = (states or not meant.isdisjoint(held)) and (of_kind or needs.duty or dated) and named and not other_release
@@ -141,7 +150,8 @@ def _read_needs(question: str) -> _Needs:
         words = "gives a name"
     elif duty:
         words = "says what must, should or may be"
-    return _Needs(kind, topic, names, words, duty)
+    asked_otherwise = topic - find_duty_stems(question) if duty else topic
+    return _Needs(kind, asked_otherwise or topic, names, words, duty)
 
 
 @lru_cache(maxsize=2_000)

@@ -233,6 +233,11 @@ def _classify_by_question_word(
     return ExpectedAnswer(frozenset(), duty, named=own)
 
 
+def find_duty_stems(question: str) -> frozenset[str]:
+    """Return the stems of the words by which a question asks for a duty: any other word of duty answers them."""
+    return frozenset(stem_text(" ".join(_OBLIGES.findall(fold_text(question)))))
+
+
 def score_answer_fit(text: str, wanted: ExpectedAnswer) -> float:
     """Return how well a sentence fits the kind asked for, 0 to 1; 0.0 if nothing definite is asked.
 

@@ -23,6 +23,8 @@ from corrobora.text.vocabulary import Equivalence
         ("Who painted the mill?", "The mill was painted twice.", Lack.KIND),
         ("How often must the filter of the kiln be cleaned?", "Clean the filter of the kiln weekly.", Lack.KIND),
         ("What is the policy on visitors in the kiln hall?", "Visitors must leave the kiln hall at six.", Lack.NOTHING),
+        ("Are kilns required to use valve V-512?", "Kilns MAY use valve V-512 for draught.", Lack.NOTHING),
+        ("Are kilns required to use valve V-512?", "Kilns use valve V-512 for draught.", Lack.KIND),
         ("What changed in Kilnlib 2.3?", "Kilnlib 2.2 changed the default fuel.", Lack.NAME),
     ],
 )
