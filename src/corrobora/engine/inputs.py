@@ -115,8 +115,8 @@ def select_best_facts(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
     return tuple(fact for fact in ranked if fact.id in kept)
 
 
-def reflect_input(thread: ThreadState, begun: Record) -> Learned:
-    """What the thread has learned so far: the input of `reflect`."""
+def reflect_input(thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_SHOWN) -> Learned:
+    """What the thread has learned so far: the input of `reflect`, with its best facts."""
     last = thread.last
     return Learned(
         path=thread.last_path,
@@ -125,7 +125,7 @@ def reflect_input(thread: ThreadState, begun: Record) -> Learned:
         round=thread.number,
         sub_questions=thread.sub_questions,
         subjects=thread.subjects,
-        facts=select_best_facts(thread.facts, MAX_FACTS_SHOWN),
+        facts=select_best_facts(thread.facts, most),
         contradictions=thread.contradictions,
         past_queries=thread.past_queries,
         terms=collect_terms(thread),

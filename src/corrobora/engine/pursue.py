@@ -15,7 +15,7 @@ from corrobora.domain.plan import SubQuestionStatus
 from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
-from corrobora.engine.inputs import list_open_gaps, reflect_input, summary_input
+from corrobora.engine.inputs import MAX_FACTS_SHOWN, list_open_gaps, reflect_input, summary_input
 from corrobora.engine.session.calls import Session
 from corrobora.engine.session.journal import CallMeta, RoundBuffer
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
@@ -54,7 +54,8 @@ async def pursue(thread: ThreadState, run: Session) -> Findings:
                 gathered.readings.append(reading)
             gathered.readings += await reread_sources(thread, run)
         thread = absorb_round(thread, gathered)
-        proposal = await run.call(reflect, reflect_input(thread, run.record))  # the model proposes gaps ...
+        shown = MAX_FACTS_SHOWN if run.evidence.has_model() else len(thread.facts)  # only a prompt has an end
+        proposal = await run.call(reflect, reflect_input(thread, run.record, most=shown))  # the model proposes gaps ...
         meter = await run.record_meter(thread.last_path)
         thread, proposal = settle_round(take_new_questions(thread, proposal), proposal)
         thread = thread.record_proposal(proposal, meter)
