@@ -61,8 +61,11 @@ def read_journal(url: str, run: str) -> dict[str, str]:
 
 
 def find_calls(keys: Collection[str]) -> set[str]:
-    """Return the calls of roles among journal keys, without the hash of their inputs: `root/1/round/1/scope`."""
-    return {key.split("#")[0] for key in keys if "#" in key and key.startswith("root/")}
+    """Return the calls of roles among journal keys, without the hash of their inputs: `root/1/round/1/scope`.
+
+    What a sub-agent looks for without a call is journaled as `#given`.
+    """
+    return {key.split("#")[0] for key in keys if "#" in key and key.startswith("root/") and not key.endswith("#given")}
 
 
 def corrobora(url: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -38,9 +38,10 @@ def test_timed_1_3_the_time_flag_sets_the_budget_and_the_reserve(flags: list[str
     assert allowance.reserve_seconds == pytest.approx(reserve * 60)
 
 
-def test_timed_2_a_time_that_is_none_is_refused():
+@pytest.mark.parametrize("given", ["soon", "0", "-1", "nan", "inf", "10081"])
+def test_timed_2_a_time_that_is_none_is_refused(given: str):
     with pytest.raises(UserError, match="time"):
-        profile_asked_for(LIGHTHOUSE, "--time", "soon")
+        profile_asked_for(LIGHTHOUSE, "--time", given)
 
 
 def test_timed_4_3_standard_stops_after_three_rounds_and_deep_after_seven_even_if_gaps_remain():

@@ -9,6 +9,7 @@ import pytest
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.run import EventType
+from corrobora.policies.queries import make_fallback_query
 from corrobora.testing.scripted_model import ParsedPrompt
 
 QUESTION = "When was the harbour of Brenhaven dug, and who drew the plans of its cranes?"
@@ -75,3 +76,41 @@ async def test_timed_22_a_way_that_was_chosen_is_tagged_with_its_reason():
     done = await run_over_wire("timed", answers, question=QUESTION, stop=("max_rounds",), max_rounds=4)
     notes = [line for line in done.report.markdown.splitlines() if "#PATH_DECISION" in line]
     assert any("without any search result" in line and "next comes" in line for line in notes)
+
+
+async def test_timed_6_what_a_loop_decision_does_not_name_is_null():
+    done = await run_over_wire("timed", {"reflect": propose()}, question=QUESTION, minutes=None, max_rounds=1)
+    decision = done.json("phase_state.json")["research"]["gap_analysis"]["loop_decision"]
+    assert decision["nextSearchTopic"] is None
+    assert decision["urlToSearch"] is None
+    assert decision["timeRemainingMinutes"] is None
+    assert decision["gaps"]
+    assert all(isinstance(text, str) for text in decision["gaps"])
+    assert (decision["iteration"], decision["shouldContinue"]) == (1, False)
+
+
+async def test_timed_8_gaps_go_on_although_the_model_would_stop():
+    stopping = propose(should_continue=False, done=True)
+    done = await run_over_wire(
+        "timed", {"scope": search_harbour, "reflect": stopping}, question=QUESTION, escapes=False
+    )
+    rounds = done.report.findings.rounds
+    assert len(rounds) > 1
+    assert rounds[0].decision is not None
+    assert rounds[0].decision.stop is None
+
+
+async def test_timed_15_a_failed_question_is_asked_for_again_in_broader_words():
+    """The model never words it: the second attempt is made by code."""
+    asked = "Who painted the marvellous lanterns of Upper Quillport?"
+    scope = {"feasible": True, "complexity": "simple", "queries": [{"question": asked, "sub_questions": [asked]}]}
+
+    def search(page: ParsedPrompt) -> Mapping[str, Any]:
+        return {**search_harbour(page), "targets": ["sq-1"]}
+
+    answers = {"clarify": scope, "scope": search, "reflect": propose()}
+    done = await run_over_wire("timed", answers, question=asked, escapes=False, stop=("max_rounds",))
+    queries = [[query.text for query in each.intent.queries] for each in done.report.findings.rounds]
+    broader = make_fallback_query(asked, "broaden")
+    assert broader not in queries[0]
+    assert broader in queries[1]
