@@ -2,7 +2,8 @@
 
 Knows six sets: chats and product documentation with written answers, claims with their rationale sentences, news facts,
 the demo's anchors, and questions for definitions made from titles. A sentence is worth the share of the answer's words
-that it adds, or 1 where it is a gold one. Weights are fitted on pairs of sentences of one question (logistic, ridge),
+that it adds, or 1 where it is a gold one. Further sets are folders of `--own DIR`: `docs/` with `questions.json`, each
+question with the passages that answer it. Weights are fitted on pairs of sentences of one question (logistic, ridge),
 every set counting alike, the two made ones a quarter. Run it as `python -m bench.fit_ranker --data DIR [--write]`.
 """
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from bench.eval_answers import WORDS
 from bench.eval_retrieval import SUITES, Suite, fill, rows
 from corrobora.analysts.extractive.extract import map_names
-from corrobora.analysts.extractive.lines import read_lines
+from corrobora.analysts.extractive.lines import read_lines, split_joined_names
 from corrobora.analysts.extractive.ranker import FEATURES, Sentence, measure_features
 from corrobora.app.libraries import ingest_files
 from corrobora.data import demo_documents
@@ -33,11 +34,11 @@ from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.postgres.database import Database
 from corrobora.text.ranking import overlap_coefficient
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence
 
 HITS = 10
-RIDGE = 0.1
+RIDGE = 0.01
 SMALL = {"demo": 0.25, "definitions": 0.25}  # what the sets made for one purpose count
 FORMS = {
     "prose": ("cookbook", "scifact", "multihop", "lihua", "demo", "definitions"),
@@ -127,6 +128,27 @@ def _definitions(suite: Suite) -> list[Asked]:
     ]
 
 
+def _own(folder: Path) -> list[Asked]:
+    """Questions on documents of one's own, each with the passages that answer it."""
+    found = [each for each in json.loads((folder / "questions.json").read_text()) if not each["absent"]]
+    return [_by_passages(each["question"], [one["passage"] for one in each["passages"]]) for each in found]
+
+
+def _by_passages(question: str, passages: Sequence[str]) -> Asked:
+    wanted = [_list_grams(each) for each in passages]
+
+    def label(_url: str, _passage: Passage, one: Sentence, _start: int) -> float:
+        said = _list_grams(one.text)
+        return max(len(each & said) / len(each) for each in wanted)
+
+    return Asked(question, label)
+
+
+def _list_grams(text: str) -> frozenset[tuple[str, ...]]:
+    said = split_words(text)
+    return frozenset(tuple(said[at : at + 3]) for at in range(max(1, len(said) - 2)))
+
+
 def _demo(documents: Path) -> list[Asked]:
     stored = json.loads((documents.parent / "demo_questions.json").read_text())
     anchors = [" ".join(each["anchor"].split()) for question in stored for each in question["must_cover"]]
@@ -158,11 +180,12 @@ async def make_pool(library: PostgresLibrary, urls: Mapping[str, str], asked: As
         for line in read_lines(Excerpt("", hit.title, "", hit.published, (passage,), "", ())):
             sentences.append(replace(line.sentence, score=hit.score))
             worth.append(asked.label(urls.get(hit.url, hit.url), passage, line.sentence, passage.start + line.start))
-    features, _ = measure_features(asked.text, sentences, map_names(asked.text, asked.names))
+    question = split_joined_names(asked.text)
+    features, _ = measure_features(question, sentences, map_names(question, asked.names))
     return Pool(asked, sentences, np.array(features), np.array(worth))
 
 
-async def collect(data: Path) -> dict[str, list[Pool]]:
+async def collect(data: Path, own: Sequence[Path]) -> dict[str, list[Pool]]:
     """Search every set for its questions; those without anything to learn from are left out."""
     found: dict[str, list[Pool]] = {}
     with tempfile.TemporaryDirectory(prefix="corrobora-fit-") as folder:
@@ -178,6 +201,9 @@ async def collect(data: Path) -> dict[str, list[Pool]]:
                 "demo": _demo(documents),
                 "definitions": _definitions(suites["twowiki"]),
             }
+            for further in own:
+                await ingest_files(database, further.name, (further / "docs",), lambda *_: None)
+                asked[further.name] = _own(further)
             for name, questions in asked.items():
                 space = "twowiki" if name == "definitions" else name
                 library = PostgresLibrary(database, [space])
@@ -247,9 +273,14 @@ def _measure_pool(pool: Pool, weights: Floats) -> float:
     return len(wanted & frozenset(stem_text(" ".join(said)))) / len(wanted)
 
 
+def list_forms(pools: Mapping[str, list[Pool]]) -> dict[str, tuple[str, ...]]:
+    """Return the sets of each form of text; sets of one's own are prose."""
+    return {**FORMS, "prose": tuple(name for name in pools if name not in FORMS["dialogue"] or name in FORMS["prose"])}
+
+
 def leave_one_out(pools: Mapping[str, list[Pool]]) -> None:
     """Print each set ranked by weights that were fitted without it; the only set of a form in five folds."""
-    for form, names in FORMS.items():
+    for form, names in list_forms(pools).items():
         for name in names:
             others = {each: pools[each] for each in names if each != name}
             if others:
@@ -262,10 +293,10 @@ def leave_one_out(pools: Mapping[str, list[Pool]]) -> None:
 
 def main(options: Any) -> None:
     """Print the figures of each set left out; with `--write`, store the weights fitted on all."""
-    pools = asyncio.run(collect(options.data))
+    pools = asyncio.run(collect(options.data, options.own))
     leave_one_out(pools)
     stored: dict[str, Any] = {"fitted_by": "python -m bench.fit_ranker --data DIR --write"}
-    for form, names in FORMS.items():
+    for form, names in list_forms(pools).items():
         fitted = fit({name: pools[name] for name in names}, RIDGE)
         slope, intercept = calibrate([pool for name in names for pool in pools[name]], fitted)
         weights = {name: round(float(value * slope), 3) for name, value in zip(FEATURES, fitted, strict=True)}
@@ -278,5 +309,6 @@ def main(options: Any) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--own", type=Path, action="append", default=[], help="the folder of a further set")
     parser.add_argument("--write", action="store_true", help=f"store the weights in {WEIGHTS}")
     main(parser.parse_args())

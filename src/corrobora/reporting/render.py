@@ -22,6 +22,7 @@ from corrobora.text.characters import sanitize_text
 from corrobora.text.comparison import find_differing_sentences
 from corrobora.text.markdown import escape_text
 
+_TWICE = re.compile(r"(\[\d+\])\1+")
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number
 _SIDE_CHARS = 600  # of what one side of a contradiction says
 _TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS, _NOTICE_CHARS = 200, 120, 160, 300
@@ -38,7 +39,7 @@ def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = (
             return ""
         return f"[{numbers.setdefault(marker, len(numbers) + 1)}]"
 
-    text = renumber_sections(MARKER.sub(assign_number, body))
+    text = renumber_sections(_TWICE.sub(r"\1", MARKER.sub(assign_number, body)))
     for fact in extra:
         if fact.marker in known:
             numbers.setdefault(fact.marker, len(numbers) + 1)

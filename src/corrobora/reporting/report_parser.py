@@ -255,9 +255,9 @@ def find_statements(parsed: ParsedReport) -> list[CitedText]:
 
 def _is_fixed(text: str, parsed: ParsedReport) -> bool:
     """True for a wording of code that claims nothing; one on editions may name only those of the references."""
-    if not text.startswith(phrases.STANDS_IN):
+    if not text.startswith(phrases.STATED_IN):
         return phrases.is_written_by_code(text)
-    editions = text.removeprefix(phrases.STANDS_IN).rstrip(". ").replace(phrases.UNCHANGED, ",")
+    editions = text.removeprefix(phrases.STATED_IN).rstrip(".: ").replace(phrases.UNCHANGED, ",")
     labels = " ".join(each.label for each in parsed.references.values())
     return set(re.findall(r"\w*\d\w*", editions)) <= set(re.findall(r"\w*\d\w*", labels))
 

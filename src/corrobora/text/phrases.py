@@ -16,7 +16,7 @@ ELSEWHERE = "What was found on this stands in the other sections"
 NO_COVERAGE = "No coverage: this part of the research failed or found nothing"
 COUNTED = "This report quotes"
 OTHER_GAPS = "Still open"
-STANDS_IN = "This stands in"
+STATED_IN = "Stated in"
 UNCHANGED = "and unchanged in"
 GAP = "No sufficient evidence"
 UNNAMED = "No statement that was read names"
@@ -39,7 +39,7 @@ LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence t
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(STANDS_IN, GAP, FAILED, UNNAMED, UNSTATED, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
+    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
     *(WITHHELD, WITHHELD_CELL, NOTICE),
 )
 

@@ -78,7 +78,7 @@ def test_a_claim_whose_writer_forgot_the_citation_gets_it() -> None:
 
 
 def test_the_wordings_of_code_may_name_only_what_the_run_knows() -> None:
-    told = "This stands in Revision 3. No sufficient evidence was found for the length."
+    told = "Stated in Revision 3. No sufficient evidence was found for the length."
     assert check_draft(Draft("t", told), [_fact()], ["Revision 3"]).draft.body == told
     forged = check_draft(Draft("t", told), [_fact()])
     assert forged.draft.body.startswith("*[One sentence withheld: it states Revision 3 without a source.]* No ")

@@ -36,6 +36,12 @@ _PERIOD = re.compile(
     r"(?i)\b(?:(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:quarter|half)|q[1-4]|week \d+|(?:\d{1,2}\.? )?"
     rf"(?:{'|'.join(MONTH_NAMES)})(?: \d{{1,2}}\b)?)\b"
 )
+_DATED = re.compile(  # "as of January 31st, 2023", "in release 3.4": what a statement is limited to
+    r"(?i)\b(?:as of|in|for|during|through|throughout|end of|since|until|from|release|version) (?:the |early |late )?"
+    rf"((?:(?:{'|'.join(MONTH_NAMES)})\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?)?,? ?\d{{4}}\b|"
+    rf"(?:{'|'.join(MONTH_NAMES)})\b|q[1-4]\b|v?\d+(?:\.\d+)+)"
+)
+_INSTANCE = re.compile(r"\d{6,8}(?:[-_]\d{1,2})?|\d{4}[-_/]\d{1,2}(?:[-_/]\d{1,2})?")  # "minutes-2025-03.md"
 _CODE = re.compile(r"[A-Za-z]+-?\d")  # "X200", "AAL2"
 _PAIRS = 40  # contradictions reported at once, weightiest first
 _SAME_VERB = 0.1  # what an obligation on the same verb adds to likeness
@@ -101,7 +107,7 @@ def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, i
         one, other = said[first], said[second]
         if _edition_key(one.fact) == _edition_key(other.fact) or one.fact.source == other.fact.source:
             continue
-        if _differ_in_subject(one.fact, other.fact):
+        if _differ_in_subject(one.fact, other.fact) or _differ_in_period(one, other):
             continue
         alike = compare_topics(one.statement, other.statement)
         if alike >= SAME_SUBJECT_SHARE:
@@ -111,13 +117,30 @@ def _similar_pairs(said: Sequence[ComparedSentence]) -> list[tuple[float, int, i
 
 
 def _differ_in_subject(one: Fact, other: Fact) -> bool:
-    """True if two titles differ only in an identifier or a period: two quarters do not contradict each other."""
-    if one.version or other.version or one.title == other.title:
+    """True if two titles or addresses differ only in an identifier or a period: two meetings contradict nobody."""
+    if one.version or other.version:
+        return False
+    if one.url != other.url and _INSTANCE.sub("", one.url) == _INSTANCE.sub("", other.url):
+        return True
+    if one.title == other.title:
         return False
     (marks, named), (other_marks, other_named) = _title_identifiers(one.title), _title_identifiers(other.title)
     shared = len(named & other_named)
     apart = marks and other_marks and marks.isdisjoint(other_marks)
     return bool(apart) and 2 * shared >= min(len(named), len(other_named))
+
+
+def _differ_in_period(one: ComparedSentence, other: ComparedSentence) -> bool:
+    """True if each of two statements is limited to a period or release of its own."""
+    if one.fact.version and other.fact.version:
+        return False
+    first, second = _list_periods(one.statement.text), _list_periods(other.statement.text)
+    return bool(first and second) and first.isdisjoint(second)
+
+
+@lru_cache(maxsize=10_000)
+def _list_periods(text: str) -> frozenset[str]:
+    return frozenset(" ".join(match.group(1).lower().replace(",", " ").split()) for match in _DATED.finditer(text))
 
 
 @lru_cache(maxsize=10_000)  # asked for every pair of sentences, of which a title has many

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import Line, read_lines, split_joined_names
 from corrobora.analysts.extractive.quotes import fits_quote, grow_quote
-from corrobora.analysts.extractive.ranker import Ranked, rank_sentences
+from corrobora.analysts.extractive.ranker import rank_sentences
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
-from corrobora.text.answers import FITS_KIND
-from corrobora.text.questions import find_anchors, is_relational, weigh_terms
+from corrobora.text.questions import find_anchors, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
@@ -34,12 +33,12 @@ from corrobora.text.vocabulary import (
 
 QUOTES_PER_QUESTION = 5
 QUOTES_PER_SOURCE = 16
-_ENOUGH, _SPOKEN = 0.5, 2  # share of a topic, or words of it, that a sentence holds under its headings
-_NAMED = 0.45  # what a sentence covers that names the subject
 _DEFINES = 0.4
 _DEFINITIONS = 2
 _HEADING_STEMS = 5
 _TERMS = 8
+_FEW_WORDS = 3
+_SIGNED_CHARS = 300  # of a statement that is quoted with the signature that it describes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,43 +91,27 @@ def map_categories(question: str, texts: Sequence[str]) -> Aliases:
 def choose_lines(
     asked: Sequence[SubQuestion], lines: Sequence[Line], pairs: Sequence[Equivalence]
 ) -> dict[int, dict[str, float]]:
-    """Return the best lines for each sub-question with the share of its topic that they cover."""
+    """Return the best lines for each sub-question with the share of its topic that they cover.
+
+    None is refused for its words: when a text is written, the best of all sources are compared.
+    """
     sentences, texts = [line.sentence for line in lines], [line.text for line in lines]
     chosen: dict[int, dict[str, float]] = {}
     for part in asked:
         names = {**map_names(part.text, pairs), **map_categories(part.text, texts)}
         ranked = rank_sentences(part.text, sentences, names)
-        named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
-        chained = is_relational(part.text) or not named
-        fitting = [at for at, one in enumerate(ranked) if _is_about(one, lines[at], named)]
-        if not fitting:  # the best of the sentences that name the subject, whatever else they say
-            naming = [at for at, one in enumerate(ranked) if not lines[at].sentence.bare and _names_any(one, named)]
-            fitting = sorted(naming, key=lambda at: (-ranked[at].worth, at))[:1]
-        for at in sorted(fitting, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]:
-            about = chained or any(name <= ranked[at].near for name in named)
-            chosen.setdefault(at, {})[part.id if about else ""] = max(ranked[at].topic, _NAMED * about)
+        near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
+        for at in sorted(near, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]:
+            chosen.setdefault(at, {})[part.id] = ranked[at].topic
     if len(chosen) > QUOTES_PER_SOURCE:
         kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]
         chosen = {at: chosen[at] for at in kept}
     return chosen
 
 
-def _is_about(one: Ranked, line: Line, named: Sequence[frozenset[str]]) -> bool:
-    """True if a sentence, read under its headings, holds half of the topic or two of its words.
-
-    One that names the subject of the question need only be of the kind asked for, or hold a word of the topic.
-    """
-    if line.sentence.bare:
-        return False
-    if _names_any(one, named) and (one.held or one.fits >= FITS_KIND):
-        return True
-    if not one.held and line.turn < 0:
-        return one.topic >= 1.0  # a heading names the whole topic
-    return one.topic >= _ENOUGH or one.words >= _SPOKEN
-
-
-def _names_any(one: Ranked, named: Sequence[frozenset[str]]) -> bool:
-    return any(name <= one.said for name in named)
+def _states_something(line: Line) -> bool:
+    """False for references and titles, and for an item of one or two words."""
+    return not line.sentence.bare and (len(line.text.split()) >= _FEW_WORDS or any(map(str.isdigit, line.text)))
 
 
 def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[Span]:
@@ -172,7 +155,10 @@ def _find_definitions(asked: Sequence[SubQuestion], lines: Sequence[Line]) -> li
 
 
 def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None:
-    """Quote a span literally; it begins with the heading above it if it is too short, or the heading says the topic."""
+    """Quote a span literally, from the signature above it.
+
+    It begins with the heading above it if it is too short, or the heading says the topic.
+    """
     line = lines[span.first]
     text = given.passages[line.passage].text
     start, end = line.start, lines[span.last].end
@@ -181,6 +167,8 @@ def _to_quote(given: Excerpt, lines: Sequence[Line], span: Span) -> Quote | None
         own = set(stem_text(text[start:end]))
         if end - start < LIMITS.quote_min_chars or topic & set(stem_text(text[line.opened : start])) - own:
             start = line.opened
+    elif 0 <= line.head < start and end - line.head <= _SIGNED_CHARS:
+        start = line.head
     literal = _truncate_quote(text[start:end])
     if len(literal) < LIMITS.quote_min_chars:
         return None

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
+from corrobora.analysts.extractive.quotes import find_context
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
@@ -22,6 +25,7 @@ from corrobora.text.tokens import fold_whitespace
 FURTHER = "Further evidence"
 _OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
 _OPENING_STATEMENTS = 4
+_PART_WORDS = 40  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
@@ -37,6 +41,7 @@ class Section:
     facts: tuple[Fact, ...]
     note: str = ""
     had_facts: bool = False
+    cores: Mapping[FactId, str] = field(default_factory=dict[FactId, str])  # the sentence of a fact that answers best
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +68,22 @@ class Page:
         return len({fact.version for section in self.sections for fact in section.facts if fact.version}) > 1
 
 
-def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None) -> str:
+def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | None = None, core: str = "") -> str:
     """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
 
     Items of a list stand on lines of their own. Sentences already `printed` are left out, and those written are added
-    to `printed`.
+    to `printed`. With a `core`, only that sentence and what it needs to be understood is written.
     """
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
+    spans = split_sentences(fact.quote)
+    raw = [fact.quote[span.start : span.end] for span in spans]
+    kept = find_context(raw, raw.index(core)) if core in raw else range(len(raw))
     pieces: list[str] = []
     items: set[str] = set()
-    for span in split_sentences(fact.quote):
-        start = skip_item_mark(fact.quote, span.start)
-        if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : span.end]))):
-            items |= {piece} if start > span.start else set[str]()
+    for at in kept:
+        start = skip_item_mark(fact.quote, spans[at].start)
+        if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
+            items |= {piece} if start > spans[at].start else set[str]()
             pieces.append(piece)
     if printed is not None:
         pieces = [piece for piece in pieces if normalize_sentence(piece) not in printed]
@@ -170,29 +178,47 @@ def _escape_cell(text: str) -> str:
 
 
 def _open_page(page: Page) -> list[str]:
-    """Write the opening paragraph: the best statement on each part of the question, in the order asked.
+    """Write the opening paragraph: the best statements on each part of the question, in the order asked.
 
-    If a change is asked for, both editions are quoted, the older first; what both say alike is told as unchanged.
+    If a change is asked for, both editions are quoted, the older first; what both say alike is told as unchanged. Where
+    the page has several editions, each statement stands below the name of its own.
     """
     asked = [section for section in page.sections if section.title != FURTHER and section.facts]
     asked = [section for section in asked if section.asked not in page.reasons] or asked  # no near miss opens a report
-    written: list[str] = []
     near = [f"{page.reasons[asked[0].asked]}. {phrases.NEAR} follow.", ""] if _is_missed(page, asked) else []
+    written: list[tuple[str, str]] = []
     for section in asked:
-        best, words = section.facts[0], 0
-        if page.compares and best.version:
+        if page.compares and section.facts[0].version:
             written += _compare_editions(page, section)
-            continue
-        most = _OPENING_STATEMENTS if len(asked) == 1 else 1
-        for fact in section.facts[:most]:
-            words += len(fact.quote.split())
-            if fact is best or words <= _OPENING_WORDS:
-                written.append(cite_fact(fact, printed=page.printed))
-            if fact is best and page.several_editions and fact.version:
-                written.append(f"{phrases.STANDS_IN} {fact.version}.")
-    written = [text for text in written if text]
-    lists = any("\n" in text or text[:1].islower() for text in written)  # an item of a list ends no sentence
-    return [*near, *([f"- {text}" for text in written] if lists else [" ".join(written)] if written else [])]
+        else:
+            written += _answer_section(page, section, max(_PART_WORDS, _OPENING_WORDS // len(asked)))
+    if any(edition for edition, _ in written):
+        return [*near, *_list_by_edition(written)]
+    texts = [text for _, text in written]
+    lists = any("\n" in text or text[:1].islower() for text in texts)  # an item of a list ends no sentence
+    return [*near, *([f"- {text}" for text in texts] if lists else [" ".join(texts)] if texts else [])]
+
+
+def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, str]]:
+    """Return the best statements of a section in so many words, each with its edition if the page has several."""
+    written: list[tuple[str, str]] = []
+    words = 0
+    for fact in section.facts[:_OPENING_STATEMENTS]:
+        said = set(page.printed)
+        text = cite_fact(fact, printed=said, core=section.cores.get(fact.id, ""))
+        if text and (not written or words + len(text.split()) <= room):
+            words += len(text.split())
+            page.printed.update(said)
+            written.append((fact.version if page.several_editions else "", text))
+    return written
+
+
+def _list_by_edition(written: Sequence[tuple[str, str]]) -> list[str]:
+    lines: list[str] = []
+    for edition, rows in groupby(written, key=itemgetter(0)):
+        lines += [f"{phrases.STATED_IN} {edition}:", ""] if edition else []
+        lines += [*(f"- {text}" for _, text in rows), ""]
+    return lines[:-1]
 
 
 def _is_missed(page: Page, asked: Sequence[Section]) -> bool:
@@ -200,18 +226,19 @@ def _is_missed(page: Page, asked: Sequence[Section]) -> bool:
     return len(asked) == 1 and asked[0].asked in page.reasons
 
 
-def _compare_editions(page: Page, section: Section) -> list[str]:
-    """Write the best statement of a section with its counterpart in another edition."""
+def _compare_editions(page: Page, section: Section) -> list[tuple[str, str]]:
+    """Return the best statement of a section with its counterpart in another edition, each with its edition."""
     best, *others = section.facts
     other = next((fact for fact in others[:1] if fact.version not in ("", best.version)), None)
     if other is None:
-        return [cite_fact(best, printed=page.printed)]
+        said = cite_fact(best, printed=page.printed)
+        return [(best.version, said)] if said else []
     first, second = sorted((best, other), key=lambda fact: make_version_key(fact.version, fact.published))
     if normalize_sentence(first.quote) == normalize_sentence(second.quote):
         said = cite_fact(first, second, printed=page.printed)
-        return [f"{said} {phrases.STANDS_IN} {first.version}, {phrases.UNCHANGED} {second.version}."] if said else []
-    told = [(cite_fact(fact, printed=page.printed), fact.version) for fact in (first, second)]
-    return [f"{said} {phrases.STANDS_IN} {version}." for said, version in told if said]
+        return [(f"{first.version}, {phrases.UNCHANGED} {second.version}", said)] if said else []
+    told = [(fact.version, cite_fact(fact, printed=page.printed)) for fact in (first, second)]
+    return [(edition, text) for edition, text in told if text]
 
 
 def _state_absence(page: Page) -> list[str]:

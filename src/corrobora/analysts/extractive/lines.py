@@ -24,6 +24,10 @@ _REFERENCES = re.compile(
     r"(?i)\b(?:references|bibliography|works cited|further reading|see also|table of contents|contents|"
     r"list of (?:tables|figures)|inhaltsverzeichnis)\b"
 )
+_SIGNATURE = re.compile(
+    r"(?:\.\. )?(?:[\w:-]+ ){0,2}[\w.:-]*\w\([^()\n]{0,200}\)(?:(?: ->|:) [\w.\[\], ]{1,60})?|"
+    r"\.\. [\w:-]+:: [\w.]*[a-zA-Z_]\w*"
+)
 _VALUE = re.compile(r": .*\d")
 _LABELLED = re.compile(r"[A-Z][\w '’/()-]{1,40}: \S")
 
@@ -41,6 +45,7 @@ class Line:
     opened: int = -1  # where the heading right above it begins, if the sentence is the first below it
     turn: int = -1  # of a conversation, counted in its passage; -1: no conversation
     item: bool = False  # of a list
+    head: int = -1  # where the signature above it begins: a paragraph that only names what the following ones describe
 
 
 def read_lines(given: Excerpt) -> list[Line]:
@@ -61,7 +66,7 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
     spoken = find_speaker_turns(text)
     starts = [turn.start for turn in spoken]
     found: list[Line] = []
-    local, lead, opened, last, open_turn = "", "", -1, 0, -1
+    local, lead, opened, last, open_turn, head, signed = "", "", -1, 0, -1, -1, frozenset[str]()
     for span in spans:
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
@@ -71,16 +76,20 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
+            if turn < 0 and _is_signature(text, span, read):
+                head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
         last, open_turn = span.end, turn
         if not any(map(str.isalnum, read)):
             continue
         speaker = split_joined_names(spoken[turn].speaker) if turn >= 0 else ""
-        above = about | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
-        bare = (turn < 0 and not item and _states_nothing(read)) or _REFERENCES.search(local or passage.heading)
+        above = about | signed | frozenset(stem_text(f"{local} {speaker} {lead if item else ''}"))
+        bare = (turn < 0 and not item and head != span.start and _states_nothing(read)) or _REFERENCES.search(
+            local or passage.heading
+        )
         sentence = Sentence(
             read, stem_text(split_joined_names(read)), above, str(passage.id), turn >= 0, item, bool(bare)
         )
-        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item))
+        found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""
     return found
@@ -95,6 +104,12 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
     before = text[: span.start].rstrip(" \t")
     alone = before[-1:] in ("", "\n") and text[span.end : span.end + 1] in ("", "\n")
     return alone and not before.rstrip().endswith(":") and (not before.strip() or before.endswith("\n\n"))
+
+
+def _is_signature(text: str, span: Span, read: str) -> bool:
+    """True for a paragraph of code that names one thing with what it takes: "open(path, mode='r')"."""
+    alone = text[: span.start].rstrip(" ").endswith("\n\n") and text[span.end : span.end + 2] in ("", "\n\n")
+    return alone and _SIGNATURE.fullmatch(read) is not None
 
 
 def _states_nothing(text: str) -> bool:

@@ -30,6 +30,7 @@ _LIMITS_IT = re.compile(
 _BACK = 3  # sentences that a quote takes from before
 _TURN_CHARS = 240  # of a turn that is quoted whole; of a longer one only the sentence
 _LIST_CHARS = 900
+_LEAD_CHARS = 240  # of an item that is quoted with what introduces its list
 _ANSWER_CHARS = 500  # of a question with the paragraph that answers it
 _PLAIN_ITEMS = 4  # sentences after a colon where no list is marked
 
@@ -51,6 +52,21 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
     return first, last
 
 
+def find_context(sentences: Sequence[str], at: int) -> range:
+    """Return which sentences of a quote to print if one is the answer: with what it refers to or is limited by.
+
+    A sentence that leads in a list is printed with the list.
+    """
+    first = last = at
+    while first and at - first < _BACK and _OPENS_BACK.match(sentences[first]):
+        first -= 1
+    if sentences[at].endswith(":"):
+        last = len(sentences) - 1
+    elif at + 1 < len(sentences) and _LIMITS_IT.match(sentences[at + 1]):
+        last = at + 1
+    return range(first, last + 1)
+
+
 def fits_quote(lines: Sequence[Line], first: int, last: int, most: int = LIMITS.quote_max_chars) -> bool:
     """True if lines stand in one passage and are together no longer than a quote may be."""
     one, other = lines[first], lines[last]
@@ -70,7 +86,7 @@ def _extend_backward(lines: Sequence[Line], at: int) -> int:
     while lead and lines[lead].item and lines[lead - 1].passage == lines[at].passage:
         lead -= 1
     leads_in = lead < first and lines[lead].text.endswith(":")
-    return lead if leads_in and fits_quote(lines, lead, at, _LIST_CHARS) else first
+    return lead if leads_in and fits_quote(lines, lead, at, _LEAD_CHARS) else first
 
 
 def _needs_before(lines: Sequence[Line], at: int) -> bool:
@@ -82,11 +98,10 @@ def _needs_before(lines: Sequence[Line], at: int) -> bool:
 
 
 def _end_of_list(lines: Sequence[Line], at: int, first: int) -> int:
-    """Return the last line of the list that a line introduces or belongs to, or `at` if there is none."""
-    listed = lines[at].item and first < at
-    if not (lines[at].text.endswith(":") or listed):
+    """Return the last line of the list that a line introduces, or `at` if it introduces none."""
+    if not lines[at].text.endswith(":"):
         return at
-    marked = listed or (at + 1 < len(lines) and lines[at + 1].item)
+    marked = at + 1 < len(lines) and lines[at + 1].item
     last = at
     while last + 1 < len(lines) and fits_quote(lines, first, last + 1, _LIST_CHARS):
         near = lines[last + 1].item or _same_paragraph(lines, last, last + 1)

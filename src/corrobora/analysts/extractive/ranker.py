@@ -23,6 +23,7 @@ from corrobora.text.vocabulary import Aliases
 
 FEATURES = (
     "own",  # rarity-weighted share of the question's words in the sentence
+    "headed",  # of the words in it and its headings, title, speaker and lead-in
     "together",  # of the words in it, its neighbours, headings, title, speaker and lead-in
     "passage",  # of the words in its passage
     "pairs",  # of neighbouring words of the question that stand together in the sentence
@@ -97,13 +98,11 @@ class QuestionTerms:
         self.own = [self.read(one.stems) for one in sentences]
         self.above = [self.read(one.above) for one in sentences]
         count = [sum(mask >> at & 1 for mask in self.own) for at in range(len(self.terms))]
-        rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) + 0.3 for n in count]
-        top = max(rare, default=1.0)
+        rare = [math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for n in count]
         unsaid = any(not count[at] for at, term in enumerate(self.terms) if term in read.topic)
         frame = find_framing_stems(question) if unsaid else frozenset[str]()  # said otherwise: the frame counts in full
         self._weights = [
-            (1.0 if term in frame else read.weights[term]) * (0.5 + 0.5 * each / top)
-            for term, each in zip(self.terms, rare, strict=True)
+            (1.0 if term in frame else read.weights[term]) * each for term, each in zip(self.terms, rare, strict=True)
         ]
         self._mass = sum(self._weights) or 1.0
         self.near: list[
@@ -180,6 +179,7 @@ def measure_features(
         found.append(
             (
                 share,
+                asked.share(own | above),
                 asked.share(every),
                 asked.share(whole[one.passage] | above),
                 asked.count_pairs(one.stems) if own.bit_count() > 1 else 0.0,

@@ -6,6 +6,7 @@ there is no evidence, it says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,8 +35,9 @@ from corrobora.text.vocabulary import Equivalence
 _SUMMARY_WORDS = 350
 _STATEMENTS = 60  # at most, in one section
 _ENOUGH = 6  # statements of one section, unless more words are asked for
-_WEAK = 0.2  # of the best statement's worth
+_WEAK = 0.05  # of the best statement's worth
 _ROWS = 8
+_USE = 2.0  # what a statement that passes the answer test counts against one that is only about the topic
 _FURTHER_MOST = 3
 _DIFFERS = 1.6  # what a pair of editions gains that differ
 _COUNTERPART = 0.3  # share of common stems from which a statement of another edition is about the same
@@ -60,14 +62,13 @@ def write_draft(given: Material) -> Draft:
     facts = _collect_facts(given)
     plans = _plan_by_part(given) if given.layout == "angles" else _plan_by_question(given, facts)
     compares = read_expectation(given.question).comparison
-    orders = [select_diverse(rank_facts(plan.asked, plan.facts), _STATEMENTS) for plan in plans]
     rows = _difference_rows(given, facts)
     pairs = tuple(fact_equivalences(facts))
     answering = [_find_answers(plan, pairs) for plan in plans]
     elsewhere = frozenset[str]().union(*answering)
     orders = [
-        sorted(order, key=lambda one, own=own: -_rank_use(one.fact, own, elsewhere))
-        for order, own in zip(orders, answering, strict=True)
+        select_diverse(_rank_part(plan, given.question, own, elsewhere), _STATEMENTS)
+        for plan, own in zip(plans, answering, strict=True)
     ]
     if compares:
         differing = frozenset(frozenset((row.a, row.b)) for row in rows)
@@ -104,8 +105,20 @@ def _find_answers(plan: SectionPlan, pairs: tuple[Equivalence, ...]) -> frozense
         for fact in plan.facts
         if check_answer(
             plan.asked, fact.quote, f"{fact.title} {fact.heading} {fact.version}", fact.published, pairs
-        ).passed
+        ).suits
     )
+
+
+def _rank_part(
+    plan: SectionPlan, question: str, own: frozenset[str], elsewhere: frozenset[str]
+) -> tuple[RankedFact, ...]:
+    """Rank the facts of a section for its part of the question, read in the light of the whole of it."""
+    whole = {one.fact.id: one.worth for one in rank_facts(question, plan.facts)}
+    ranked = [
+        replace(one, worth=math.sqrt(one.worth * whole[one.fact.id]) * _USE ** _rank_use(one.fact, own, elsewhere))
+        for one in rank_facts(plan.asked, plan.facts)
+    ]
+    return tuple(sorted(ranked, key=lambda one: (-one.worth, one.fact.id)))
 
 
 def _rank_use(fact: Fact, own: frozenset[str], elsewhere: frozenset[str]) -> int:
@@ -181,7 +194,14 @@ def _fill_sections(
             own.append(order[turn])
             spent += cost
     return tuple(
-        Section(plan.title, plan.asked, tuple(one.fact for one in own or order[:1]), plan.note, bool(plan.facts))
+        Section(
+            plan.title,
+            plan.asked,
+            tuple(one.fact for one in own or order[:1]),
+            plan.note,
+            bool(plan.facts),
+            {one.fact.id: one.core for one in order},
+        )
         for plan, own, order in zip(plans, chosen, orders, strict=True)
     )
 

@@ -49,16 +49,16 @@ def test_a_section_of_one_edition_names_it_where_the_page_has_several():
     body = layout_by_questions(
         page(Section("Opening", "", OLD, had_facts=True), Section("Fuel", "", NEW, had_facts=True))
     )
-    for heading, edition in (("## Opening", "### 2015 edition"), ("## Fuel", "### 2021 edition")):
-        assert edition in body.partition(heading)[2].partition("\n## ")[0], body
+    for edition, said in (("2015 edition", "SHOULD NOT open"), ("2021 edition", "SHALL NOT open")):
+        assert said in body.partition(f"{phrases.STATED_IN} {edition}:")[2].partition(phrases.STATED_IN)[0], body
     alone = layout_by_questions(page(Section("Opening", "", OLD, had_facts=True), Section(FURTHER, "", OLD[:1])))
     assert "2015 edition" not in alone, "where there is one edition, no statement needs its name"
 
 
-def test_timed_a_page_of_several_editions_opens_with_its_best_statement_and_says_where_it_stands():
+def test_timed_a_page_of_several_editions_opens_with_its_best_statement_below_the_name_of_its_edition():
     lines = layout_by_questions(page(Section("Opening", "", (*OLD, *NEW), had_facts=True))).splitlines()
-    assert lines[2].startswith(cite_fact(OLD[0]).partition(" [")[0])
-    assert f"{phrases.STANDS_IN} 2015 edition." in lines[2]
+    assert lines[2:4] == [f"{phrases.STATED_IN} 2015 edition:", ""]
+    assert lines[4].startswith(f"- {cite_fact(OLD[0]).partition(' [')[0]}")
     headings = [line for line in lines if line.startswith("#")]
     assert headings[1].startswith("## "), "no part of a section stands above the first section"
 

@@ -118,8 +118,7 @@ def test_where_no_statement_gives_what_is_asked_the_report_says_so_before_what_c
     body = play(synthesize, material(facts, asked[0].text, asked, gaps=(gap,), layout="questions")).body
     first = body.split("\n\n")[1]
     assert first == "No statement that was read gives the number that is asked for. Passages near the question follow."
-    assert "brick walls [S41:C41]" in body
-    assert "Further evidence" not in body
+    assert body.count("brick walls [S41:C41]") == 1
 
 
 def test_of_several_questions_the_one_without_an_answer_says_so_under_its_heading():

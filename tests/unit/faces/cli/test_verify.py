@@ -103,7 +103,7 @@ FORGED: dict[str, Callable[[str], str]] = {
     "left out": lambda text: text.replace(text.partition("## Account")[2].partition("## Sources")[0], "\n\n"),
     "heading": lambda text: text.replace("## Methodology", "### Every visit costs 4,200 crowns\n\n## Methodology"),
     "quotation": lambda text: text.replace("## Methodology", "> It was shut in version 312.\n\n## Methodology"),
-    "edition told": lambda text: text.replace("## Methodology", "This stands in Revision 77.\n\n## Methodology"),
+    "edition told": lambda text: text.replace("## Methodology", "Stated in Revision 77.\n\n## Methodology"),
     "never": lambda text: text.replace("## Methodology", "Users may never change this.\n\n## Methodology"),
     "uncited": lambda text: text.replace("## Methodology", "It cost 64 crowns.\n\n## Methodology"),
 }
