@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from corrobora.analysts.extractive.contradictions import add_insights
 from corrobora.analysts.extractive.lines import Line, read_lines, split_joined_names
 from corrobora.analysts.extractive.quotes import fits_quote, grow_quote
-from corrobora.analysts.extractive.ranker import rank_sentences
+from corrobora.analysts.extractive.ranker import Ranked, rank_sentences
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
@@ -38,6 +38,8 @@ _DEFINITIONS = 2
 _HEADING_STEMS = 5
 _TERMS = 8
 _FEW_WORDS = 3
+_ANYWAY = 2  # lines of a source that are taken without it
+_ENOUGH = 0.5  # share of a topic in a sentence from which its source speaks of it
 _SIGNED_CHARS = 300  # of a statement that is quoted with the signature that it describes
 
 
@@ -59,9 +61,11 @@ def extract_quotes(given: Excerpt) -> Extraction:
     pairs = _find_names(given, asked, lines)
     chosen = choose_lines(asked, lines, pairs)
     terms = _source_terms(given, asked, lines, pairs)
+    if max((share for own in chosen.values() for share in own.values()), default=0.0) < _ENOUGH:
+        terms = tuple(term for term in terms if parse_equivalence(term) is not None)  # it may speak of other things
     chosen |= {at: {"": _DEFINES} for at in _find_definitions(asked, lines) if at not in chosen}
     if not chosen:
-        return Extraction((), relevant=False, terms=tuple(t for t in terms if parse_equivalence(t) is not None))
+        return Extraction((), relevant=False, terms=terms)
     named = [own for part in asked for name in find_anchors(part.text) if (own := frozenset(stem_text(name)))]
     spans = (_prepend_name(lines, span, named) for span in _make_spans(lines, chosen))
     quotes = [quote for span in spans if (quote := _to_quote(given, lines, span)) is not None]
@@ -93,7 +97,8 @@ def choose_lines(
 ) -> dict[int, dict[str, float]]:
     """Return the best lines for each sub-question with the share of its topic that they cover.
 
-    None is refused for its words: when a text is written, the best of all sources are compared.
+    The best few are taken whatever their words, as when a text is written those of all sources are compared; further
+    ones, and those that count for a sub-question, speak of it.
     """
     sentences, texts = [line.sentence for line in lines], [line.text for line in lines]
     chosen: dict[int, dict[str, float]] = {}
@@ -101,12 +106,20 @@ def choose_lines(
         names = {**map_names(part.text, pairs), **map_categories(part.text, texts)}
         ranked = rank_sentences(part.text, sentences, names)
         near = [at for at, one in enumerate(ranked) if one.near and _states_something(lines[at])]
-        for at in sorted(near, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]:
-            chosen.setdefault(at, {})[part.id] = ranked[at].topic
+        named = [name for each in find_anchors(part.text) if (name := frozenset(stem_text(each)))]
+        for place, at in enumerate(sorted(near, key=lambda at: (-ranked[at].worth, at))[:QUOTES_PER_QUESTION]):
+            about = _is_about(ranked[at], named)
+            if about or place < _ANYWAY:
+                chosen.setdefault(at, {})[part.id if about else ""] = ranked[at].topic
     if len(chosen) > QUOTES_PER_SOURCE:
         kept = sorted(chosen, key=lambda at: (-max(chosen[at].values()), at))[:QUOTES_PER_SOURCE]
         chosen = {at: chosen[at] for at in kept}
     return chosen
+
+
+def _is_about(one: Ranked, named: Sequence[frozenset[str]]) -> bool:
+    """True if a sentence, read under its headings, holds half of the topic, two of its words, or the subject's name."""
+    return one.topic >= _ENOUGH or one.words > 1 or any(name <= one.said for name in named)
 
 
 def _states_something(line: Line) -> bool:

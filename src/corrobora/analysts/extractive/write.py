@@ -146,7 +146,7 @@ def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPla
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
     plans: list[SectionPlan] = []
     for part in parts:
-        own = tuple(fact for fact in facts if part.id in fact.answers) or (facts if len(parts) == 1 else ())
+        own = facts if len(parts) == 1 else [fact for fact in facts if part.id in fact.answers]
         plans.append(SectionPlan(part.text.rstrip("?. ").lstrip("¿¡ "), part.text, tuple(own), part.standing.value))
     placed = {fact.id for plan in plans for fact in plan.facts}
     order = rank_facts(given.question, facts)
