@@ -29,6 +29,7 @@ def test_markers_are_numbered_by_first_appearance_and_invented_ones_vanish() -> 
     assert "A [1] b [2] c [1] d" in text
     assert "S99" not in text
     assert numbers == {TWO.marker: 1, ONE.marker: 2}
+    assert number_citations(f"A {TWO.marker}{TWO.marker}.", (TWO,))[0] == "A [1]."
 
 
 def test_facts_that_only_a_table_cites_are_numbered_after_the_body() -> None:

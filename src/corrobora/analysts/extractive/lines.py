@@ -71,13 +71,14 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         start = skip_item_mark(text, span.start)
         read = fold_whitespace(text[start : span.end])
         turn, item = bisect_right(starts, span.start) - 1, LIST_ITEM.match(text, span.start) is not None
-        if turn < 0 and not item and _is_heading(text, span, read) and not is_question(read):
+        signature = turn < 0 and not item and _is_signature(text, span, read)
+        if turn < 0 and not (item or signature) and _is_heading(text, span, read) and not is_question(read):
             local, opened, lead = (f"{local} {read}", opened, "") if opened >= 0 else (read, span.start, "")
             continue
         if item or "\n\n" in text[last : span.start] or turn != open_turn or opened >= 0:
             paragraph += 1
-            if turn < 0 and _is_signature(text, span, read):
-                head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
+        if signature:
+            head, signed = span.start, frozenset(stem_text(split_joined_names(read)))
         last, open_turn = span.end, turn
         if not any(map(str.isalnum, read)):
             continue
@@ -108,7 +109,7 @@ def _is_heading(text: str, span: Span, read: str) -> bool:
 
 def _is_signature(text: str, span: Span, read: str) -> bool:
     """True for a paragraph of code that names one thing with what it takes: "open(path, mode='r')"."""
-    alone = text[: span.start].rstrip(" ").endswith("\n\n") and text[span.end : span.end + 2] in ("", "\n\n")
+    alone = text[max(0, span.start - 2) : span.start] in ("", "\n\n") and text[span.end : span.end + 2] in ("", "\n\n")
     return alone and _SIGNATURE.fullmatch(read) is not None
 
 

@@ -23,6 +23,8 @@ _CONTRAST = re.compile(
 _WH_LIST = re.compile(rf"(?i)^((?:{_WH})(?:\s*,\s*(?:{_WH}))*\s*,?\s+(?:and|or)\s+(?:{_WH}))\s+(?=(?:{_AUX})\b)")
 _BARE_QUESTION_WORD = re.compile(rf"(?i)^(?:(?:in|on|at|by|for|from|to|under|with|of|since|until)\s+)?(?:{_WH})\s*\??$")
 _QUESTION_CLAUSE = re.compile(rf"(?i)^(?:when|where|why|how)\s+((?:{_AUX})\s.+)$")
+_STATES = re.compile(r"(?i)(?:my|our|the|an?|this|i|we|it)\b(?!.*\?).* \w+")  # it tells the case, and asks nothing
+_VERB = re.compile(rf"(?i)\b(?:{_AUX})\b")
 _ANAPHOR = re.compile(r"(?i)\b(that|this|it|they|them|those|these|its|their|he|she|his|her)\b")
 _ADJECTIVE = tuple("able ible al ic ive ous ful less ed ing ar ary ant ent ern ish".split())
 _BASE_VERBS = frozenset(
@@ -76,7 +78,7 @@ def _split_by_clause(sentence: str) -> list[str]:
     if len(pieces) > 1 and _CIRCUMSTANCE.match(pieces[0]):
         pieces = [f"{pieces[0]}, {pieces[1]}", *pieces[2:]]
     main, rest = pieces[0], pieces[1:]
-    if not stem_text(main):
+    if not stem_text(main) or _STATES.match(main) or not (len(stem_text(main)) > 1 or _VERB.search(main)):
         return [sentence]
     found = _split_contrast(main if main.endswith("?") or not rest else f"{main}?")
     for piece in rest:
@@ -95,7 +97,7 @@ def _complete_fragment(fragment: str, main: str) -> str:
     """Complete a fragment such as "under which conditions?" with what the main clause asks."""
     ending = fragment if fragment.endswith("?") else f"{fragment}?"
     opened = ending[0].upper() + ending[1:]
-    if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or re.search(rf"(?i)\b(?:{_AUX})\b", fragment):
+    if len(set(stem_text(fragment))) >= _MIN_STEMS_OF_CLAUSE or _VERB.search(fragment):
         return opened
     body = main.rstrip("?. ")
     if re.match(rf"(?i)(?:{_AUX})\b", body):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, document, facts_of
@@ -36,6 +38,25 @@ def test_undated_sources_contradict_and_stay_open():
     assert found.relation is Relation.CONTRADICTS
     assert found.severity is Severity.HIGH
     assert found.blocking
+
+
+def test_minutes_of_two_meetings_and_figures_of_two_months_contradict_nobody():
+    def found(*told: tuple[str, str]) -> tuple[object, ...]:
+        facts = [
+            replace(fact, url=url)
+            for n, (url, text) in enumerate(told)
+            for fact in facts_of(
+                document(20 + n, f"Report {n}", text), question="What profit did the guild make?", parts=()
+            )
+        ]
+        return find_contradictions(facts)
+
+    profit = "The guild made a net profit of {} crowns on its kilns{}."
+    same = ("a.md", profit.format(400, "")), ("b.md", profit.format(900, ""))
+    assert found(*same), "two reports of one thing differ"
+    assert not found(("minutes-202501.md", same[0][1]), ("minutes-202502.md", same[1][1]))
+    months = ("a.md", profit.format(400, " as of May 2021")), ("b.md", profit.format(900, " as of June 2021"))
+    assert not found(*months)
 
 
 def test_one_edition_does_not_contradict_itself():

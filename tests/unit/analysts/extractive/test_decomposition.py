@@ -33,6 +33,8 @@ from corrobora.analysts.extractive.parts import split_question
             "Which is older, the Rialto Bridge or Tower Bridge?",
             ("Which is older, the Rialto Bridge or Tower Bridge?",),
         ),
+        ("My kiln loses heat at night; what is advised?", ("My kiln loses heat at night; what is advised?",)),
+        ("Which fuel and which wood does the kiln take?", ("Which fuel and which wood does the kiln take?",)),
     ],
 )
 def test_the_parts_of_a_question_stand_alone(question, found):

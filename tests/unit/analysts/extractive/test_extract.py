@@ -108,3 +108,13 @@ def test_the_cheapest_row_of_a_table_on_other_things_answers_nothing():
     text = "Lamps are sold here.\n\nLamp | Cost | Oil\nTall | 12 | 3\nShort | 7 | 2\nWide | 9 | 4"
     found = play(extract, excerpt(document(72, "Lamps", text), question, parts))
     assert not any(quote.answers for quote in found.quotes)
+
+
+def test_what_is_said_of_a_function_is_quoted_with_its_signature():
+    question = "What replaces the function flush_ash?"
+    parts = (SubQuestion("sq-1", question),)
+    text = (
+        "clear_grate(force=False)\n\nEmpty the grate.\n\nChanged in 3.0, was flush_ash().\n\nopen_door(w)\n\nOpen it."
+    )
+    found = play(extract, excerpt(document(73, "Kiln interface", text), question, parts))
+    assert any(quote.quote.startswith("clear_grate(") and "flush_ash" in quote.quote for quote in found.quotes)

@@ -73,3 +73,9 @@ def test_the_reason_that_follows_is_quoted_with_what_it_explains() -> None:
 def test_after_a_colon_without_a_list_only_the_next_paragraph_is_taken() -> None:
     text = "An example of a valid command is the following:\n\nkiln --hot 900\n\nThe weather was fine on that day."
     assert quote(text, "An example").endswith("kiln --hot 900")
+
+
+def test_one_item_of_a_list_is_quoted_without_the_others() -> None:
+    items = "".join(f"\n- the tool number {n} that the crew of the harbour has in its store" for n in range(1, 9))
+    text = f"The crew must carry the following things on each of its long journeys across the bay:\n{items}"
+    assert quote(text, "number 7") == "the tool number 7 that the crew of the harbour has in its store"

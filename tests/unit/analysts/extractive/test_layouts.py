@@ -69,3 +69,15 @@ def test_angles_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without
     assert "Nothing speaks of fuel" not in body, "the engine lists the gaps, in every report"
     assert f"{phrases.NO_COVERAGE}." in body.partition("## 2. Fuel")[2].partition("---")[0]
     assert f"- {phrases.NO_COVERAGE}: Accidents" in body.partition("## Conclusion")[2]
+
+
+def test_the_opening_prints_the_sentence_that_answers_with_what_limits_it_and_leaves_the_rest_for_later():
+    said = (
+        "The kiln hall stands by the river. The kiln burns beech wood. However, it is not lit in summer. Tea is sold."
+    )
+    fact = replace(OLD[0], quote=said, version="")
+    section = Section("Fuel", "", (fact,), had_facts=True, cores={fact.id: "The kiln burns beech wood."})
+    opening, rest = layout_by_questions(page(section)).split("\n## ")
+    assert "beech wood [S1:C1]. However, it is not lit in summer" in opening
+    assert "river" not in opening
+    assert "river" in rest
