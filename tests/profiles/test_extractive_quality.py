@@ -20,6 +20,7 @@ from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
 from corrobora.storage.index.catalog import Catalog
+from corrobora.text import phrases
 
 MINUTES = (
     IngestItem(
@@ -160,10 +161,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], R
 
 
 def opening(report: Report) -> str:
-    """The statement that opens the report, with all its sentences."""
+    """The statement that opens the report, with all its sentences; an edition's name may stand above it."""
     body = report.markdown.split("*Status:", 1)[1].split("\n\n", 1)[1]
     lines = [line for line in body.splitlines() if line.strip() and not line.startswith(("#", "**"))]
-    return lines[0]
+    return lines[lines[0].startswith(phrases.STATED_IN)]
 
 
 @pytest.mark.parametrize(("name", "question", "answer"), ANSWERED)

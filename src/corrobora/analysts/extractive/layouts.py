@@ -25,6 +25,7 @@ from corrobora.text.tokens import fold_whitespace
 FURTHER = "Further evidence"
 _OPENING_WORDS = 75  # of the first paragraph, where one thing is asked
 _OPENING_STATEMENTS = 4
+_SHORT_WORDS = 40  # of a quote that is printed whole
 _PART_WORDS = 40  # of one part of several
 _NEAREST = 3
 _CLOSING = 5
@@ -72,12 +73,13 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     """Write a fact's sentences, each with a marker before its full stop; `same` are facts with the same text.
 
     Items of a list stand on lines of their own. Sentences already `printed` are left out, and those written are added
-    to `printed`. With a `core`, only that sentence and what it needs to be understood is written.
+    to `printed`. Of a long quote with a `core`, only that sentence and what it needs to be understood is written.
     """
     marker = "".join(dict.fromkeys((fact.marker, *(other.marker for other in same))))
     spans = split_sentences(fact.quote)
     raw = [fact.quote[span.start : span.end] for span in spans]
-    kept = find_context(raw, raw.index(core)) if core in raw else range(len(raw))
+    whole = core not in raw or len(fact.quote.split()) <= _SHORT_WORDS
+    kept = range(len(raw)) if whole else find_context(raw, raw.index(core))
     pieces: list[str] = []
     items: set[str] = set()
     for at in kept:

@@ -55,12 +55,12 @@ def grow_quote(lines: Sequence[Line], at: int) -> tuple[int, int]:
 def find_context(sentences: Sequence[str], at: int) -> range:
     """Return which sentences of a quote to print if one is the answer: with what it refers to or is limited by.
 
-    A sentence that leads in a list is printed with the list.
+    A sentence that leads in a list is printed with the list, a question with its answer.
     """
     first = last = at
     while first and at - first < _BACK and _OPENS_BACK.match(sentences[first]):
         first -= 1
-    if sentences[at].endswith(":"):
+    if sentences[at].endswith(":") or is_question(sentences[at]):
         last = len(sentences) - 1
     elif at + 1 < len(sentences) and _LIMITS_IT.match(sentences[at + 1]):
         last = at + 1

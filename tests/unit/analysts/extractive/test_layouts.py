@@ -72,9 +72,8 @@ def test_angles_a_report_by_angles_lists_no_gaps_itself_and_names_angles_without
 
 
 def test_the_opening_prints_the_sentence_that_answers_with_what_limits_it_and_leaves_the_rest_for_later():
-    said = (
-        "The kiln hall stands by the river. The kiln burns beech wood. However, it is not lit in summer. Tea is sold."
-    )
+    built = " ".join(f"It was built by the guild in the year {year}." for year in (1801, 1817, 1844, 1902, 1920))
+    said = f"The kiln hall stands by the river. {built} The kiln burns beech wood. However, it is not lit in summer."
     fact = replace(OLD[0], quote=said, version="")
     section = Section("Fuel", "", (fact,), had_facts=True, cores={fact.id: "The kiln burns beech wood."})
     opening, rest = layout_by_questions(page(section)).split("\n## ")
