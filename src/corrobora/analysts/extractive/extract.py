@@ -37,7 +37,6 @@ _DEFINES = 0.4
 _DEFINITIONS = 2
 _HEADING_STEMS = 5
 _TERMS = 8
-_FEW_WORDS = 3
 _ANYWAY = 2  # lines of a source that are taken without it
 _ENOUGH = 0.5  # share of a topic in a sentence from which its source speaks of it
 _SIGNED_CHARS = 300  # of a statement that is quoted with the signature that it describes
@@ -123,8 +122,9 @@ def _is_about(one: Ranked, named: Sequence[frozenset[str]]) -> bool:
 
 
 def _states_something(line: Line) -> bool:
-    """False for references and titles, and for an item of one or two words."""
-    return not line.sentence.bare and (len(line.text.split()) >= _FEW_WORDS or any(map(str.isdigit, line.text)))
+    """False for references and titles, and for one word between spaces."""
+    several = " " in line.text.strip() or not line.text.isascii() or any(map(str.isdigit, line.text))
+    return several and not line.sentence.bare
 
 
 def _make_spans(lines: Sequence[Line], chosen: Mapping[int, Mapping[str, float]]) -> list[Span]:
