@@ -199,7 +199,7 @@ def split_cited_sentences(text: str, mark: re.Pattern[str], told: str = "") -> l
 def goes_on(before: str, after: str, told: str) -> bool:
     """True if the last words of one text and the first ones of another stand together in quotes (see `fold_quotes`)."""
     for end, begin in zip(_fold_readings(before[-80:]), _fold_readings(after[:80]), strict=True) if told else ():
-        words = (*end.split()[-_SEAM:], *begin.rstrip(". ").split()[:_SEAM])
+        words = (*end.split()[-_SEAM:], *begin.rstrip(".!? ").split()[:_SEAM])
         if end and begin and " ".join(words) in told:
             return True
     return False

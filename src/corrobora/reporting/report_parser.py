@@ -280,9 +280,10 @@ def _split_block(block: Block, told: str) -> list[CitedText]:
     text = _LABEL.sub(lambda label: " " * len(label.group()), block.text[start:])
 
     def hide_quoted(mark: re.Match[str]) -> str:
-        before = text[: mark.start()].rsplit(None, 1)[-1:]
-        glued = bool(before) and not text[mark.start() - 1].isspace()
-        quoted = glued and fold_typography(f"{before[0]}{mark.group()}") in told
+        before, after = text[: mark.start()].split()[-2:], text[mark.end() :].split()[:2]
+        glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
+        near = f"{before[-1]}{mark.group()}" if before and glued else " ".join((*before, mark.group(), *after))
+        quoted = (glued or bool(after)) and fold_typography(near) in told
         return f"{_BRACKET}{mark.group()[1:]}" if quoted else mark.group()
 
     return [
