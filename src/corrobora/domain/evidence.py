@@ -138,7 +138,7 @@ _PLAIN_FORMS = str.maketrans({**LOOK_ALIKES, "\u2026": "...", **dict.fromkeys(IN
 
 def fold_typography(text: str) -> str:
     """Return a text with plain quotation marks, dashes and dots, and without invisible characters."""
-    return text if text.isascii() else text.translate(_PLAIN_FORMS)
+    return text.replace("`", "'") if text.isascii() else text.translate(_PLAIN_FORMS)
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
