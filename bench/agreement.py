@@ -114,6 +114,8 @@ def _check_leaf(leaf: Fields) -> Iterator[Found]:
     stop, rounds = leaf["stop"], leaf["rounds"]
     missing = [each["id"] for each in leaf["sub_questions"] if each["standing"] != "ANSWERED"]
     decided = rounds[-1]["decision"] if rounds else None
+    if stop in _NONE_LEFT and missing and not rounds:
+        yield "stop", f"{leaf['path']}: {stop} without a round, and {len(missing)} questions are open"
     if decided is None:
         return
     proposal = decided["proposal"]

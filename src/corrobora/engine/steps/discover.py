@@ -161,7 +161,6 @@ def _build_sweep_findings(
         summary="\n".join(lines),
         facts=tuple(facts.values()),
         sub_questions=thread.sub_questions,
-        stop=StopReason.CRITERIA_MET,
         linked=tuple(LinkedSource(s.reference, s.rationale, s.coverage) for s in shortlist.sources),
         notes=(
             *([f"Sources chosen for reading, by theme: {shortlist.balance}"] if shortlist.balance else []),
