@@ -34,7 +34,6 @@ from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract
 from corrobora.text.comparison import find_differences
 from corrobora.text.mentions import find_names
-from corrobora.text.tokens import stem_text
 
 _TRANSIENT = (ReadOutcome.FAILED, ReadOutcome.TIMEOUT)
 LOW_CONFIDENCE = 0.5
@@ -64,7 +63,7 @@ async def read_hits(
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
-    for hit in score_by_query(hits, thread.brief.question):
+    for hit in score_by_query(hits):
         ordered = run.evidence.claims_in_order(hit)
         turn = ReadingTurn(tuple(turns) if ordered else ())
         turns += [turn.own] if ordered else []
@@ -79,21 +78,17 @@ async def read_hits(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def score_by_query(hits: Sequence[Hit], question: str = "") -> list[Hit]:
-    """Express the scores of hits relative to the best of their query; without scores the order counts: 1, 1/2 ...
-
-    A query with half of the question's words counts half: its best hit is not the best for the question.
-    """
-    wanted = frozenset(stem_text(question))
+def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
+    """Express the scores of hits relative to the best of their query; without scores the order counts: 1, 1/2 ..."""
     best: dict[tuple[str, str], float] = {}
     for hit in hits:
         best[hit.query, hit.provider] = max(hit.score, best.get((hit.query, hit.provider), 0.0))
-    found: list[Hit] = []
-    for place, hit in enumerate(hits, start=1):
-        top = best[hit.query, hit.provider]
-        share = len(wanted & frozenset(stem_text(hit.query))) / len(wanted) if wanted else 1.0
-        found.append(replace(hit, score=share * (hit.score / top if top > 0 else 1 / place)))
-    return found
+    return [
+        replace(
+            hit, score=hit.score / best[hit.query, hit.provider] if best[hit.query, hit.provider] > 0 else 1 / place
+        )
+        for place, hit in enumerate(hits, start=1)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
