@@ -17,7 +17,7 @@ from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
 from corrobora.reporting.markdown import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
-from corrobora.reporting.references import Lookups, StoredSource
+from corrobora.reporting.references import Lookups, SourceLookup, StoredSource
 from corrobora.reporting.report_parser import Reference
 from corrobora.reporting.seal import Change, SealStatus, canonical_json, check_seal, find_changes, find_seal
 
@@ -31,7 +31,8 @@ SELECT run FROM run_artifact WHERE name = 'report.md' AND position(%s::bytea IN 
 _SOURCES = """
 SELECT s.id, s.title, s.url, s.version, s.published, p.heading, p.id FROM source s
 LEFT JOIN passage p ON p.source = s.id AND EXISTS (
-  SELECT 1 FROM unnest(%s::int[]) AS at WHERE at >= p.starts AND at < p.ends
+  SELECT 1 FROM unnest(%s::int[], %s::int[]) AS quote (begins, stops)
+  WHERE quote.begins < p.ends AND quote.stops > p.starts
 )
 WHERE s.snapshot = %s ORDER BY s.id = %s DESC, p.id = %s DESC, s.id DESC LIMIT 100
 """
@@ -141,13 +142,15 @@ def _snapshots(workspace: Workspace) -> Callable[[str], Awaitable[str | None]]:
     return read_snapshot
 
 
-def _source_records(workspace: Workspace) -> Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]]:
-    async def read_sources(reference: Reference, places: Sequence[int]) -> Sequence[StoredSource]:
+def _source_records(workspace: Workspace) -> SourceLookup:
+    async def read_sources(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         source, passage = (int(name[1:]) if name[1:].isdigit() else 0 for name in (reference.source, reference.passage))
         if max(source, passage) >= 1 << 31:
             return ()
         rows = await workspace.database.fetch_all(
-            _SOURCES, [list(places), reference.snapshot, source, passage], where="reading the record of a source"
+            _SOURCES,
+            [[start for start, _ in places], [end for _, end in places], reference.snapshot, source, passage],
+            where="reading the record of a source",
         )
         return [
             StoredSource(

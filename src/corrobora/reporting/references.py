@@ -50,11 +50,12 @@ class StoredSource:
     passage: str = ""
 
 
-async def _no_sources(_: Reference, __: Sequence[int]) -> Sequence[StoredSource]:
+async def _no_sources(_: Reference, __: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
     return ()
 
 
-SourceLookup = Callable[[Reference, Sequence[int]], Awaitable[Sequence[StoredSource]]]  # with the places of its quote
+# with the places of its first quote, which may begin in one passage and end in the next
+SourceLookup = Callable[[Reference, Sequence[tuple[int, int]]], Awaitable[Sequence[StoredSource]]]
 TextLookup = Callable[[str], Awaitable[str | None]]
 
 
@@ -143,12 +144,12 @@ def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
     return [stored[place[0] : place[1]] for place in places if place]
 
 
-def _list_places(quote: str, stored: str) -> list[int]:
+def _list_places(quote: str, stored: str) -> list[tuple[int, int]]:
     """Return where a quote stands in a text, at most fifty places."""
-    places: list[int] = []
+    places: list[tuple[int, int]] = []
     at = stored.find(quote)
     while at >= 0 and len(places) < _MOST_PLACES:
-        places.append(at)
+        places.append((at, at + len(quote)))
         at = stored.find(quote, at + 1)
     return places
 

@@ -220,7 +220,8 @@ def _read_clock(match: re.Match[str]) -> Measure:
     half = (half or other or "").lower()
     value = 3600.0 * (int(hour) % 12 + 12 * (half == "p") if half else int(hour)) + 60 * int(minute or 0)
     vague = not half and int(hour) <= 12  # noqa: PLR2004 - hours of a half day
-    return Measure(value, value, "clock", match.group(), match.start(), match.end(), vague=vague)
+    number = value if minute else float(hour)  # "at seven" may be "at 7 pm"
+    return Measure(value, number, "clock", match.group(), match.start(), match.end(), vague=vague)
 
 
 def _read_digits(text: str, match: re.Match[str]) -> Measure:

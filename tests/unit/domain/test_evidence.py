@@ -198,3 +198,10 @@ def test_evidence_cannot_be_changed_afterwards() -> None:
     assert fact is not None
     with pytest.raises(FrozenInstanceError):
         fact.quote = "They melt"  # type: ignore[misc]
+
+
+def test_a_quote_with_typographic_signs_is_found_in_plain_text_also_beside_code() -> None:
+    text = 'The "= none" default; call `new()` ... without any.'
+    typographic = "The \u201c= none\u201d default; call `new()` \u2026 without any."
+    assert locate_quote(typographic, text) == (0, len(text))
+    assert locate_quote(text, typographic) == (0, len(typographic))

@@ -153,10 +153,10 @@ async def check_rules(change: Callable[[str], str]) -> RecheckResult:
     async def read(digest: str) -> str | None:
         return dict(zip(RULE_HASHES, RULES, strict=True)).get(digest)
 
-    async def read_records(reference: Reference, places: Sequence[int]) -> Sequence[StoredSource]:
+    async def read_records(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         n = RULE_HASHES.index(reference.snapshot) + 1
         source = Source(SourceId(f"S{n}"), "Rules", f"rules{n}.md", reference.snapshot, version=f"Revision {n + 2}")
-        return (StoredSource(source, "Gates > Hours", f"C{n}"),) if list(places) == [0] else ()
+        return (StoredSource(source, "Gates > Hours", f"C{n}"),) if list(places) == [(0, len(RULES[n - 1]))] else ()
 
     text = f"{body}{head}{CONFLICT}\n\n## Sources\n{sources}"
     assert change(text) != text or change is str
