@@ -260,6 +260,7 @@ def test_report_inline_citations_are_numbers_that_resolve(whole: tuple[WebRun, R
     body, _, sources = report.markdown.partition("## Sources")
     used = {int(number) for number in re.findall(r"\[(\d+)\]", body.partition("## Methodology")[0])}
     listed = {int(number) for number in re.findall(r"^\[(\d+)\] \*\*", sources, re.MULTILINE)}
+    assert len(used) > 1
     assert used == listed == set(range(1, len(report.citations) + 1))
 
 
