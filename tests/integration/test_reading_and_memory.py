@@ -85,7 +85,7 @@ async def test_a_document_is_read_whole_in_one_call_and_no_passage_twice(databas
     assert max(titles.values()) == 1
     assert max(passages_sent(server).values()) == 1
     rules = next(user for user in prompts(server, "extract") if "tide mill, 2014</data" in user)
-    assert all(text in rules for text in ("animal fat", "spill way opens", "What is wanted:"))
+    assert all(text in rules for text in ("animal fat", "spill way opens", "Look for: sq-1"))
 
 
 async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_ask_for_another(database_url: str):
@@ -119,6 +119,27 @@ async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_re
         await harness.run(server, "timed")
     assert any("Bread of the village</data" in user for user in prompts(server, "extract"))
     assert "asked for Annals of the county of Orrin" in prompts(server, "scope")[1]
+
+
+async def test_a_section_that_is_named_by_its_number_is_found_by_its_heading_in_any_document(database_url: str):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract") and "5.2.4 Geese" not in asked.user:
+            said["read_next"] = ["Sec. 5.2.5"]
+        if is_role(asked, "reflect"):
+            said |= UNSATISFIED
+        if is_role(asked, "scope"):
+            said["queries"] = [{"text": "sluice gates greased 2014 animal fat"}]
+        return json.dumps(said)
+
+    annex = "# Annex of the county\n\n## 5.2.4 Geese\n\nGeese may stay.\n\n## 5.2.5 Cats\n\nTwo cats are fed at noon.\n"
+    documents = {**DOCUMENTS, "annex.md": annex}
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        await harness.run(
+            server, "timed", overrides=(("drift", "false"), ("reads_per_round", "3"), ("max_rounds", "2"))
+        )
+    read = [user for user in prompts(server, "extract") if "Two cats are fed at noon" in user]
+    assert len(read) == 1
 
 
 async def test_what_may_be_filled_in_is_an_enum_of_what_the_prompt_shows(database_url: str):

@@ -6,6 +6,7 @@ Knows the requests that the scripted model got. Does not know how a report is as
 from __future__ import annotations
 
 import json
+import re
 
 from tests.integration.harness import QUESTION, good, open_harness
 
@@ -67,3 +68,38 @@ async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(da
     assert any(
         "sluice gates" in asked.user.rpartition("Passage ")[2] for asked in server.asked if is_role(asked, "extract")
     )
+
+
+UNCLEAR = "The gates are greased so that they do not stick"
+
+
+async def test_a_model_rules_on_what_code_cannot_decide_and_on_nothing_else(database_url: str):
+    """What it confirms stands without a label; what it does not confirm keeps one, with its reason in the record."""
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
+            told = f"{UNCLEAR} in the mill {marker}. {UNCLEAR} in the village {marker}."
+            said["body"] += f"\n\n## More\n\n{told} The gates must be greased every 97 days {marker}."
+        if is_role(asked, "confirm"):
+            shown = re.findall(r"^(D\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE)
+            said["rulings"] = [
+                {"sentence": label, "carried": "mill" in text, "missing": "" if "mill" in text else "the village"}
+                for label, text in shown
+            ]
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "timed")
+    asked = [asked.user for asked in server.asked if is_role(asked, "confirm")]
+    assert len(asked) == 1, "a sentence is ruled on once"
+    assert UNCLEAR in asked[0]
+    assert "97 days" not in asked[0]
+    assert found.report is not None
+    [confirmed] = [check for check in found.report.checks if f"{UNCLEAR} in the mill" in check.sentence]
+    [denied] = [check for check in found.report.checks if f"{UNCLEAR} in the village" in check.sentence]
+    assert (confirmed.support, denied.support) == ("supported", "unsupported")
+    assert "the village" in denied.reasons[0]
+    line = next(line for line in found.markdown.splitlines() if UNCLEAR in line)
+    assert line.count("*(") == 1

@@ -25,8 +25,9 @@ class QueryYield:
 class SourceYield:
     """One document that was to be read: what came of it, and what it says besides the answer."""
 
+    source: str  # its id, "" if it was not read
     title: str
-    origin: str  # its publisher or the host of its address
+    origin: str  # its version, else the host of its address
     outcome: str
     facts: int
     told: tuple[str, ...] = ()  # questions it raises, gaps it admits, documents it names

@@ -263,11 +263,11 @@ def fill_prompt(template: str, thread: ThreadState) -> str:
 def build_rubric(thread: ThreadState, passages: Sequence[Passage] = ()) -> str:
     """Compose the minimal rubric of an extraction from the objective and prior findings (TREE-25).
 
-    It names the scope, the sections of this source to consider, and the target confidence.
+    It names the scope, the open sub-questions by their ids, the sections of this source, and the target confidence.
     """
     sections = tuple(dict.fromkeys(p.heading.rsplit(" > ", 1)[-1] for p in passages if p.heading))
     known = [q for q in thread.sub_questions if q.finding]
-    missing = [q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
+    missing = [q.id or q.text for q in thread.sub_questions if q.standing is not SubQuestionStatus.ANSWERED]
     lines = [
         f"Scope: {thread.objective or thread.brief.question}",
         f"Look for: {'; '.join(missing) or 'confirmation of what is known'}",
@@ -314,7 +314,7 @@ def extract_input(
         terms=collect_terms(thread),
         publisher=source.publisher,
         host=urlsplit(source.url).netloc,
-        tasks=_list_tasks(thread, run),
+        tasks=() if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run),
         elsewhere=tuple(elsewhere),
     )
 

@@ -50,12 +50,13 @@ def build_record(thread: ThreadState, begun: Record) -> Record:
 def _build_round(done: Round, found: Sequence[Fact]) -> PastRound:
     once = {fact.id: fact for fact in found}
     best = sorted(once.values(), key=lambda fact: (not fact.answers, -fact.confidence, -fact.score, fact.id))
+    asked = (query.text for query in done.intent.queries)
     settled = done.decision.proposal if done.decision is not None else None
     return PastRound(
         done.number,
         done.phase,
         done.intent.goal,
-        tuple(_build_yield(query.text, done) for query in done.intent.queries),
+        tuple(_build_yield(query, done) for query in dict.fromkeys((*asked, *(hit.query for hit in done.hits)))),
         tuple(_build_source(reading) for reading in done.readings if not reading.again),
         tuple(best[:MAX_ROUND_FACTS]),
         settled.summary if settled else "",
@@ -64,15 +65,19 @@ def _build_round(done: Round, found: Sequence[Fact]) -> PastRound:
 
 
 def _build_yield(query: str, done: Round) -> QueryYield:
-    read = [each for each in done.readings if each.hit.query == query and each.outcome is ReadOutcome.READ]
-    found = sum(hit.query == query for hit in done.hits)
-    return QueryYield(query, found, len(read), sum(len(each.facts) for each in read))
+    """Count what a query gave; a document that several queries found counts for each of them."""
+    hits = [hit for hit in done.hits if hit.query == query]
+    found = {hit.source or hit.url for hit in hits}
+    read = [r for r in done.readings if r.outcome is ReadOutcome.READ and (r.hit.source or r.hit.url) in found]
+    return QueryYield(query, len(hits), len(read), sum(len(each.facts) for each in read))
 
 
 def _build_source(reading: Reading) -> SourceYield:
     told = tuple(_iter_told(reading))[:MAX_TOLD]
-    host = urlsplit(reading.hit.url).netloc
-    return SourceYield(reading.title or reading.hit.title, host, reading.outcome.value, len(reading.facts), told)
+    version = next((fact.version for fact in reading.facts), "")
+    origin = version or urlsplit(reading.hit.url).netloc
+    title, name = reading.title or reading.hit.title, reading.source or ""
+    return SourceYield(name, title, origin, reading.outcome.value, len(reading.facts), told)
 
 
 def _iter_told(reading: Reading) -> Iterator[str]:

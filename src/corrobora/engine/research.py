@@ -33,6 +33,7 @@ from corrobora.engine.session.journal import decode
 from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.steps.review import (
+    confirm_input,
     critique_input,
     judge_input,
     load_reading_set,
@@ -53,6 +54,7 @@ from corrobora.reporting.verify import (
     choose_revision,
 )
 from corrobora.roles.clarify import Scoping, clarify
+from corrobora.roles.confirm import confirm
 from corrobora.roles.critique import critique
 from corrobora.roles.extract import Extraction
 from corrobora.roles.judge import judge
@@ -202,8 +204,14 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
 
 
 async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
-    """Check every sentence of a draft against its facts and the reading set."""
-    return check_written_draft(draft, findings, await load_reading_set(draft, findings, run))
+    """Check every sentence of a draft against facts and reading set; a model rules on what code cannot decide."""
+    reading = await load_reading_set(draft, findings, run)
+    given = confirm_input(check_written_draft(draft, findings, reading, run.rulings), findings, run)
+    if given.doubts and run.evidence.has_model() and _has_time(run):
+        ruled = await run.call(confirm, given)
+        pairs = zip(given.doubts, ruled.reasons, strict=True)
+        run.rulings |= {(doubt.sentence, doubt.facts): reason for doubt, reason in pairs if reason is not None}
+    return check_written_draft(draft, findings, reading, run.rulings)
 
 
 async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:

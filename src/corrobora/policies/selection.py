@@ -148,7 +148,8 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 READ_CHARS = 24_000  # of one document in one call: about 6,000 tokens
-_MIN_SHARE = 0.5  # of the best passage's score that another one must have to be read beside it
+SHORT_CHARS = 12_000  # of a document that is read as a whole, whatever is looked for
+_MIN_SHARE = 0.8  # of the best passage's score that another one must have to be read beside it
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
 _SATURATION = 1.2  # BM25's k1
 
@@ -177,7 +178,7 @@ def select_sections(
     A short document is read as a whole. Of a long one: the sections of what a search found, best first, then those
     that speak to the query nearly as well as the best. A section too long for what is left is read around its passage.
     """
-    if sum(len(passage.text) for passage in passages) <= most:
+    if sum(len(passage.text) for passage in passages) <= min(SHORT_CHARS, most):
         return tuple(passages)
     scores = score_passages(passages, query)
     places = {passage.id: at for at, passage in enumerate(passages)}

@@ -369,3 +369,33 @@ def _join_head(parts: list[str]) -> str:
     title, *details, address = parts if len(parts) > 1 else [*parts, ""]
     comma = "," if details and not details[0].startswith("(") else ""
     return " ".join([f"{title}{comma}", *details]) + f". {address}"
+
+
+def drop_empty_sections(lines: Sequence[str]) -> str:
+    """Drop headings whose sections became empty, also one below another, and runs of blank lines; the title stays."""
+    kept: list[str] = []
+    below = ""  # the next line that is kept and not blank
+    for line in reversed(_drop_empty_tables(lines)):
+        level = _heading_level(line)
+        if level > 1 and (not below or 0 < _heading_level(below) <= level):
+            continue
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+        below = line if line.strip() else below
+    return "\n".join(reversed(kept)).strip()
+
+
+def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
+    """Drop the heads of tables that have no row left."""
+    kept: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("|") and set(line.strip()) <= set("|-: ") and not following.startswith("|"):
+            while kept and kept[-1].startswith("|"):
+                kept.pop()
+            continue
+        kept.append(line)
+    return kept
+
+
+def _heading_level(line: str) -> int:
+    return len(line) - len(line.lstrip("#"))

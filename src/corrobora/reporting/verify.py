@@ -17,6 +17,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Draft, Findings, SentenceCheck, Support, Verdict
 from corrobora.reporting.markdown import (
     MARKER,
+    drop_empty_sections,
     fold_quotes,
     is_heading,
     is_row,
@@ -68,6 +69,9 @@ class CheckedDraft:
     repeated_lines: int = 0
 
 
+Rulings = Mapping[tuple[str, tuple[str, ...]], str]  # sentence and facts: "" if carried, else what is not
+
+
 @dataclass(frozen=True, slots=True)
 class _Evidence:
     """What a draft may say: its facts by marker, texts about the report itself, and what was read."""
@@ -77,10 +81,16 @@ class _Evidence:
     known: tuple[str, ...]
     reading: ReadingSet | None
     told: str  # all quotes, as `fold_quotes` gives them
+    rulings: Rulings
 
 
 def check_draft(
-    draft: Draft, facts: Sequence[Fact], known: Sequence[str] = (), *, reading: ReadingSet | None = None
+    draft: Draft,
+    facts: Sequence[Fact],
+    known: Sequence[str] = (),
+    *,
+    reading: ReadingSet | None = None,
+    rulings: Rulings | None = None,
 ) -> CheckedDraft:
     """Check every sentence; nothing is cut in silence (TRUTH-2, TRUTH-3).
 
@@ -94,7 +104,7 @@ def check_draft(
         by_marker.setdefault(fact.marker, []).append(fact)
     labels = {label for fact in facts for label in (fact.version, fact.published, fact.title, fact.heading) if label}
     evidence = _Evidence(
-        facts, by_marker, (*known, *sorted(labels)), reading, fold_quotes(fact.quote for fact in facts)
+        facts, by_marker, (*known, *sorted(labels)), reading, fold_quotes(fact.quote for fact in facts), rulings or {}
     )
     plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
     body, urls = _strip_urls(normalize_markers(plain), facts)
@@ -116,7 +126,7 @@ def check_draft(
         if kept.strip() or not line.strip():
             lines.append(kept)
     return CheckedDraft(
-        Draft(draft.title, _drop_empty_sections(lines)),
+        Draft(draft.title, drop_empty_sections(lines)),
         tuple(checks),
         markers,
         sum(bool(check.withheld) for check in checks),
@@ -126,8 +136,13 @@ def check_draft(
     )
 
 
-def check_written_draft(draft: Draft, findings: Findings, reading: ReadingSet | None = None) -> CheckedDraft:
-    """Check a draft against the findings it was written from; counts and absences need what was read."""
+def check_written_draft(
+    draft: Draft, findings: Findings, reading: ReadingSet | None = None, rulings: Rulings | None = None
+) -> CheckedDraft:
+    """Check a draft against the findings it was written from; counts and absences need what was read.
+
+    `rulings` are those of a model on sentences that code cannot decide.
+    """
     questions = [part.text for part in findings.sub_questions]
     known = (
         findings.title,
@@ -135,7 +150,7 @@ def check_written_draft(draft: Draft, findings: Findings, reading: ReadingSet | 
         *(gap.text for gap in findings.gaps),
         *(each.title for each in findings.children),
     )
-    return check_draft(draft, findings.facts, [text for text in known if text], reading=reading)
+    return check_draft(draft, findings.facts, [text for text in known if text], reading=reading, rulings=rulings)
 
 
 def _is_repeated(line: str, times: Counter[str]) -> bool:
@@ -173,6 +188,7 @@ def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck
         known = [marker for marker in cited if marker in evidence.by_marker][: LIMITS.citations_per_sentence]
         lost += len(cited) - len(known)
         check, carrying = _check_sentence(read_inline(text), cited, known, evidence)
+        check = _apply_ruling(check, evidence.rulings)
         checks.append(check)
         printed.append(_print_sentence(text, check, carrying))
     return lead + " ".join(printed) if printed else "", checks, lost
@@ -208,6 +224,16 @@ def _check_sentence(
     reasons = (derived.reason, *result.reasons)
     why = _tidy_reason(derived.reason) or "its derivation does not come out" if derived.withholds else ""
     return SentenceCheck(text, ids, status, overlap, reasons, derived.kind, derived.steps, why), known
+
+
+def _apply_ruling(check: SentenceCheck, rulings: Rulings) -> SentenceCheck:
+    """Take a model's word on a sentence that code could not decide; what code decides stays."""
+    ruled = rulings.get((check.sentence, check.facts))
+    if ruled is None or check.support is not Support.UNCLEAR or check.withheld:
+        return check
+    if not ruled:
+        return replace(check, support=Support.SUPPORTED, reasons=(phrases.CONFIRMED,))
+    return replace(check, support=Support.UNSUPPORTED, reasons=(f"{phrases.NOT_CONFIRMED}: {ruled}",))
 
 
 def _record_check(
@@ -276,6 +302,7 @@ def _check_row(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck]
         checks.append(check)
     if not checks:
         checks = _check_uncited_row(line, evidence)
+    checks = [_apply_ruling(check, evidence.rulings) for check in checks]
     for check in checks:
         if check.withheld or check.support in _LABELS:
             line = _mark_cell(line, check)
@@ -307,37 +334,6 @@ def _mark_cell(line: str, check: SentenceCheck) -> str:
 def make_evidence(fact: Fact) -> Evidence:
     """Return a fact's quote with what its source says about itself."""
     return Evidence(fact.quote, fact.title, fact.version, fact.published, fact.heading)
-
-
-def _drop_empty_sections(lines: Sequence[str]) -> str:
-    """Drop headings whose sections became empty, also one below another, and runs of blank lines; the title stays."""
-    kept: list[str] = []
-    below = ""  # the next line that is kept and not blank
-    for line in reversed(_drop_empty_tables(lines)):
-        level = _heading_level(line)
-        if level > 1 and (not below or 0 < _heading_level(below) <= level):
-            continue
-        if line.strip() or (kept and kept[-1].strip()):
-            kept.append(line)
-        below = line if line.strip() else below
-    return "\n".join(reversed(kept)).strip()
-
-
-def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
-    """Drop the heads of tables that have no row left."""
-    kept: list[str] = []
-    for number, line in enumerate(lines):
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if line.startswith("|") and set(line.strip()) <= set("|-: ") and not following.startswith("|"):
-            while kept and kept[-1].startswith("|"):
-                kept.pop()
-            continue
-        kept.append(line)
-    return kept
-
-
-def _heading_level(line: str) -> int:
-    return len(line) - len(line.lstrip("#"))
 
 
 def add_code_sections(draft: Draft, findings: Findings) -> Draft:

@@ -131,7 +131,7 @@ RECORD = Record(
             "orient",
             "How the pump works",
             (QueryYield("pump flow", 8, 2, 1),),
-            (SourceYield("Pump manual", "example.org", "read", 1, ("names Valve manual: for the pressure",)),),
+            (SourceYield("S3", "Pump manual", "example.org", "read", 1, ("names Valve manual: for the pressure",)),),
             FACTS[1:],
             "The pump moves water.",
             ("date of the change",),

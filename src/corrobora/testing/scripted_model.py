@@ -74,7 +74,7 @@ class ParsedPrompt:
 
     def facts(self) -> list[FactLine]:
         """Return all facts, in order, each once."""
-        rows = [row for _, inside in self.all(r"\(id, marker, (?:grade|sub)") for row in inside.split("\n")]
+        rows = [row for _, inside in self.all(r"\(id, marker") for row in inside.split("\n")]
         return list(dict.fromkeys(fact for row in rows if (fact := FactLine.read(row)) is not None))
 
 
@@ -290,6 +290,11 @@ def _repeat_draft(page: ParsedPrompt) -> Mapping[str, object]:
 @_answers("critique")
 def _find_no_fault(_page: ParsedPrompt) -> Mapping[str, object]:
     return {"problems": [], "summary": "No fault was found."}
+
+
+@_answers("confirm")
+def _rule_nothing(_page: ParsedPrompt) -> Mapping[str, object]:
+    return {"rulings": []}
 
 
 @_answers("judge")

@@ -20,6 +20,7 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.thread import ScopeInput
 from corrobora.ports import Answer, Role
 from corrobora.roles.clarify import Asking
+from corrobora.roles.confirm import Confirming, Rulings
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
@@ -71,6 +72,8 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one
             return reflect_on_facts(given)
         case Material():
             return write_draft(given)
+        case Confirming():
+            return Rulings((None,) * len(given.doubts))  # code could not decide: nor can the same code here
         case Reviewing():
             return judge_draft(given) if role == "judge" else critique_draft(given)
         case Revising():

@@ -147,10 +147,9 @@ def _fact_row(fact: Fact) -> tuple[str, Sequence[str]]:
 
 
 def _show_found(facts: Sequence[Fact]) -> Shown:
-    """The same without grades, which later rounds may change."""
-    return quote_rows(
-        (label.replace(f" {fact.grade.value}", "", 1), texts) for fact in facts for label, texts in (_fact_row(fact),)
-    )
+    """The same without grades, which later rounds may change, and without sources, which are listed beside them."""
+    rows = ((fact, *_fact_row(fact)) for fact in facts)
+    return quote_rows((label.replace(f" {fact.grade.value}", "", 1), texts[1:]) for fact, label, texts in rows)
 
 
 def _show_claims(facts: Sequence[Fact]) -> Shown:
@@ -168,7 +167,8 @@ def _show_yields(queries: Sequence[QueryYield]) -> Shown:
 
 
 def _show_sources(sources: Sequence[SourceYield]) -> Shown:
-    return quote_rows((f"{each.outcome} {each.facts} facts", (each.title, each.origin, *each.told)) for each in sources)
+    rows = ((f"{each.source} {each.outcome} {each.facts} facts".strip(), each) for each in sources)
+    return quote_rows((label, (each.title, each.origin, *each.told)) for label, each in rows)
 
 
 def _show_sections(passages: Sequence[Passage]) -> Shown:

@@ -120,6 +120,7 @@ class Session:
     questions: tuple[SubQuestion, ...] = ()
     researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
     tasks: tuple[str, ...] = ()  # what the leaves of the plan want
+    rulings: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict[tuple[str, tuple[str, ...]], str])
     claims: PassageClaims = field(default_factory=PassageClaims)
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)

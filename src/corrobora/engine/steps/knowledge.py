@@ -9,6 +9,7 @@ in this run's libraries; stored insights give queries and sources, never stateme
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -185,7 +186,8 @@ async def _quote_stands(fact: Fact, run: Session) -> bool:
 
 
 MAX_SECTIONS_LISTED = 40  # of one document, that its reader may ask for
-NAMED_DEPTH = 8  # passages that are looked at for a document that a source names
+NAMED_DEPTH = 50  # passages that are looked at for a document that a source names
+_SECTION_NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d.]*\d)")  # of 5.2.5, not of a year
 NAMED_SHARE = 0.6  # of its name's words that stand in title and heading of what was named
 
 
@@ -211,15 +213,16 @@ async def widen_reading(
 async def resolve_requests(
     names: Sequence[str], document: Document, hit: Hit, run: Session
 ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-    """Turn what a reader asked for into hits: sections of its own document by id, stored documents by their names."""
+    """Turn what a reader asked for into hits: sections by id or number, stored documents by their names."""
     source, asks, missing = document.source, dict[str, Hit](), list[str]()
-    here = {p.id: p for p in await run.library.source_passages(source.id)} if names else {}
+    here = await run.library.source_passages(source.id) if names else ()
     for name in dict.fromkeys(names):
-        section = here.get(PassageId(name.partition(" ")[0]))
-        if section is not None:
-            found: Hit | None = Hit(source.url, source.title, "", source=source.id, passage=section.id)
-        else:
-            found = await _find_named_document(name, source.id, run)
+        own = next((p for p in here if p.id == name.partition(" ")[0] or _has_number(name, p)), None)
+        found = (
+            await _find_named_document(name, source.id, run)
+            if own is None
+            else Hit(source.url, source.title, source=source.id, passage=own.id)
+        )
         if found is None:
             missing.append(name)
         else:
@@ -228,18 +231,27 @@ async def resolve_requests(
     return tuple(asks.values()), tuple(missing)
 
 
+def _has_number(name: str, passage: Passage) -> bool:
+    """True if a passage is in, or begins, the section whose number a name such as "Sec. 5.2.5" gives."""
+    numbers = _SECTION_NUMBER.findall(name)
+    if not numbers:
+        return False
+    begins = re.search(rf"^\W{{0,8}}{re.escape(numbers[-1])}\s", passage.text, re.MULTILINE)
+    return begins is not None or numbers[-1] in _SECTION_NUMBER.findall(passage.heading.rpartition(" > ")[2])
+
+
 async def _find_named_document(name: str, asking: SourceId, run: Session) -> Hit | None:
     """Find a stored document, or a section of one, that a source names; journaled, because libraries grow."""
     key = f"named#{hash_parts(name, asking)}"
 
     async def search_name() -> tuple[str, CallMeta]:
         hits = await run.library.hybrid_search(name[: LIMITS.query_max_chars], limit=NAMED_DEPTH)
-        ids = [hit.passage for hit in hits if hit.passage is not None and hit.source != asking]
-        headings = {passage.id: passage.heading for passage in await run.library.passages(ids)}
-        for hit in hits:
-            if token_overlap(name, f"{hit.title} {headings.get(hit.passage, '')}") >= NAMED_SHARE and hit.source:  # pyright: ignore[reportArgumentType,reportCallIssue]
-                return encode(tuple[Hit, ...], (hit,)), CallMeta()
-        return encode(tuple[Hit, ...], ()), CallMeta()
+        others = {hit.passage: hit for hit in hits if hit.passage is not None and hit.source != asking}
+        read = [(others[each.id], each) for each in await run.library.passages(tuple(others))]
+        numbered = [hit for hit, passage in read if _has_number(name, passage)]
+        named = [hit for hit, each in read if token_overlap(name, f"{hit.title} {each.heading}") >= NAMED_SHARE]
+        found = numbered or ([] if _SECTION_NUMBER.search(name) else named)
+        return encode(tuple[Hit, ...], tuple(found[:1])), CallMeta()
 
     found = decode(tuple[Hit, ...], await run.call_once(key, search_name, paid=False), key=key)
     return found[0] if found else None

@@ -12,6 +12,7 @@ from corrobora.domain.report import Critique, Draft, Findings, Support, iter_thr
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session.calls import Session
 from corrobora.reporting.verify import CheckedDraft, add_code_sections
+from corrobora.roles.confirm import Confirming, Doubt
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.revise import Revising
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
@@ -51,6 +52,18 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
         doubted = (each for each in checked.checks if each.support in _DOUBTED and not each.withheld)
         told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
     return tuple(told[:MAX_FAILING_SHOWN])
+
+
+def confirm_input(checked: CheckedDraft, findings: Findings, run: Session) -> Confirming:
+    """What a model rules on: the sentences that code cannot decide and that it has not ruled on yet."""
+    quotes = {str(fact.id): (f"{fact.title} {fact.version}".strip(), fact.quote) for fact in findings.facts}
+    doubts = [
+        Doubt(each.sentence, tuple(quotes[name] for name in each.facts), each.reasons, each.facts)
+        for each in checked.checks
+        if each.support is Support.UNCLEAR and not each.withheld and each.facts
+    ]
+    fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
+    return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
 
 
 def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
