@@ -1,4 +1,4 @@
-"""The ten roles: typed functions that an analyst plays, one file for each.
+"""The roles: typed functions that an analyst plays, one file for each.
 
 A file holds the input, the output, the form that a language model fills in, how the form becomes the output, an example
 input, and the `Role` value itself; its prompt lies in `prompts/`. Knows types and prompts. Does not know who plays a

@@ -17,7 +17,7 @@ from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.reflect import WireContradiction, WireGap, WireProposal
 from corrobora.roles.scope import WireIntent, WireSearch
 from corrobora.roles.scout import WireChoice, WireExcluded, WireShortlist
-from corrobora.roles.synthesize import WireDraft
+from corrobora.roles.synthesize import WireReport
 from corrobora.testing.conformance import find_sample
 
 
@@ -29,8 +29,8 @@ def convert(prompt: str, filled: Any, **changes: Any) -> Any:
 
 def test_every_role_has_a_form_a_conversion_a_full_example_and_a_prompt_of_its_own():
     roles = find_roles()
-    assert len({role.name for role in roles}) == 10
-    assert len({role.prompt for role in roles}) == len(roles) == 12
+    assert len({role.name for role in roles}) == 11
+    assert len({role.prompt for role in roles}) == len(roles) == 13
     for role in roles:
         assert role.convert is not None
         assert role.example is not None
@@ -154,9 +154,11 @@ def test_reflect_keeps_facts_that_exist_and_no_invented_address():
 def test_m23_a_report_that_cites_nothing_it_was_given_goes_back_to_its_writer():
     marker = FACTS[0].marker
     kept = marker, marker.lower(), marker.replace(":", " "), f"[{marker.strip('[]')}, S99:C99]"
-    assert [convert("synthesize", WireDraft("T", f"It is so {each}.")).title for each in kept] == ["T"] * 4
+    assert [convert("synthesize", WireReport(title="T", body=f"It is so {each}.")).title for each in kept] == ["T"] * 4
     for body in ("A fine essay without a source.", "It is so [S99:C99].", "It is so [1]. https://a.example"):
         with pytest.raises(UnusableAnswer, match="No sentence of `body` cites a fact"):
-            convert("synthesize", WireDraft("T", body))
-    assert convert("synthesize", WireDraft("T", "Nothing was found."), parts=()).body == "Nothing was found."
-    assert convert("summarize", WireDraft("T", "A summary.")).body == "A summary."
+            convert("synthesize", WireReport(title="T", body=body))
+    assert (
+        convert("synthesize", WireReport(title="T", body="Nothing was found."), parts=()).body == "Nothing was found."
+    )
+    assert convert("summarize", WireReport(title="T", body="A summary.")).body == "A summary."

@@ -1,4 +1,4 @@
-"""The extractive analyst: all ten roles without a model, by classical retrieval and text analysis.
+"""The extractive analyst: all roles without a model, by classical retrieval and text analysis.
 
 It knows which function plays which role. It does not know any model, journal, file, clock or network: the same input
 always gives the same output, and every sentence of its reports stands in a source.
@@ -49,7 +49,7 @@ class ExtractiveAnalyst:
         return f"{self.name}-{VERSION}/{role.prompt}/{tokenizer_fingerprint()}"
 
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
-        """Play `role` at once. Raises `RoleError` if the input is none of the ten roles' inputs."""
+        """Play `role` at once. Raises `RoleError` if the input is none of the roles' inputs."""
         return Answer(cast("O", _play_role(role.name, given)), analyst=self.name)
 
 
@@ -82,5 +82,5 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one
             raise RoleError(
                 "role_unknown",
                 f"extractive analyst: role {role!r} was given {type(given).__name__}; "
-                "it plays the ten roles of corrobora.roles only.",
+                "it plays the roles of corrobora.roles only.",
             )
