@@ -376,8 +376,8 @@ def drop_empty_sections(lines: Sequence[str]) -> str:
     kept: list[str] = []
     below = ""  # the next line that is kept and not blank
     for line in reversed(_drop_empty_tables(lines)):
-        level = _heading_level(line)
-        if level > 1 and (not below or 0 < _heading_level(below) <= level):
+        level = len(line) - len(line.lstrip("#"))
+        if level > 1 and (not below or 0 < len(below) - len(below.lstrip("#")) <= level):
             continue
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)
@@ -395,7 +395,3 @@ def _drop_empty_tables(lines: Sequence[str]) -> list[str]:
             continue
         kept.append(line)
     return kept
-
-
-def _heading_level(line: str) -> int:
-    return len(line) - len(line.lstrip("#"))

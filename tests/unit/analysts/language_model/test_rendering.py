@@ -153,11 +153,11 @@ FROZEN = {
     "scout": "scout@fc3d65a373c6.99f96c6c",
     "extract": "extract@fa7fe5df8153.167e07c2",
     "reflect": "reflect@80ef0ceba3cc.3331144e",
-    "synthesize": "synthesize@8c0bdf635f05.7999585e",
+    "synthesize": "synthesize@fc91f9a81519.7999585e",
     "summarize": "summarize@446033c2e374.e062b737",
     "confirm": "confirm@06ce2560c18a.bb752e7b",
     "critique": "critique@913c467695f2.00539e47",
-    "revise": "revise@76aa1f01d1de.e062b737",
+    "revise": "revise@b00601904fa0.e062b737",
     "judge": "judge@26f6f201a609.aed8607e",
 }
 
