@@ -7,9 +7,11 @@ given lookups.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 
 from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
@@ -54,7 +56,7 @@ async def _no_sources(_: Reference, __: Sequence[tuple[int, int]]) -> Sequence[S
     return ()
 
 
-# with the places of its first quote, which may begin in one passage and end in the next
+# with the places of its quotes, which may begin in one passage and end in the next
 SourceLookup = Callable[[Reference, Sequence[tuple[int, int]]], Awaitable[Sequence[StoredSource]]]
 TextLookup = Callable[[str], Awaitable[str | None]]
 
@@ -114,7 +116,7 @@ async def _check_snapshot(reference: Reference, lookups: Lookups) -> CheckedRefe
     if hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest() != reference.snapshot:
         return CheckedReference(CitationStatus.CHANGED, problem="the stored text does not have this hash")
     quotes = _find_standing(reference.quotes, stored)
-    known = await lookups.sources(reference, _list_places(quotes[0], stored) if quotes else ())
+    known = await lookups.sources(reference, [place for quote in quotes for place in _list_places(quote, stored)])
     problem = _find_mislabel(reference, known)
     meta = known[0].source if known else None
     evidence = tuple(
@@ -145,13 +147,9 @@ def _find_standing(quotes: Sequence[str], stored: str) -> list[str]:
 
 
 def _list_places(quote: str, stored: str) -> list[tuple[int, int]]:
-    """Return where a quote stands in a text, at most fifty places."""
-    places: list[tuple[int, int]] = []
-    at = stored.find(quote)
-    while at >= 0 and len(places) < _MOST_PLACES:
-        places.append((at, at + len(quote)))
-        at = stored.find(quote, at + 1)
-    return places
+    """Return where a quote stands in a text, white space apart, at most fifty places."""
+    pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
+    return [match.span() for match in islice(pattern.finditer(stored), _MOST_PLACES)]
 
 
 def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:

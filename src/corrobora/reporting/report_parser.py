@@ -283,7 +283,7 @@ def _split_block(block: Block, told: str) -> list[CitedText]:
         before, after = text[: mark.start()].split()[-2:], text[mark.end() :].split()[:2]
         glued = mark.start() > 0 and not text[mark.start() - 1].isspace()
         near = f"{before[-1]}{mark.group()}" if before and glued else " ".join((*before, mark.group(), *after))
-        quoted = (glued or bool(after)) and fold_typography(near) in told
+        quoted = (glued or bool(after)) and fold_typography(read_inline(near)) in told
         return f"{_BRACKET}{mark.group()[1:]}" if quoted else mark.group()
 
     return [

@@ -132,7 +132,8 @@ async def test_two_passages_of_one_document_are_not_the_same_reference_twice() -
 
 
 RULES = "Keepers SHOULD open the gate at noon.", "Keepers SHALL open the gate at noon."
-RULE_HASHES = [hashlib.sha256(rule.encode()).hexdigest() for rule in RULES]
+STORED_RULES = (f"{RULES[0]}\n\nAgain: Keepers SHOULD open\n  the gate at noon.", RULES[1])
+RULE_HASHES = [hashlib.sha256(rule.encode()).hexdigest() for rule in STORED_RULES]
 CONFLICT = (
     "| SHOULD -> SHALL | Revision 3: \u201cKeepers SHOULD open the gate at noon.\u201d [1] "
     "| Revision 4: \u201cKeepers SHALL open the gate at noon.\u201d [2] | later version differs |"
@@ -151,12 +152,12 @@ async def check_rules(change: Callable[[str], str]) -> RecheckResult:
     )
 
     async def read(digest: str) -> str | None:
-        return dict(zip(RULE_HASHES, RULES, strict=True)).get(digest)
+        return dict(zip(RULE_HASHES, STORED_RULES, strict=True)).get(digest)
 
     async def read_records(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         n = RULE_HASHES.index(reference.snapshot) + 1
         source = Source(SourceId(f"S{n}"), "Rules", f"rules{n}.md", reference.snapshot, version=f"Revision {n + 2}")
-        return (StoredSource(source, "Gates > Hours", f"C{n}"),) if list(places) == [(0, len(RULES[n - 1]))] else ()
+        return (StoredSource(source, "Gates > Hours", f"C{n}"),) if len(places) == 3 - n else ()
 
     text = f"{body}{head}{CONFLICT}\n\n## Sources\n{sources}"
     assert change(text) != text or change is str
