@@ -6,14 +6,17 @@ Minutes, a manual in two versions, abstracts, a chat, clauses with an amendment 
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
+from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
+from corrobora.data import demo_documents
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
@@ -143,15 +146,20 @@ async def researched(home: Path) -> dict[tuple[str, str], Report]:
         for name, items in SETS.items():
             await catalog.store(await catalog.open(name), list(items))
         for name, question in asked:
-            request = Request(question, "timed", libraries=(name,), authorized="policy")
-            run = await submit_run(workspace, request, deferred=False)
-            epoch = await workspace.runs.claim(run, "test")
-            assert epoch is not None
-            await execute_run(workspace, run, epoch)
-            stored = await workspace.runs.read_artifact(run, "report.json")
-            assert stored is not None
-            found[name, question] = decode(Report, stored.content.decode(), key=run)
+            found[name, question] = await ask(workspace, question, name)
     return found
+
+
+async def ask(workspace: Workspace, question: str, library: str) -> Report:
+    """Research one question and return its report."""
+    request = Request(question, "timed", libraries=(library,), authorized="policy")
+    run = await submit_run(workspace, request, deferred=False)
+    epoch = await workspace.runs.claim(run, "test")
+    assert epoch is not None
+    await execute_run(workspace, run, epoch)
+    stored = await workspace.runs.read_artifact(run, "report.json")
+    assert stored is not None
+    return decode(Report, stored.content.decode(), key=run)
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +206,24 @@ def test_no_report_says_a_sentence_twice_in_its_body(reports: dict[tuple[str, st
         lines = [line for line in body.splitlines() if line.startswith("- ")]
         assert len(lines) == len(set(lines))
         assert not any(line.startswith("- -") for line in lines)
+
+
+def test_the_change_that_the_demo_asks_for_opens_its_report_and_stands_in_the_table(tmp_path: Path) -> None:
+    documents = demo_documents(tmp_path / "unpacked")
+    question = json.loads((documents.parent / "demo_questions.json").read_text())[0]["question"]
+
+    async def research() -> Report:
+        async with Workspace.open(load_settings({"home": (str(tmp_path / "home"), "--home")})) as workspace:
+            await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
+            return await ask(workspace, question, "demo")
+
+    report = asyncio.run(research())
+    first = report.markdown.partition("\n## ")[0]
+    assert report.outcome is Outcome.COMPLETE
+    assert "Verifiers SHOULD NOT" in first
+    assert "Verifiers SHALL NOT" in first
+    row = next(
+        line for line in report.markdown.splitlines() if "| SHOULD NOT -> SHALL NOT |" in line and "period" in line
+    )
+    assert "SHOULD NOT require memorized secrets to be changed" in row
+    assert "SHALL NOT require users to periodically change" in row
