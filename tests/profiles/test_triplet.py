@@ -15,7 +15,7 @@ from corrobora.domain.errors import RoleError, UserError
 from corrobora.domain.evidence import Grade
 from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.run import EventType
-from corrobora.domain.thread import Proposal, ThreadState
+from corrobora.domain.thread import Proposal, StopReason, ThreadState
 from corrobora.engine.planning import parse_thread_file
 from corrobora.engine.steps.search import search_round
 from corrobora.policies.grading import group_statements
@@ -272,3 +272,24 @@ def test_micro_report_guidance_names_phase_reason_focus_and_gaps():
     text = run.files["micro-report-oldby-towers-round-2.md"].partition("## Next Round Guidance")[2]
     assert re.search(r"Strategy phase recommendation: (STAY in SURVEY|ADVANCE to EXTRACT)", text)
     assert all(f"- {name}:" in text for name in ("Reason", "Suggested focus", "Remaining gaps"))
+
+
+ANYWHERE = 'source_strategy = ["VERIFY"]'  # the phase that restricts no host
+TALL = "The lighthouse of Oldby is 31 metres tall."
+
+
+def test_triplet_23_an_official_page_alone_is_verified_and_an_unknown_one_is_not():
+    for url, grade in (("https://coast.gov/oldby", Grade.VERIFIED), ("https://towers.example/oldby", Grade.UNVERIFIED)):
+        report = done(made({url: f"# Towers of the coast\n\n{TALL}"}, budget=2, strategy=ANYWHERE))
+        assert {fact.grade for fact in report.findings.facts if "31 metres" in fact.quote} == {grade}
+
+
+def test_triplet_44_59_what_only_an_unknown_page_states_answers_nothing_and_is_a_gap_with_this_reason():
+    run = made({"https://towers.example/oldby": f"# Towers of the coast\n\n{TALL}"}, budget=2, strategy=ANYWHERE)
+    findings = done(run).findings
+    assert findings.failed == ""
+    assert findings.stop is not StopReason.ERROR
+    tall = next(question for question in findings.sub_questions if question.id == "SQ-1")
+    assert tall.standing != "ANSWERED"
+    rows = table(run.files["thread-completion-oldby-towers.md"], "Gaps Remaining")
+    assert any("How tall" in row[0] and "UNVERIFIED statements only" in row[1] for row in rows)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from tests.wire.methods import WireRun, run_over_wire
 
-from corrobora.domain.evidence import Grade
+from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.run import EventType, Request
-from corrobora.policies.queries import query_core
+from corrobora.domain.thread import Escape
+from corrobora.policies.queries import is_reformulated, query_core
 from corrobora.testing.scripted_model import ParsedPrompt
 from corrobora.text.tokens import stem_text
 
@@ -63,8 +65,9 @@ def list_queries(done: WireRun) -> list[str]:
 
 
 async def test_triplet_58_a_model_that_repeats_its_query_never_searches_it_twice():
-    queries = list_queries(await run_thread({"scope": ask_the_same}))
-    assert len(queries) > 1
+    done = await run_thread({"scope": ask_the_same, "reflect": doubt_all}, stop=("max_rounds",), escapes=False)
+    queries = [query.text for each in done.report.findings.rounds for query in each.intent.queries]
+    assert len(queries) == 6
     assert len({query_core(text) for text in queries}) == len(queries)
 
 
@@ -115,15 +118,87 @@ async def test_triplet_31_files_are_named_after_the_thread():
     assert "thread-completion-tide-mills-of-orrin.md" in names
 
 
-async def test_triplet_44_a_gap_that_only_an_unverified_source_fills_says_so():
-    done = await run_thread({"reflect": doubt_all}, budget=1, publishers=())
-    text = done.run.files["thread-completion-tide-mills-of-orrin.md"]
-    gaps = text.partition("### Gaps Remaining")[2].partition("###")[0]
-    told = {fact.grade for fact in done.report.findings.facts if fact.answers}
-    assert "Who built the boat house?" in gaps
-    assert ("UNVERIFIED statements only" in gaps) == (told == {Grade.UNVERIFIED})
-
-
 def doubt_all(_page: ParsedPrompt) -> Mapping[str, Any]:
     said = {"summary": "s", "reasoning": "r", "answered": [], "done": False, "should_continue": True}
     return {**said, "gaps": [{"text": "how often they are greased", "target": "SQ-1"}]}
+
+
+async def test_triplet_25_what_a_second_document_states_again_is_a_confirming_fact():
+    said = "The sluice gates of Orrin mill must be greased every 14 days."
+    twice = {
+        "one.md": f"# Rules of the mill\n\n{said}",
+        "two.md": f"# Notes of the miller\n\n{said}\n\nIt is done at noon.",
+    }
+    searches = iter(
+        f"sluice gates Orrin greased {word}" for word in ("rules", "notes", "miller", "noon", "mill", "days")
+    )
+
+    def search(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": next(searches)}]}
+
+    answers = {"scope": search, "reflect": doubt_all}
+    options = {"documents": twice, "reads_per_round": 1, "stop": ("max_rounds",), "escapes": False}
+    done = await run_thread(answers, budget=2, **options)
+    first, second = done.report.findings.rounds
+    assert (first.new_facts > 0, first.confirming_facts) == (True, 0)
+    assert second.confirming_facts == 1
+    assert "confirming_facts: 1" in done.run.files["micro-report-tide-mills-of-orrin-round-2.md"]
+    assert second.urls != first.urls
+
+
+async def test_triplet_29_the_guidance_of_a_round_is_what_the_next_one_does():
+    done = await run_thread(
+        {"scope": ask_the_same, "reflect": doubt_all}, budget=5, stop=("max_rounds",), escapes=False
+    )
+    phases = [each.phase for each in done.report.findings.rounds]
+    told: list[str] = []
+    for number, (now, after) in enumerate(itertools.pairwise(phases), 1):
+        text = done.run.files[f"micro-report-tide-mills-of-orrin-round-{number}.md"]
+        told.append("STAY" if now == after else "ADVANCE")
+        wanted = f"STAY in {now}" if now == after else f"ADVANCE to {after}"
+        assert f"- Strategy phase recommendation: {wanted}\n" in text
+    assert set(told) >= {"ADVANCE"}
+    last = done.run.files[f"micro-report-tide-mills-of-orrin-round-{len(phases)}.md"]
+    assert "- Strategy phase recommendation: STOP" in last
+
+
+async def test_triplet_32_a_round_that_must_reformulate_changes_half_of_the_terms_against_every_earlier_query():
+    """A model that changes one word at a time, over one document that every search finds again."""
+    words = iter("often monthly weekly daily yearly hourly by whom with what".split())
+
+    def search(_page: ParsedPrompt) -> Mapping[str, Any]:
+        queries = [{"text": f"sluice gates greased mill {next(words)}"}]
+        return {"reasoning": "r", "goal": "g", "queries": queries, "subjects": ["sluice gates"]}
+
+    same = {f"same-{n}.md": f"# Mill rules {n}\n\nThe sluice gates of mill {n} are greased at Orrin." for n in range(3)}
+    spoken = "often monthly weekly daily yearly hourly".split()
+    new = {
+        f"{w}.md": f"# {w} notes\n\nThe {w} log of the Orrin sluice gates lists {n + 11} boats."
+        for n, w in enumerate(spoken)
+    }
+    options = {"documents": same | new, "stop": ("max_rounds",), "coverage": False, "reads_per_round": 4}
+    done = await run_thread({"scope": search, "reflect": doubt_all}, **options)
+    rounds = done.report.findings.rounds
+    forced = [at for at, each in enumerate(rounds) if each.escape is Escape.REFORMULATE]
+    assert forced
+    for at in forced:
+        past = [query.text for each in rounds[:at] for query in each.intent.queries]
+        assert any(is_reformulated(query.text, past) for query in rounds[at].intent.queries)
+
+
+async def test_triplet_47_a_document_that_names_no_subject_gives_no_facts_whatever_its_reader_says():
+    bread = "The bakery sells rye bread on Tuesdays and closes at noon."
+    documents = {"bakery.md": f"# Bread of the village\n\n{bread}", "rules.md": DOCUMENTS["rules.md"]}
+
+    def search(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {"reasoning": "r", "goal": "g", "queries": [{"text": "rye bread bakery"}]}
+
+    def quote_bread(_page: ParsedPrompt) -> Mapping[str, Any]:
+        return {"relevant": True, "quotes": [{"passage": "C1", "quote": bread, "claim": bread, "confidence": 0.9}]}
+
+    options = {"documents": documents, "stop": ("max_rounds",)}
+    done = await run_thread({"scope": search, "extract": quote_bread, "reflect": doubt_all}, budget=1, **options)
+    [each] = [r for done_round in done.report.findings.rounds for r in done_round.readings if r.hit.url == "bakery.md"]
+    assert each.outcome is ReadOutcome.DRIFTED
+    assert not [fact for fact in done.report.findings.facts if fact.url == "bakery.md"]
+    assert "Skipped for drift: bakery.md" in done.run.files["micro-report-tide-mills-of-orrin-round-1.md"]
