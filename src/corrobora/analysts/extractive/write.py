@@ -144,9 +144,10 @@ def _collect_facts(given: Material) -> tuple[Fact, ...]:
 def _plan_by_question(given: Material, facts: Sequence[Fact]) -> list[SectionPlan]:
     """Plan one section for each sub-question; the best facts that answer none go last."""
     parts = given.sub_questions or (SubQuestion("sq-1", given.question),)
+    counted = len(parts) > 1 and any(fact.answers for fact in facts)
     plans: list[SectionPlan] = []
     for part in parts:
-        own = facts if len(parts) == 1 else [fact for fact in facts if part.id in fact.answers]
+        own = [fact for fact in facts if part.id in fact.answers] if counted else facts
         plans.append(SectionPlan(part.text.rstrip("?. ").lstrip("¿¡ "), part.text, tuple(own), part.standing.value))
     placed = {fact.id for plan in plans for fact in plan.facts}
     order = rank_facts(given.question, facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from tests.unit.analysts.extractive.samples import (
@@ -130,6 +131,13 @@ def test_of_several_questions_the_one_without_an_answer_says_so_under_its_headin
     facts = facts_of(WALL, question=" ".join(part.text for part in asked), parts=asked)
     body = play(synthesize, material(facts, "About the hall", asked, gaps=(gap,), layout="questions")).body
     assert "## How thick are the walls of the kiln hall\n\nNo statement that was read gives the number" in body
+
+
+def test_a_part_that_no_statement_is_counted_for_is_answered_from_all_of_them():
+    asked = (SubQuestion("sq-1", "Who painted the walls?"), SubQuestion("sq-2", "What of the roof?"))
+    facts = tuple(replace(fact, answers=()) for fact in facts_of(WALL, question=asked[0].text, parts=asked))
+    body = play(synthesize, material(facts, "The hall", asked, layout="questions")).body
+    assert "painted in spring" in body.partition("\n## ")[0]
 
 
 def test_a_number_answers_though_another_sentence_holds_more_words():
