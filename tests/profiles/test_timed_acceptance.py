@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,8 @@ def test_format_rules_hold_for_reports_without_a_model():
     body = report.markdown.partition("\n\n")[2].partition("\n\n")[2].partition("## Contradictions")[0]
     written = body.partition("## Gaps")[0].partition("## Methodology")[0]
     assert format_report_body(written).split() == written.split()
+    assert not written.startswith("#"), "it opens with the answer"
+    assert not re.search(r"(?m)^(?:# |#{4,} |\s+[-*] )", written)
 
 
 # The first criterion once in real time, over real sockets and a real database

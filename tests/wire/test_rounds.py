@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.profiles.research import make_run
 from tests.wire.methods import WireRun, run_over_wire
 
 from corrobora.domain.plan import Plan
@@ -68,3 +69,13 @@ async def test_rounds_25_a_hint_is_a_query_of_the_next_round_and_of_no_later_one
     done = await run_over_wire("rounds", {"scope": ask_the_same}, **options)
     told = [any("colour of the doors" in text for text in list_queries(done, number)) for number in (1, 2, 3)]
     assert told == [False, True, False]
+
+
+async def test_rounds_17_without_a_model_a_goal_is_searched_by_its_topic_and_not_by_its_verb():
+    goal = "Analyze the harbour cranes of Brenhaven, and what load may a crane of class B lift?"
+    run = await make_run("rounds", question=goal)
+    found = (await run.research()).findings
+    asked = [query.text for each in found.rounds for query in each.intent.queries]
+    worded = [text for text in asked if text not in (goal, *(question.text for question in found.sub_questions))]
+    assert len(worded) > 3
+    assert not [text for text in worded if "analyze" in text.lower()]
