@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from tests.profiles.research import LibraryRun, Mixed, make_run
 
 from corrobora.config import load_profile
@@ -103,12 +102,21 @@ async def test_c20_the_time_of_day_may_jump_without_ending_a_run() -> None:
     assert report.citations
 
 
-def test_p11_p12_p14_unknown_fields_of_a_plan_have_no_meaning() -> None:
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"tools": ["shell"]},
+        {"command": "rm -rf /"},
+        {"url": "file:///etc/passwd"},
+        {"authorized": True},
+        {"human_approval": ""},
+    ],
+)
+def test_p11_p12_p14_unknown_fields_of_a_plan_are_refused(extra: dict[str, Any]) -> None:
     adapter = TypeAdapter(WirePlan)
     task: dict[str, Any] = {"key": "a", "title": "A", "objective": "find a", "queries": ["a"], "sub_questions": []}
     task["parent"] = ""
-    plain = adapter.validate_json(json.dumps({"tier": "simple", "tasks": [task]}))
-    more = {"tools": ["shell"], "command": "rm -rf /", "url": "file:///etc/passwd", "authorized": True}
-    loud = adapter.validate_json(json.dumps({"tier": "simple", "tasks": [task | more], "human_approval": "not needed"}))
-    assert loud == plain
-    assert replace(plain) == plain
+    assert adapter.validate_json(json.dumps({"tier": "simple", "tasks": [task]})).tasks
+    for wrong in ({"tier": "simple", "tasks": [task | extra]}, {"tier": "simple", "tasks": [task], **extra}):
+        with pytest.raises(ValidationError, match=next(iter(extra))):
+            adapter.validate_json(json.dumps(wrong))

@@ -23,7 +23,7 @@ UNNAMED = "No statement that was read names"
 UNSTATED = "No statement that was read"
 OTHER_SIDE = f"{UNSTATED} speaks of the second side of the comparison"
 NOTHING_FOUND = f"{UNSTATED} speaks of this"
-UNLIKELY = f"{UNSTATED} comes nearer to this than to a question that nothing here answers"
+UNLIKELY = "The documents that were searched hold too little on this to answer it"
 NO_ANSWER = f"{UNSTATED} answers this"
 UNKNOWN_STANDING = "Only a source of unknown standing states this"
 CONFIRMED = "code could not decide, a model confirms it"
@@ -41,7 +41,7 @@ LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence t
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
+    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
     *(WITHHELD, WITHHELD_CELL, NOTICE),
 )
 
@@ -63,4 +63,4 @@ def is_written_by_code(sentence: str) -> bool:
 
 def is_near_miss(gap: str) -> bool:
     """True if a gap says that the evidence is close to the question but does not answer it."""
-    return gap.startswith((UNNAMED, UNSTATED)) and not gap.startswith(OTHER_SIDE)
+    return gap.startswith((UNNAMED, UNSTATED, UNLIKELY)) and not gap.startswith(OTHER_SIDE)
