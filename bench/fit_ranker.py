@@ -295,7 +295,7 @@ def main(options: Any) -> None:
     """Print the figures of each set left out; with `--write`, store the weights fitted on all."""
     pools = asyncio.run(collect(options.data, options.own))
     leave_one_out(pools)
-    stored: dict[str, Any] = {"fitted_by": "python -m bench.fit_ranker --data DIR --write"}
+    stored: dict[str, Any] = {"fitted_by": "python -m bench.fit_ranker --data DIR --own DIR --write"}
     for form, names in list_forms(pools).items():
         fitted = fit({name: pools[name] for name in names}, RIDGE)
         slope, intercept = calibrate([pool for name in names for pool in pools[name]], fitted)
