@@ -32,7 +32,7 @@ def _investigate(shell: Shell) -> tuple[str, ...]:
 
 
 def _demo(shell: Shell) -> tuple[str, ...]:
-    shell.setenv(CORROBORA_PROFILE="angles", CORROBORA_MAX_ROUNDS="1", CORROBORA_LIMITS_SEARCHES="2")
+    shell.setenv(CORROBORA_PROFILE="angles", CORROBORA_MAX_ROUNDS="1", CORROBORA_LIMITS_SEARCHES="1")
     return ("demo",)
 
 

@@ -114,6 +114,8 @@ _LIMITS = {
     StopReason.LIMIT: "a limit of tokens, money, calls, searches or sources",
 }
 
+_LIMITS_OF_CALLS = {"tokens": "the limit of tokens", "dollars": "the limit of money", "calls": "the limit of calls"}
+
 
 def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:
     """Count what the run did."""
@@ -140,7 +142,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         stops=tuple((leaf.title, str(leaf.stop or ("failed" if leaf.failed else "done"))) for leaf in leaves),
         exhausted=tuple(exhausted),
         uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
-        limits_hit=_describe_limits(leaves, rounds),
+        limits_hit=_describe_limits(leaves, rounds, meter.exhausted_limit),
         removed_markers=checked.removed_markers + checked.removed_urls,
         removed_sentences=checked.removed_sentences,
         repeated_lines=checked.repeated_lines,
@@ -162,13 +164,18 @@ def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
                 yield f"{reading.hit.url} {RETRY_EXHAUSTED} ({reading.attempts} attempts)"
 
 
-def _describe_limits(leaves: list[Findings], rounds: list[Round]) -> tuple[str, ...]:
-    """Say which limits ended a thread; a cap on rounds limits only where something was left to look for."""
+def _describe_limits(leaves: list[Findings], rounds: list[Round], exhausted: str | None) -> tuple[str, ...]:
+    """Say which limits ended a thread, or left later calls without a model.
+
+    A cap on rounds limits only where something was left to look for.
+    """
     hit = [
         f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
         for leaf in leaves
         if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
     ]
+    if exhausted in _LIMITS_OF_CALLS and not any(leaf.stop is StopReason.LIMIT for leaf in leaves):
+        hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
     if any(r.cut for r in rounds):
         hit.append("a round was cut when only the writing reserve was left")
     return tuple(dict.fromkeys(hit))
