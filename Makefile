@@ -17,7 +17,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 
 unexport PYTHONDONTWRITEBYTECODE
 
 # bench/eval_*.py want data from outside, the others do not; these are no measurements of their own
-SCRIPTS := $(filter-out __init__ pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention agreement,$(basename $(notdir $(wildcard bench/*.py))))
+SCRIPTS := $(filter-out __init__ pack_demo mutate_fields mutations sabotage synthetic fts5 fit_support fit_ranker fit_abstention agreement distill_words,$(basename $(notdir $(wildcard bench/*.py))))
 EVALS   := $(filter eval_%,$(SCRIPTS))
 BENCHES := $(filter-out eval_%,$(SCRIPTS))
 
