@@ -39,6 +39,7 @@ _SOCKET = f".s.PGSQL.{PORT}"
 _MAX_SOCKET_PATH = 100  # sun_path holds 104 bytes on macOS and 108 on Linux, with the final zero byte
 _START_SECONDS = 120.0  # replaying the write-ahead log after a crash takes time
 _STOP_SECONDS = 30.0
+_ORPHAN_SECONDS = 10.0  # the processes of a crashed server notice its end and end, too
 _PAUSE_SECONDS = 0.01
 _PID_FILE_LINES = 8
 _SETTINGS = {
@@ -271,14 +272,19 @@ class Cluster:
     def _remove_stale_pid(self, sockets: Path) -> None:
         """Remove lock files whose process id belongs to another program after a restart of the machine or container.
 
-        PostgreSQL would refuse to start. They are removed only if no server process runs in the cluster.
+        PostgreSQL would refuse to start. They are removed only if no server process runs in the cluster; those that a
+        crashed server left behind end by themselves a moment later.
         """
         files = [self.data / "postmaster.pid", sockets / f"{_SOCKET}.lock"]
-        if any(file.exists() for file in files) and not any(
-            runs_in(pid, self.data, "postgres") for pid in list_processes()
-        ):
-            for file in files:
-                file.unlink(missing_ok=True)
+        if not any(file.exists() for file in files):
+            return
+        end = time.monotonic() + _ORPHAN_SECONDS
+        while any(runs_in(pid, self.data, "postgres") for pid in list_processes()):
+            if self.read_pid_file() is not None or time.monotonic() > end:
+                return
+            time.sleep(_PAUSE_SECONDS)
+        for file in files:
+            file.unlink(missing_ok=True)
 
     def _check_version(self, path: Path) -> None:
         found = path.read_text("utf-8", "replace").strip()
