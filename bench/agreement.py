@@ -177,7 +177,8 @@ def _check_completion(leaf: Fields, files: Mapping[str, str]) -> Iterator[Found]
     if standing != wanted:
         yield "completion", f"{leaf['path']}: the completion report has {standing}, the findings {wanted}"
     for row in _read_rows(own[0], "Sub-Question Status"):
-        if (row[2] == "ANSWERED") == (row[4] == "no sufficient evidence"):
+        empty = row[4] == "no sufficient evidence"  # what is answered in part has a finding that does not suffice
+        if (row[2] == "ANSWERED" and empty) or (row[2] == "OPEN" and not empty):
             yield "completion", f"{leaf['path']}: {row[0]} is {row[2]} with the key finding {row[4]!r}"
     gaps = _read_rows(own[0], "Gaps Remaining")
     if len(gaps) != len(leaf["gaps"]):
