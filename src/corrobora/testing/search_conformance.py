@@ -186,7 +186,7 @@ async def a_cut_answer_may_be_tried_again(case: SearchCase) -> None:
         Response(body=whole, cut_after=len(whole) // 2),
         Response(body=whole[:-20]),
         Response(body=b""),
-        Response(body=gzip.compress(whole)[:-12], headers=packed),
+        Response(body=gzip.compress(whole, mtime=0)[:-12], headers=packed),
     ):
         error = await _expect_failure(case, reply)
         assert (error.code, error.retryable) == ("provider_failed", True)
@@ -202,8 +202,8 @@ async def an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
     packed = {"content-encoding": "gzip"}
     for reply in (
         Response(body=large),
-        Response(body=gzip.compress(large), headers=packed),
-        Response(body=gzip.compress(gzip.compress(b"{}")), headers={"content-encoding": "gzip, gzip"}),
+        Response(body=gzip.compress(large, mtime=0), headers=packed),
+        Response(body=gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), headers={"content-encoding": "gzip, gzip"}),
         Response(body=b"{}", headers={"content-encoding": "br"}),
     ):
         assert (await _expect_failure(case, reply)).code == "provider_bad_content"
