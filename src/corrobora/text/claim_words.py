@@ -18,9 +18,10 @@ _OBLIGATION = re.compile(
     re.IGNORECASE,
 )
 
-_LEFT_OPEN = re.compile(
-    r"(?i)\b(?:(?:was|were|is|are|ha(?:s|ve) been|could) (?:not|never) (?:be )?(?:found|read|answered|opened|settled)|"
-    r"remains? (?:open|unanswered|unclear|unknown|unsettled))\b"
+_LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, opened or settled is a claim
+    r"(?i)\b(?:(?:not|nowhere|never) (?:to )?(?:be )?found (?:in|among) (?:what\b(?! year)|(?:any of )?"
+    r"(?:the|these|those|its|our|all|any)(?: [\w-]+){0,2} (?:documents?|sources?|materials?|pages?|texts?)\b(?! of\b))|"
+    r"(?:is|are|was|were) not answered\b|remains? unanswered\b)"
 )
 
 
@@ -29,7 +30,7 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
 
     A sentence that ends with a colon introduces what follows. `known` are texts about the report itself, such as the
     question, its gaps and the editions of its sources: a sentence that repeats one of them claims nothing, nor does one
-    that says in its own words that a question or gap stays open.
+    that says in its own words that a question is not answered or that its answer was not found in what was read.
 
     Example:
         >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")

@@ -78,7 +78,7 @@ _UNREAD = re.compile(rf"{_OTHERS} (?:were|was|remain(?:ed|s)?) (?:found and )?(?
 _JUDGEMENT = re.compile(
     r"(?i)^\W*(?:(?:our |overall )?(?:judge?ment|assessment|opinion|recommendation|view)\s?:|"
     r"in (?:our|my) (?:judge?ment|view|opinion|assessment)\b|"
-    r"(?:we|i) (?:judge|recommend|consider|think|believe|infer|conclude)\b)"
+    r"(?:we|i) (?:judge|recommend|consider|think|believe|infer)\b)"
 )
 _QUOTED = re.compile(r"[\"“‘'`]([^\"”’`]{2,200})[\"”’'`]")
 _NOT_WHOLE = re.compile(r"(?i)\b(?:not|never|no|and|but|because|which)\b")

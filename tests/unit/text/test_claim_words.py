@@ -40,3 +40,37 @@ def test_a_sentence_that_leaves_a_known_question_open_claims_nothing() -> None:
     assert find_claim_words("What section 5.2.6 of RFC 9999 demands was not found.", known)
     assert find_claim_words("Section 5.2.5 of RFC 9999 demands a key.", known)
     assert find_claim_words("RFC 9999 was not found before 2019.", known)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The bridge at Arnholm was never opened.",
+        "The drug Novel-7 was not found to reduce mortality at Arnholm.",
+        "The bridge at Arnholm was not found in 1951.",
+        "The bridge at Arnholm was not found in the river.",
+        "The bridge at Arnholm remains open.",
+        "The bridge at Arnholm is not settled.",
+        "The cause at Arnholm remains unknown.",
+        "The letter from Arnholm was never read.",
+        "The bridge at Arnholm was not found in the documents of the treaty.",
+    ],
+)
+def test_a_denial_about_the_world_still_needs_a_source(sentence: str) -> None:
+    known = ["Was the bridge at Arnholm ever opened?", "Did Novel-7 reduce mortality at Arnholm before 1951?"]
+    assert find_claim_words(sentence, known)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "When the bridge at Arnholm was opened is not answered here.",
+        "Whether Novel-7 reduced mortality at Arnholm remains unanswered.",
+        "An opening of the bridge at Arnholm could not be found in the documents.",
+        "The year of the bridge at Arnholm was not found in any of the cited sources.",
+        "The opening of the bridge at Arnholm was nowhere found in any document.",
+    ],
+)
+def test_what_was_not_found_while_reading_claims_nothing(sentence: str) -> None:
+    known = ["Did Novel-7 reduce mortality at Arnholm?"]
+    assert find_claim_words(sentence, known) == ()

@@ -152,6 +152,7 @@ def test_judgements_are_labelled_and_bring_no_figures_of_their_own() -> None:
     assert check_derivation("In our judgement 15 characters are wise.", cited).kind is DerivationKind.JUDGEMENT
     assert check_derivation("In our judgement 15 characters are wise.", cited).holds is None
     assert check_derivation("I infer that 15 characters are wise.", cited).kind is DerivationKind.JUDGEMENT
+    assert check_derivation("We conclude that 15 characters are wise.", cited).kind is not DerivationKind.JUDGEMENT
     assert check_derivation("Judgement: 20 characters are wise.", cited).holds is False
 
 
