@@ -20,8 +20,8 @@ from pathlib import Path
 from bench.eval_retrieval import rows
 from corrobora.data import demo_documents
 from corrobora.domain.report import Support
+from corrobora.text.claims import CitedEvidence, Number, scan_numbers
 from corrobora.text.derivations import ReadDocument, ReadingSet, check_derivation, find_mention
-from corrobora.text.operands import CitedEvidence, Number, scan_numbers
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, check_support
 from corrobora.text.tokens import stem_text

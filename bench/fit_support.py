@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import corrobora.data
-from corrobora.text.scoring import FEATURES, measure_features
-from corrobora.text.support import Comparison, Evidence, compare_evidence, read_units
+from corrobora.text.support import FEATURES, Comparison, Evidence, compare_evidence, measure_features, read_units
 
 Matrix = NDArray[np.float64]
 FOLDS = 5

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

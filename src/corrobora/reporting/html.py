@@ -19,7 +19,7 @@ from corrobora.domain.report import Citation, Report
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

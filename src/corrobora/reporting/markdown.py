@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text import phrases
-from corrobora.text.markdown import read_inline
+from corrobora.text.markup import read_inline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
 from corrobora.text.tokens import stem_text

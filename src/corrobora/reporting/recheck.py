@@ -31,11 +31,11 @@ from corrobora.reporting.report_parser import (
     parse_report,
 )
 from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
-from corrobora.text.claim_words import find_claim_words
+from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
-from corrobora.text.markdown import read_inline
-from corrobora.text.operands import CitedEvidence
+from corrobora.text.markup import read_inline
+from corrobora.text.mentions import find_claim_words
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import token_overlap

@@ -15,12 +15,12 @@ from itertools import islice
 
 from corrobora.domain.evidence import Source, locate_quote
 from corrobora.domain.report import Citation
+from corrobora.policies.grading import find_notice
 from corrobora.reporting.markdown import unescape_markdown
 from corrobora.reporting.render import format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
-from corrobora.text.markdown import read_inline
-from corrobora.text.notices import find_notice
+from corrobora.text.markup import read_inline
 from corrobora.text.support import Evidence
 
 _MOST_PLACES = 50

@@ -18,9 +18,8 @@ from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, f
 from corrobora.reporting.words import describe_code
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
-from corrobora.text.characters import sanitize_text
 from corrobora.text.comparison import find_differing_sentences
-from corrobora.text.markdown import escape_text
+from corrobora.text.markup import escape_text, sanitize_text
 
 _TWICE = re.compile(r"(\[\d+\])\1+")
 CitationFormat = Callable[[Fact], str]  # how a fact is cited: a marker, or a number

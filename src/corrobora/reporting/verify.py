@@ -30,10 +30,10 @@ from corrobora.reporting.markdown import (
 )
 from corrobora.reporting.render import render_conflicts, render_gaps
 from corrobora.text import phrases
-from corrobora.text.claim_words import find_claim_words
+from corrobora.text.claims import CitedEvidence
 from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
-from corrobora.text.markdown import read_inline
-from corrobora.text.operands import CitedEvidence
+from corrobora.text.markup import read_inline
+from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import token_overlap
 

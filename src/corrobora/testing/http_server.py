@@ -208,7 +208,9 @@ PAGE_FAULTS: Mapping[str, Callable[[Request], Response] | str] = {
     ),
     "brotli": _fixed_page(200, b"\x8b\x02\x80hello\x03", content_encoding="br"),
     "damaged-gzip": _fixed_page(200, b"\x1f\x8b\x08\x00" + b"\xff" * 100, content_encoding="gzip"),
-    "short-gzip": lambda _: Response(200, gzip.compress(_html_page("Short", "word " * 9_999), mtime=0)[:-20], _HTML, _PACKED),
+    "short-gzip": lambda _: Response(
+        200, gzip.compress(_html_page("Short", "word " * 9_999), mtime=0)[:-20], _HTML, _PACKED
+    ),
     "junk": lambda _: Response(200, random.Random(0).randbytes(200_000), _HTML),  # noqa: S311 - the same junk each time
     "image": _fixed_page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "image/png"),
     "image-as-html": _fixed_page(200, b"\x89PNG\r\n\x1a\n" + b"\0" * 100),

@@ -203,7 +203,9 @@ async def an_answer_is_read_within_five_megabytes(case: SearchCase) -> None:
     for reply in (
         Response(body=large),
         Response(body=gzip.compress(large, mtime=0), headers=packed),
-        Response(body=gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), headers={"content-encoding": "gzip, gzip"}),
+        Response(
+            body=gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), headers={"content-encoding": "gzip, gzip"}
+        ),
         Response(body=b"{}", headers={"content-encoding": "br"}),
     ):
         assert (await _expect_failure(case, reply)).code == "provider_bad_content"

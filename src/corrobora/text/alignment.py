@@ -21,7 +21,7 @@ from corrobora.text.measures import find_measures, find_unit
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_word
 from corrobora.text.typed import Problem
-from corrobora.text.word_vectors import is_near
+from corrobora.text.vocabulary import is_near
 
 NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the evidence
 _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.report import Support
-from corrobora.text.operands import CitedEvidence
+from corrobora.text.claims import CitedEvidence
 from corrobora.text.operations import Derivation, DerivationKind, execute_operation
 from corrobora.text.quantities import NUMBER_WORDS
 from corrobora.text.segmentation import split_sentences

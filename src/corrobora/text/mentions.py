@@ -1,17 +1,18 @@
-"""Mentions: the names, identifiers and quoted strings of a text, and titles used as names.
+"""Mentions: the names, identifiers and quoted strings of a text, titles used as names, and what makes a claim.
 
-Knows capitals, digits and quotation marks, and how a title becomes an alias. Does not know any list of names, what a
-name refers to, or which sources exist: the aliases to look for are given. Takes linear time.
+Knows capitals, digits, quotation marks and words of obligation, and how a title becomes an alias. Knows no list of
+names, what a name refers to, or which sources exist: the aliases to look for are given. Takes linear time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from corrobora.text.quantities import find_quantities
 from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
 
 
@@ -279,3 +280,45 @@ def _match_end(text: str, start: int, parts: tuple[str, ...]) -> int:
             return 0
         position = match.end()
     return position
+
+
+_DIGITS = re.compile(r"(?<![\w.])[$€£]?\d[\d.,:/–-]*(?:\s?%)?(?![\w])|\d+(?:st|nd|rd|th)\b")
+_OBLIGATION = re.compile(
+    r"\b(?:shall|must|may (?:not|never)|should|required to|obliged to|prohibited|forbidden|mandatory|recommended)\b"
+    r"(?: not\b)?",
+    re.IGNORECASE,
+)
+
+_LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, opened or settled is a claim
+    r"(?i)\b(?:(?:not|nowhere|never) (?:to )?(?:be )?found (?:in|among) (?:what\b(?! year)|(?:any of )?"
+    r"(?:the|these|those|its|our|all|any)(?: [\w-]+){0,2} (?:documents?|sources?|materials?|pages?|texts?)\b(?! of\b))|"
+    r"(?:is|are|was|were) not answered\b|remains? unanswered\b)"
+)
+
+
+def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the words for which a sentence needs a source; none for connecting prose.
+
+    A sentence that ends with a colon introduces what follows. `known` are texts about the report itself, such as the
+    question, its gaps and the editions of its sources: a sentence that repeats one of them claims nothing, nor does one
+    that says in its own words that a question is not answered or that its answer was not found in what was read.
+
+    Example:
+        >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")
+        (('1874',), ())
+    """
+    said = sentence.strip(" *_#>-.?!")
+    if not said or said.endswith(":") or any(said in each for each in known):
+        return ()
+    found = [match.group().strip(".,:") for match in _DIGITS.finditer(sentence)]
+    found += [each.text for each in find_quantities(sentence)]
+    found += [match.group() for match in _OBLIGATION.finditer(sentence)]
+    for each in find_mentions(sentence):
+        opens = not any(letter.isalnum() for letter in sentence[: each.start]) and " " not in each.text
+        if each.kind is not MentionKind.QUOTED and not (opens and each.kind is MentionKind.NAME):
+            found.append(each.text)
+    words = tuple(dict.fromkeys(word for word in found if not any(word != other and word in other for other in found)))
+    telling = [part for word in words for part in word.split() if not part[0].islower()]
+    if _LEFT_OPEN.search(sentence) and any(all(part in each for part in telling) for each in known):
+        return ()
+    return words

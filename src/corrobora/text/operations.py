@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from corrobora.text.claims import OPERATOR_STEMS, Claim, find_instances, hide_titles, read_claim, split_sides
-from corrobora.text.operands import (
+from corrobora.text.claims import (
+    OPERATOR_STEMS,
     CitedEvidence,
+    Claim,
     QuotedNumber,
+    find_instances,
+    hide_titles,
     list_quoted_numbers,
     list_texts,
     name_words,
+    read_claim,
     scan_numbers,
     share_unit,
+    split_sides,
 )
 from corrobora.text.quantities import NUMBER_WORDS, find_years
 from corrobora.text.support import Evidence

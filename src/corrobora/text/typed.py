@@ -26,7 +26,7 @@ from corrobora.text.measures import Measure, find_identifiers, find_measures, is
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.quantities import MONTHS
 from corrobora.text.tokens import split_words, stem_text
-from corrobora.text.word_vectors import is_common
+from corrobora.text.vocabulary import is_common
 
 
 class Problem(NamedTuple):

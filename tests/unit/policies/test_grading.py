@@ -13,6 +13,7 @@ from corrobora.domain.evidence import Grade
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.grading import (
     combine_confidence,
+    find_notice,
     grade_facts,
     group_statements,
     identify_witness,
@@ -219,3 +220,34 @@ def test_a_user_adds_credible_publishers() -> None:
     page = fact(QUOTE, kind="web", url="https://news.example.org/1")
     assert grade_facts([page])[0][0].grade is Grade.UNVERIFIED
     assert grade_facts([page], credible=("example.org",))[0][0].grade is Grade.PLAUSIBLE
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "notice"),
+    [
+        ("RETRACTED: Cold jars", "", "RETRACTED: Cold jars"),
+        ("Retraction Note to: Cold jars", "", "Retraction Note to: Cold jars"),
+        ("Erratum", "x", "Erratum"),
+        ("Jars", "# Withdrawn: Jars\n\nIt is cold.", "Withdrawn: Jars"),
+        ("Jars", "Title.\nThis article has been retracted by its authors. Read on.",
+         "This article has been retracted by its authors."),
+        ("SP 1", "This publication was withdrawn on 1 August and superseded.",
+         "This publication was withdrawn on 1 August and superseded."),
+    ],
+)  # fmt: skip
+def test_a_notice_is_found_literally(title: str, text: str, notice: str) -> None:
+    assert find_notice(title, text) == notice
+    assert notice in f"{title}\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Retractions in science", "Many papers were retracted last year."),
+        ("Withdrawal symptoms", "The troops were withdrawn from Ardal."),
+        ("Correction factors of lenses", "The value is corrected for age."),
+        ("Jars", f"{'It is long. ' * 400}This article has been retracted."),
+    ],
+)
+def test_a_text_about_retraction_is_no_notice(title: str, text: str) -> None:
+    assert find_notice(title, text) == ""

@@ -18,7 +18,7 @@ from corrobora.reporting.render import (
     render_sources,
     renumber_sections,
 )
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 
 ONE = fact("The harbour of Ardal was opened in 1874.", passage="C1")
 TWO = fact("The mill of Ardal has two wheels.", source="S2", passage="C2")

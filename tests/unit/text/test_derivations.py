@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.text.claims import read_claim
+from corrobora.text.claims import CitedEvidence, read_claim, scan_numbers
 from corrobora.text.derivations import ReadDocument, ReadingSet, check_derivation, find_mention, is_about_reading
-from corrobora.text.operands import CitedEvidence, scan_numbers
 from corrobora.text.operations import DerivationKind
 from corrobora.text.support import Evidence
 

@@ -14,7 +14,7 @@ from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:

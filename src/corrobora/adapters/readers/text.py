@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from corrobora.domain.documents import Heading, ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 
 _MAGIC = (
     (b"%PDF-", "a PDF file"),

@@ -12,12 +12,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from corrobora.analysts.extractive.contradictions import label_version, make_version_key
-from corrobora.analysts.extractive.quotes import find_context
+from corrobora.analysts.extractive.extract import find_context
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
-from corrobora.text.layout import skip_item_mark
-from corrobora.text.markdown import escape_text
+from corrobora.text.markup import escape_text, skip_item_mark
 from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import fold_whitespace

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.layout import LIST_ITEM, is_table_row, skip_item_mark
+from corrobora.text.markup import LIST_ITEM, is_table_row, skip_item_mark
 from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import fold_whitespace, function_word_share, lacks_word_spaces, split_words, stem_text
 

@@ -20,8 +20,7 @@ from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.critique import Reviewing
 from corrobora.roles.revise import Revising
 from corrobora.text import phrases
-from corrobora.text.layout import CITATION_MARKER
-from corrobora.text.markdown import read_inline
+from corrobora.text.markup import CITATION_MARKER, read_inline
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import find_topic_stems, read_expectation

@@ -16,7 +16,7 @@ from corrobora.analysts.extractive.lines import is_turn, split_joined_names
 from corrobora.analysts.extractive.ranker import Ranked, Sentence, rank_sentences
 from corrobora.domain.evidence import Fact
 from corrobora.text.answers import FITS_KIND
-from corrobora.text.layout import LIST_ITEM
+from corrobora.text.markup import LIST_ITEM
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text

@@ -20,6 +20,7 @@ from corrobora.engine.session.calls import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
+from corrobora.policies.grading import find_notice
 from corrobora.policies.outcome import decide_outcome, describe_length
 from corrobora.policies.queries import COMPLETION_DRIVE, RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
@@ -43,8 +44,7 @@ from corrobora.reporting.thread_json import (
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
-from corrobora.text.characters import sanitize_json, sanitize_text
-from corrobora.text.notices import find_notice
+from corrobora.text.markup import sanitize_json, sanitize_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 

@@ -18,7 +18,7 @@ from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.storage.index import links, segments
 from corrobora.storage.index.posting_lists import Fields, Tokenizer
-from corrobora.text.characters import sanitize_text
+from corrobora.text.markup import sanitize_text
 from corrobora.text.segmentation import PassageSpan, segment_passages
 from corrobora.text.tokens import tokenizer_fingerprint
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from corrobora.analysts.extractive.extract import grow_quote
 from corrobora.analysts.extractive.lines import read_lines
-from corrobora.analysts.extractive.quotes import grow_quote
 from corrobora.domain.evidence import Passage, PassageId, SourceId
 from corrobora.roles.extract import Excerpt
 

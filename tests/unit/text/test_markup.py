@@ -1,7 +1,8 @@
-"""Markdown of one line: a source's text is shown as it stands, and read back."""
+"""Layout: marks of list items and rows that name their heads."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -10,8 +11,20 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from corrobora.reporting.verify import normalize_markers
-from corrobora.text.markdown import escape_text, read_inline
+from corrobora.text.markup import escape_text, is_table_row, read_inline, sanitize_json, sanitize_text, skip_item_mark
 from corrobora.text.tokens import fold_whitespace
+
+
+def test_the_words_of_an_item_begin_after_its_mark_and_those_of_a_clause_with_its_letter() -> None:
+    assert skip_item_mark("- a rope of hemp", 0) == 2
+    assert skip_item_mark("(a) the keeper shall", 0) == 0
+    assert skip_item_mark("A rope of hemp", 0) == 0
+
+
+def test_a_row_names_its_heads() -> None:
+    assert is_table_row("Plan: Basic; Price: 5.")
+    assert not is_table_row("Ole: I shall come.")
+
 
 SIGNS = st.text(st.sampled_from([*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ 19aSsCcé日［］“\n"]), max_size=40)
 VIEWER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
@@ -43,3 +56,27 @@ def test_no_text_of_a_source_becomes_a_citation(text: str) -> None:
 )
 def test_a_line_is_read_as_a_viewer_shows_it(markdown: str, shown: str) -> None:
     assert read_inline(markdown) == shown
+
+
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+TEXTS = st.text(
+    st.sampled_from([*'ab é日\u200d\n\t"\\\x1b[3m]\x07\x9b\x85\r\u202e\u2066\u200f\ufeff\x00\x7f']), max_size=30
+)
+
+
+@given(TEXTS)
+def test_no_control_or_direction_character_is_left(text: str) -> None:
+    clean = sanitize_text(text)
+    assert not OBEYED.search(clean)
+    assert sanitize_text(clean) == clean
+    if not OBEYED.search(text):
+        assert clean == text
+
+
+@given(TEXTS)
+def test_a_json_document_keeps_everything_else(text: str) -> None:
+    for ascii_only in (True, False):
+        value = json.loads(sanitize_json(json.dumps({"text": text}, ensure_ascii=ascii_only)))["text"]
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", value)
+    if not OBEYED.search(text):
+        assert value == text
