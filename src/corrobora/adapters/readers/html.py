@@ -8,20 +8,22 @@ never followed. Runs in the parser's process.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from corrobora.adapters.readers.text import TextWriter, decode_text, fold_spaces
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
+from corrobora.text.tokens import split_words
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
 _BLOCKS = frozenset(
     "p div section article main aside header footer nav ul ol dl dt dd blockquote figure figcaption form fieldset "
     "address details summary table thead tbody tfoot caption center body html".split()
 )
+_ARTICLE_BLOCKS = frozenset({"p", "list", "head", "table", "div", "quote"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
@@ -189,20 +191,10 @@ _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", r
 _DATES = {"original_date": True, "extensive_search": False}
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _PLACEHOLDER_PHRASES = (
-    "just a moment",
-    "verify you are human",
-    "are you a robot",
-    "checking your browser",
-    "enable javascript and cookies",
-    "access denied",
-    "page not found",
-    "404 not found",
-    "subscribe to continue reading",
-    "sign in to continue",
-    "log in to continue",
-    "please enable javascript",
-    "unusual traffic from your",
-)
+    "just a moment|verify you are human|are you a robot|checking your browser|enable javascript and cookies|"
+    "access denied|page not found|404 not found|subscribe to continue reading|sign in to continue|"
+    "log in to continue|please enable javascript|unusual traffic from your"
+).split("|")
 _PLACEHOLDER_CHARS = 1_500
 
 
@@ -216,6 +208,16 @@ class _Element(Protocol):
     def __iter__(self) -> Iterator[_Element]: ...
 
     def itertext(self) -> Iterator[str]: ...
+
+    def iter(self, *tags: str) -> Iterator[_Element]: ...
+
+    def iterancestors(self) -> Iterator[_Element]: ...
+
+    def findtext(self, path: str) -> str | None: ...
+
+    def drop_tag(self) -> None: ...
+
+    def drop_tree(self) -> None: ...
 
 
 def read_html(data: bytes, charset: str = "") -> ParsedDocument:
@@ -242,13 +244,13 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     return parsed
 
 
-class PageShape:
+class PageShape(NamedTuple):
     """What one linear scan tells of a page."""
 
-    __slots__ = ("attributes", "depth", "links", "tags")
-
-    def __init__(self, tags: int, attributes: int, depth: int, links: int) -> None:
-        self.tags, self.attributes, self.depth, self.links = tags, attributes, depth, links
+    tags: int
+    attributes: int
+    depth: int
+    links: int
 
     @property
     def safe(self) -> bool:
@@ -292,12 +294,32 @@ def _trim_date(date: str, html: str) -> str:
     return date if re.search(rf"(?<!\d)(?:{numbers}|{words})(?!\d)", html) else str(year)
 
 
+def _list_titles(tree: _Element) -> list[str]:
+    """Return the titles that a page declares: of its head, and for those who share it."""
+    shared = (each.get("content") for each in tree.iter("meta") if each.get("property") == "og:title")
+    return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
+
+
+def _choose_title(found: str, declared: Sequence[str]) -> str:
+    """Return the title that the extractor found, or the declared one if no declared title contains it.
+
+    The extractor guesses from headings and class names, and may name a page after the heading of a help window.
+    """
+    words = " ".join(split_words(found))
+    return found if not declared or any(words in " ".join(split_words(each)) for each in declared) else declared[0]
+
+
 def _extract_article(html: str) -> ParsedDocument | None:
     """Find the article with trafilatura; None if it finds none."""
-    from trafilatura import bare_extraction  # noqa: PLC0415 - 1 s of CPU that only HTML pays
+    from trafilatura import bare_extraction, load_html  # noqa: PLC0415 - 1 s of CPU that only HTML pays
 
+    tree = load_html(html)
+    if tree is None:
+        return None
+    titles = _list_titles(page := cast("_Element", tree))
+    _free_headings(page)
     found = bare_extraction(
-        html, favor_precision=True, include_comments=False, with_metadata=True, date_extraction_params=_DATES
+        tree, favor_precision=True, include_comments=False, with_metadata=True, date_extraction_params=_DATES
     )
     body = getattr(found, "body", None)
     if found is None or body is None:
@@ -306,10 +328,22 @@ def _extract_article(html: str) -> ParsedDocument | None:
     _ArticleWriter(writer).write_body(cast("_Element", body))
     meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
     return writer.build_parsed(
-        meta.get("title") or "",
+        _choose_title(meta.get("title") or "", titles),
         published=_trim_date(meta.get("date") or "", html),
         publisher=meta.get("sitename") or meta.get("hostname") or "",
     )
+
+
+def _free_headings(tree: _Element) -> None:
+    """Take buttons, permalink signs and the links around words out of the headings.
+
+    The extractor takes a heading that is a link for navigation and drops it; generators of documentation make every
+    heading one.
+    """
+    for part in [*tree.iter("a", "button")]:
+        if any(each.tag in _HEADINGS for each in part.iterancestors()):
+            named = part.tag == "a" and re.search(r"\w", _element_text(part))
+            part.drop_tag() if named else part.drop_tree()
 
 
 class _ArticleWriter:
@@ -336,7 +370,7 @@ class _ArticleWriter:
                     self._writer.add_block(f"- {_element_text(element)}", tight=True)
                 case "code":
                     self._writer.add_verbatim("".join(element.itertext()))
-                case "div" | "quote" if any(child.tag in {"p", "list", "head", "table"} for child in element):
+                case "div" | "quote" if any(child.tag in _ARTICLE_BLOCKS for child in element):
                     self._writer.add_block(element.text or "")
                     stack.extend(list(element)[::-1])
                 case _:

@@ -77,6 +77,30 @@ def test_h11_more_tags_than_any_page_needs_are_too_large():
     assert outcome(b"<i>a</i>" * 150_000) == "too_large"
 
 
+MANUAL = """<html><head><title>Build options - The manual</title></head><body>
+<div id="help"><h2 class="help-title">Keyboard shortcuts</h2><p>Press an arrow key to turn the page.</p></div>
+<h1 class="menu-title">The manual</h1><nav><a href="a.html">Start</a> <a href="b.html">Build options</a></nav>
+<main><h1 id="build"><a class="header" href="#build">Build options</a></h1>
+<p>Every option is passed to the builder on its command line, and a later one wins over an earlier one.</p>
+<h2 id="units"><a class="header" href="#units">work-units</a><button>Copy path</button></h2>
+<p>The number of units into which a program is split. The default is 16, and 256 for an incremental build.</p>
+<h2 id="model">code-model<a class="permalink" href="#model">¶</a></h2>
+<div><div>Restricts the range of addresses.</div><div>The small model is the default.</div></div></main>
+</body></html>""".encode()
+
+
+def test_headings_that_are_links_and_the_declared_title_are_kept():
+    parsed = read_html(MANUAL)
+    assert parsed.title == "Build options - The manual"
+    assert [heading.title for heading in parsed.headings] == ["Build options", "work-units", "code-model"]
+    assert "addresses.\n\nThe small model" in parsed.text
+
+
+def test_a_title_that_the_page_declares_for_sharing_stays():
+    head = "<title>The Daily | Start</title><meta property='og:title' content='Mill closes'>"
+    assert read_html(PAGE.replace("<title>Passwords | Site</title>", head).encode()).title == "Mill closes"
+
+
 @pytest.mark.parametrize(
     "text", ["Just a moment... Verify you are human", "404 Not Found", "Subscribe to continue reading this article"]
 )
