@@ -22,8 +22,8 @@ from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
+from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Role

@@ -23,9 +23,9 @@ PUBLIC_PACKAGES = ("corrobora.testing",)  # for the tests of users and of plug-i
 # Definitions that nothing in the source names, and why they stay.
 EXEMPT: dict[str, str] = {
     "corrobora.analysts.language_model.rendering.NOT_SHOWN": "tests compare prompts with inputs by it",
-    "corrobora.analysts.language_model.synthesis_prompt.SYNTHESIS_SYSTEM": "public API (ANGLES-28)",
-    "corrobora.analysts.language_model.synthesis_prompt.SYNTHESIS_USER_TEMPLATE": "public API (ANGLES-28)",
-    "corrobora.analysts.language_model.synthesis_prompt.build_synthesis_prompt": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.rendering.SYNTHESIS_SYSTEM": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.rendering.SYNTHESIS_USER_TEMPLATE": "public API (ANGLES-28)",
+    "corrobora.analysts.language_model.rendering.build_synthesis_prompt": "public API (ANGLES-28)",
     "corrobora.config.values.find_doc": "the generated reference pages print it",
     "corrobora.domain.report.Report._repr_markdown_": "notebooks call it by its name",
 }

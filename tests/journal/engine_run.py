@@ -27,8 +27,8 @@ from corrobora.domain.evidence import Document, Hit, Query
 from corrobora.domain.plan import Brief
 from corrobora.domain.run import Event, Request, RunId
 from corrobora.engine.research import research
+from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import PassageClaims, encode, hash_parts, sum_earlier_seconds
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
-from tests.unit.adapters.delivery.smtp import SmtpServer
+from tests.unit.adapters.smtp import SmtpServer
 
 from corrobora.app import Workspace
 from corrobora.config import load_settings

@@ -12,8 +12,8 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
+from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import hash_parts
 from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role

@@ -15,8 +15,7 @@ from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.run import Request, RunId, Stage
-from corrobora.roles.critique import critique
-from corrobora.roles.judge import judge
+from corrobora.roles.review import critique, judge
 from corrobora.roles.synthesize import summarize, synthesize
 from corrobora.storage.journal.events import rewind_run
 from corrobora.storage.journal.runs import Runs

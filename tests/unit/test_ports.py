@@ -9,7 +9,7 @@ from corrobora.domain.errors import ProviderError, ReadError, RoleError
 from corrobora.domain.evidence import Query, ReadOutcome
 from corrobora.domain.report import Critique
 from corrobora.ports import Analyst, Clock, Entry, FactStore, Journal, Library, Reader, Role, SearchProvider
-from corrobora.roles.critique import critique
+from corrobora.roles.review import critique
 from corrobora.testing import (
     FakeClock,
     LoopTime,

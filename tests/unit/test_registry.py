@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from corrobora import registry
-from corrobora.adapters.search.provider import KeyedProvider
+from corrobora.adapters.search import KeyedProvider
 from corrobora.domain.errors import UserError
 
 ENTRIES = {
     "another": ("search", "tavily", "another:Tavily"),
-    "fine": ("search", "brave", "corrobora.adapters.search.exa:Exa"),
+    "fine": ("search", "brave", "corrobora.adapters.search.keyed:Exa"),
     "sorry": ("search", "sad", "no_such_module:Sad"),
     "vague": ("profiles", "lost", "no_such_package"),
 }

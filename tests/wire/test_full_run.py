@@ -22,8 +22,8 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
+from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
 from corrobora.reporting.thread_json import render_round_files

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from corrobora.app.wiring import WebAccess, Wiring
     from corrobora.config import Settings
-    from corrobora.engine.session.calls import Session
+    from corrobora.engine.session import Session
     from corrobora.ports import Clock, Embedder
     from corrobora.storage.journal import JournalWriter
     from corrobora.storage.journal.dialogues import Dialogues

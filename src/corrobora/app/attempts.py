@@ -25,8 +25,8 @@ from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import EventType, RequestOption, RunId, RunRow, RunStatus
 from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
+from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.calls import RunPorts, Session
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules

@@ -14,7 +14,7 @@ from corrobora.config import Settings
 from corrobora.config.settings import list_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, hash_parts
 from corrobora.ports import Delivery
 from corrobora.registry import Configuration, load_part

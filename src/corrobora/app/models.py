@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.pacing import Gate
-from corrobora.analysts.language_model.model import TIERS, Tier
+from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
 from corrobora.domain.plan import Plan

@@ -31,7 +31,7 @@ from corrobora.storage.queue.limiter import Limiter as RateLimiter
 
 if TYPE_CHECKING:
     from corrobora.adapters.qdrant import QdrantFacts
-    from corrobora.adapters.search.provider import KeyedProvider
+    from corrobora.adapters.search import KeyedProvider
     from corrobora.adapters.web.fetcher import PageFetcher
     from corrobora.adapters.web.network import AllowList, Resolver
 
@@ -98,7 +98,7 @@ def check_sources(settings: Settings, request: Request) -> None:
     """
     if not request.sources:
         return
-    from corrobora.adapters.web.urls import BadUrl, normalize_url  # noqa: PLC0415 - as in `WebAccess`
+    from corrobora.adapters.web import BadUrl, normalize_url  # noqa: PLC0415 - as in `WebAccess`
 
     for source in request.sources:
         try:
@@ -183,7 +183,7 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
     if settings.reader != FIRECRAWL_NAME:
         return (direct,)
     from corrobora.adapters.readers.pages import FirecrawlReader  # noqa: PLC0415 - as in `WebAccess`
-    from corrobora.adapters.search.firecrawl import Firecrawl  # noqa: PLC0415
+    from corrobora.adapters.search.keyed import Firecrawl  # noqa: PLC0415
 
     return (FirecrawlReader(_open_provider(Firecrawl, settings, web.clock, limiter), library, space), direct)
 

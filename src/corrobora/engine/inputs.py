@@ -30,7 +30,7 @@ from corrobora.roles.reflect import Learned
 from corrobora.roles.synthesize import Material, Part
 
 if TYPE_CHECKING:
-    from corrobora.engine.session.calls import Session
+    from corrobora.engine.session import Session
     from corrobora.policies.profile import Profile
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first

@@ -20,7 +20,7 @@ from corrobora.domain.thread import StopReason, ThreadState
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
 from corrobora.engine.steps.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.steps.knowledge import spread_facts

@@ -16,7 +16,7 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import MAX_FACTS_SHOWN, list_open_gaps, reflect_input, summary_input
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, RoundBuffer
 from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
 from corrobora.engine.steps.read import read_hits, reread_sources

@@ -17,7 +17,7 @@ from corrobora.domain.thread import Round, ThreadState
 from corrobora.engine.session.journal import CallMeta
 
 if TYPE_CHECKING:
-    from corrobora.engine.session.calls import Session
+    from corrobora.engine.session import Session
 
 MAX_ROUND_FACTS = 40  # of one round; the best ones
 STORED = "library"  # the provider of stored documents

@@ -19,18 +19,19 @@ from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
 from corrobora.engine.planning import (
     ThreadFile,
+    authorize_plan,
     clarify_input,
     describe_answer,
     merge_plans,
     parse_thread_file,
     plan_input,
+    propose_plan,
     select_phases,
     with_pinned_sources,
 )
 from corrobora.engine.record import begin_record
-from corrobora.engine.session.calls import Session, run_parallel
+from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.journal import decode
-from corrobora.engine.session.people import authorize_plan, propose_plan
 from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.steps.review import (
     confirm_input,
@@ -54,12 +55,9 @@ from corrobora.reporting.verify import (
     choose_revision,
 )
 from corrobora.roles.clarify import Scoping, clarify
-from corrobora.roles.confirm import confirm
-from corrobora.roles.critique import critique
 from corrobora.roles.extract import Extraction
-from corrobora.roles.judge import judge
 from corrobora.roles.plan import plan
-from corrobora.roles.revise import revise
+from corrobora.roles.review import confirm, critique, judge, revise
 from corrobora.roles.synthesize import synthesize
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrobora.adapters.embedders.openai_compatible import OpenAICompatibleEmbedder
+from corrobora.adapters.embedders import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
 from corrobora.app.libraries import ingest_files, open_embedder

@@ -13,7 +13,7 @@ from corrobora.domain.report import Findings, Outcome, Report
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason
 from corrobora.engine.investigate import investigate, make_sentinel, refine_input, refine_node, run_isolated
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.roles.refine import Refinement
 
 ASKED = SubQuestion("sq-1", "How often must the harbour cranes of Brenhaven be inspected?")

@@ -15,7 +15,7 @@ import pytest
 
 from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
-from corrobora.analysts.language_model.model import Form, Prompt
+from corrobora.analysts.language_model import Form, Prompt
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, WireRequest
 from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.exa import Exa
-from corrobora.adapters.search.firecrawl import Firecrawl
-from corrobora.adapters.search.tavily import Tavily
+from corrobora.adapters.search.keyed import Exa, Firecrawl, Tavily
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.conformance import check_search

@@ -21,7 +21,7 @@ from corrobora.adapters.models.registry import (
     read_count,
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
-from corrobora.analysts.language_model.model import Ending
+from corrobora.analysts.language_model import Ending
 
 _VERSION = "2023-06-01"
 _CACHED = {"type": "ephemeral"}

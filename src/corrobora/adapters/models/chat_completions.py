@@ -21,7 +21,7 @@ from corrobora.adapters.models.registry import (
     read_count,
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
-from corrobora.analysts.language_model.model import Ending
+from corrobora.analysts.language_model import Ending
 
 _ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refusal"}
 # What a compatible server may not know. Each is left out once the server has refused it by name.

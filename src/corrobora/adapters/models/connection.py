@@ -23,7 +23,7 @@ from corrobora.adapters.models.transport import (
     TransportError,
 )
 from corrobora.adapters.pacing import Gate, Slot
-from corrobora.analysts.language_model.model import Correction, Form, Prompt, Reply
+from corrobora.analysts.language_model import Correction, Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError, RoleError
 
 CALL_SECONDS = 600.0  # wall clock of one request, whatever trickles in; silence ends it much earlier

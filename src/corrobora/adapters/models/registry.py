@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, cast
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.transport import HttpEndpoint, TransportError
-from corrobora.analysts.language_model.model import TIERS, Correction, Ending, Form, Prompt, Tier
+from corrobora.analysts.language_model import TIERS, Correction, Ending, Form, Prompt, Tier
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import Usage
 

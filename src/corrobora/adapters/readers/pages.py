@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from corrobora.adapters.readers.markup import read_markdown
 from corrobora.adapters.readers.parser import ParserProcess, map_types
-from corrobora.adapters.search.firecrawl import Firecrawl, ScrapedPage
+from corrobora.adapters.search import parse_published
+from corrobora.adapters.search.keyed import Firecrawl, ScrapedPage
 from corrobora.adapters.search.library import store_page
-from corrobora.adapters.search.provider import parse_published
+from corrobora.adapters.web import BadUrl, check_url, host_of, normalize_url
 from corrobora.adapters.web.fetcher import PageFetcher
 from corrobora.adapters.web.network import blocked_reason
 from corrobora.adapters.web.transport import Bounds, Reply
-from corrobora.adapters.web.urls import BadUrl, check_url, host_of, normalize_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits

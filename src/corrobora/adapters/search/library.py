@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.adapters.web.urls import host_of
+from corrobora.adapters.web import host_of
 from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS

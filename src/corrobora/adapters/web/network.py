@@ -18,7 +18,7 @@ from typing import cast
 
 import httpcore2
 
-from corrobora.adapters.web.urls import DEFAULT_PORTS, BadUrl, check_host
+from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, check_host
 from corrobora.domain.limits import LIMITS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -22,8 +22,8 @@ from corrobora.adapters.http import (
     read_body,
     tls_context,
 )
+from corrobora.adapters.web import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.adapters.web.network import ConnectionBlocked, NameUnresolved, VettedNetwork
-from corrobora.adapters.web.urls import DEFAULT_PORTS, BadUrl, parse_url
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits

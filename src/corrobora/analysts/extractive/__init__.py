@@ -20,13 +20,11 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.thread import ScopeInput
 from corrobora.ports import Answer, Role
 from corrobora.roles.clarify import Asking
-from corrobora.roles.confirm import Confirming, Rulings
-from corrobora.roles.critique import Reviewing
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
 from corrobora.roles.reflect import Learned
-from corrobora.roles.revise import Revising
+from corrobora.roles.review import Confirming, Reviewing, Revising, Rulings
 from corrobora.roles.scout import Sweep
 from corrobora.roles.synthesize import Material
 from corrobora.text.tokens import tokenizer_fingerprint

@@ -17,8 +17,7 @@ from corrobora.analysts.extractive.parts import split_question
 from corrobora.analysts.extractive.selection import fact_equivalences, rank_facts, select_diverse
 from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
-from corrobora.roles.critique import Reviewing
-from corrobora.roles.revise import Revising
+from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
 from corrobora.text.markup import CITATION_MARKER, read_inline
 from corrobora.text.phrases import is_written_by_code

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from corrobora.analysts.language_model.model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
+from corrobora.analysts.language_model import TIERS, Correction, Form, ModelClient, Prompt, Reply, Tier
 from corrobora.analysts.language_model.parsing import (
     drop_thinking,
     extract_object,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from importlib import resources
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import jinja2
 
-from corrobora.analysts.language_model.model import Prompt
+from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
 from corrobora.domain.plan import Node, Subject, SubQuestion, collect_leaves
@@ -25,7 +25,7 @@ from corrobora.domain.record import QueryYield, SourceYield
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
-from corrobora.roles.synthesize import Part
+from corrobora.roles.synthesize import Material, Part, synthesize
 
 I = TypeVar("I")  # noqa: E741 - input of a role
 O = TypeVar("O")  # noqa: E741 - output of a role
@@ -231,3 +231,47 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pairs": _show_pairs,
     "word": _show_word,
 }
+
+
+__all__ = ["SYNTHESIS_SYSTEM", "SYNTHESIS_USER_TEMPLATE", "build_synthesis_prompt"]
+
+_SYSTEM, _, _USER = read_prompt_file(synthesize.prompt).partition(BRIEF)
+SYNTHESIS_SYSTEM = f"{read_prompt_file(COMMON).strip()}\n\n{_SYSTEM.strip()}"
+SYNTHESIS_USER_TEMPLATE = _USER.strip()
+
+
+def build_synthesis_prompt(  # noqa: PLR0913 - what ANGLES-28 lists, by name
+    topic: str,
+    parts: Sequence[Part],
+    *,
+    layout: str = "angles",
+    sub_questions: Sequence[SubQuestion] = (),
+    contradictions: Sequence[Contradiction] = (),
+    gaps: Sequence[Gap] = (),
+    uncovered: Sequence[str] = (),
+    words_max: int = 1_500,
+) -> Prompt:
+    """Return the prompt that merges the parts (sub-agents' summaries and facts) into one report (ANGLES-28).
+
+    A fact that several parts found is shown once, with the first of them.
+    """
+    seen: set[str] = set()
+    merged: list[Part] = []
+    for part in parts:
+        fresh = tuple(fact for fact in part.facts if fact.id not in seen)
+        seen |= {fact.id for fact in fresh}
+        merged.append(replace(part, facts=fresh))
+    given = Material(
+        path="root",
+        purpose="report",
+        question=topic,
+        title=topic,
+        parts=tuple(merged),
+        sub_questions=tuple(sub_questions),
+        contradictions=tuple(contradictions),
+        gaps=tuple(gaps),
+        layout=layout,
+        words_max=words_max,
+        uncovered=tuple(uncovered),
+    )
+    return render_prompt(synthesize, given)

@@ -1,1 +1,375 @@
-"""session."""
+"""The session: the one gate from the method to the outside.
+
+Knows how a call is journaled, metered, retried, limited and reported. Does not know what research is: the method does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic_core import to_json
+
+from corrobora.domain.errors import (
+    CorroboraError,
+    JournalError,
+    LimitReached,
+    ModelSilent,
+    NeedsHuman,
+    ProviderError,
+    RoleError,
+    Stale,
+)
+from corrobora.domain.evidence import Document
+from corrobora.domain.limits import Meter, Usage
+from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
+from corrobora.domain.record import Record
+from corrobora.domain.report import Findings
+from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
+from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
+from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope
+from corrobora.engine.session.journal import (
+    CallMeta,
+    PassageClaims,
+    RoundBuffer,
+    decode,
+    decode_meta,
+    encode,
+    hash_parts,
+)
+from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
+from corrobora.policies.queries import compute_backoff
+from corrobora.ports import (
+    Analyst,
+    Answer,
+    Clock,
+    Entry,
+    FactStore,
+    Human,
+    Journal,
+    Library,
+    Reader,
+    Role,
+    SearchProvider,
+)
+
+if TYPE_CHECKING:
+    from corrobora.policies.budget import Estimate
+    from corrobora.policies.profile import Profile
+
+
+I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
+O = TypeVar("O")  # noqa: E741 - output of a role
+T = TypeVar("T")
+
+UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
+_RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
+CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
+CALL_TOKENS = 2_000  # what a call may take beside its input: instructions, form and answer
+
+_replaying: ContextVar[bool] = ContextVar("replaying", default=False)
+
+
+class NotReplayed(TimeoutError):
+    """A call of a cut round that was not answered when the round was cut: it is not made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPorts:
+    """The adapters of one run, as ports."""
+
+    analysts: tuple[Analyst, ...]  # in order of preference; the last one always answers
+    searches: Mapping[str, SearchProvider]
+    readers: tuple[Reader, ...]
+    library: Library
+    journal: Journal
+    clock: Clock
+    human: Human
+    write: Callable[[Mapping[str, str]], Awaitable[None]]  # texts of artifacts by their names, written together
+    render_round: Callable[[ThreadState, Collection[str], str], Mapping[str, object]]  # files of a round, by name
+    read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
+    estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
+    facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
+
+
+Perform = Callable[[], Awaitable[tuple[str, CallMeta]]]
+
+
+@dataclass(slots=True)
+class Session:
+    """Everything a run may touch. The method holds one and nothing else."""
+
+    run: RunId
+    request: Request
+    profile: Profile
+    stop: tuple[tuple[str, StopRule], ...]
+    advance: AdvanceRule
+    outside: RunPorts
+    budget: Budget
+    started_at: str = ""  # ISO time of the first attempt
+    record: Record = field(
+        default_factory=Record
+    )  # what every thread of the run begins with: its date, what it searches
+    retry_failures: bool = False  # a run that ended for want of a provider looks again
+    brief: Brief = field(default_factory=lambda: Brief(""))
+    questions: tuple[SubQuestion, ...] = ()
+    researched: tuple[str, ...] = ()  # what the question was narrowed to or split into, if it was
+    tasks: tuple[str, ...] = ()  # what the leaves of the plan want
+    rulings: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict[tuple[str, tuple[str, ...]], str])
+    claims: PassageClaims = field(default_factory=PassageClaims)
+    until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
+    gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
+    leaves: int = 1  # of the plan; several share what any of them reads
+    opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
+    _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
+    evidence: EvidencePolicy = field(init=False)
+    _slots: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Set the bound on leaves that are worked on at once, and the policy that goes with the analysts."""
+        self.evidence = choose_evidence_policy(self.outside.analysts)
+        self._slots = asyncio.Semaphore(self.profile.max_concurrency)
+
+    @property
+    def rules(self) -> tuple[tuple[str, StopRule], ...]:
+        """The profile's stop rules, after the one of a person who asked to finish."""
+        return (("finish_asked", self._finish_asked), *self.stop)
+
+    def _finish_asked(self, thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG002 - one signature
+        return StopReason.CANCELLED if self.budget.finishing else None
+
+    @property
+    def journal(self) -> Journal:
+        """The durable memory of this attempt."""
+        return self.outside.journal
+
+    @property
+    def library(self) -> Library:
+        """The stored sources."""
+        return self.outside.library
+
+    @property
+    def facts(self) -> FactStore:
+        """The knowledge base (TREE-31)."""
+        return self.outside.facts or self.outside.library
+
+    async def call(self, role: Role[I, O], given: I) -> O:
+        """Play a role: from the journal if it was answered before, else by the first analyst that can.
+
+        The key is the input's path plus a digest of input, prompt version and model, so that parallel order cannot
+        change it. Raises `RoleError` or `ProviderError` only if every analyst failed.
+        """
+        text = encode(role.takes, given)
+        path: str = getattr(given, "path", "root")
+        key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
+        out = await self.call_once(key, lambda: self._play_role(role, given), paid=True)
+        return decode(role.gives, out, key=key)
+
+    async def call_once(self, key: str, perform: Perform, *, paid: bool) -> str:
+        """Return the journaled answer of `key`, or perform it once, however many wait for it, and commit it."""
+        while True:
+            entry = self.journal.get(key)
+            if entry is not None:
+                self.budget.book_usage(decode_meta(entry).usage or Usage())
+                return entry.out
+            if _replaying.get():
+                raise NotReplayed(key)
+            self.budget.check_scope()
+            task = self._inflight.get(key)
+            if task is None:
+                task = asyncio.create_task(self._commit_call(key, perform, paid=paid))
+                self._inflight[key] = task
+                task.add_done_callback(lambda _: self._inflight.pop(key, None))
+                return await task
+            await asyncio.wait([task])
+            if not task.cancelled():  # else its owner was cut: whoever waited performs it
+                return task.result()
+
+    async def _commit_call(self, key: str, perform: Perform, *, paid: bool) -> str:
+        if paid:
+            self.journal.begin(key)
+        out, meta = await perform()
+        timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
+        return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)))).out
+
+    async def _play_role(self, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
+        why, spent = "", Usage()  # what replaced answers cost
+        for number, analyst in enumerate(self.outside.analysts):
+            last = number == len(self.outside.analysts) - 1
+            try:
+                answer = await self._ask_analyst(analyst, role, given, last=last)
+            except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
+                if last or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
+                    raise
+                spent += (cost := read_lost_usage(error))
+                self.budget.add_usage(cost)  # a failed call is billed all the same
+                if isinstance(error, ProviderError) and self._is_silent(analyst):
+                    raise ModelSilent.from_failure(error) from error
+                why = error.code if isinstance(error, CorroboraError) else "too_slow"
+                self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
+                continue
+            self.budget.add_usage(answer.usage)
+            player = answer.analyst or analyst.name
+            meta = CallMeta(
+                usage=answer.usage + spent, role=role.name, analyst=player, model=answer.model, fallback=why
+            )
+            return encode(role.gives, answer.value), meta
+        raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
+
+    def _is_silent(self, analyst: Analyst) -> bool:
+        """True for the model that was named for this run, while it has answered no call of the run."""
+        *_, model, _ = self.outside.analysts
+        if analyst is not model or not self.request.get_option(RequestOption.MODEL_REQUIRED):
+            return False
+        entries = (self.journal.get(key) for key in self.journal.keys())  # noqa: SIM118 - a port, not a dict
+        return not any(entry and decode_meta(entry).analyst == analyst.name for entry in entries)
+
+    async def _ask_analyst(self, analyst: Analyst, role: Role[I, O], given: I, *, last: bool) -> Answer[O]:
+        """Ask one analyst. All but the last are bounded by patience and by the limits of tokens, money and calls."""
+        if last:
+            return await analyst.play(role, given)
+        spent = self.budget.read_meter().exhausted_limit
+        if spent in ("tokens", "dollars", "calls"):
+            raise LimitReached(spent, value=1, limit=1, scope="run")
+        patience = self.budget.patience
+        limit = asyncio.timeout(None if math.isinf(patience) else max(patience, 0.05))
+
+        def count_tokens() -> int:
+            return len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
+
+        try:
+            with self.budget.reserve_tokens(count_tokens):
+                async with limit:
+                    answer = await self.call_with_retries(lambda: analyst.play(role, given))
+        except TimeoutError:
+            if limit.expired():
+                self.budget.record_timeout()
+            raise
+        self.budget.record_answer()
+        return answer
+
+    async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try, and try again after retryable failures, while the policy and the innermost scope allow it."""
+        tried, waited = 0, 0.0
+        while True:
+            try:
+                return await attempt()
+            except ProviderError as error:
+                if not error.retryable:
+                    raise
+                tried += 1
+                bound = min(self.budget.scope_left, UNLIMITED_RETRY_SECONDS - waited)
+                jitter = int(hash_parts(str(tried), error.message)[:4], 16) / 0xFFFF
+                pause = compute_backoff(tried, error.retry_after_seconds, bound, jitter=jitter)
+                if pause is None:
+                    raise
+                waited += pause
+                await self.outside.clock.sleep(pause)
+
+    async def run_siblings(
+        self, perform: Callable[[Node, Session], Awaitable[Findings]], nodes: Sequence[Node]
+    ) -> tuple[Findings, ...]:
+        """Work on sibling nodes, in turn or in parallel as the profile says; results in the order of the plan."""
+        if self.profile.leaves_in_turn:
+            return tuple([await perform(node, self) for node in nodes])
+        return tuple(await run_parallel([self._run_in_slot(perform, node) for node in nodes]))
+
+    async def _run_in_slot(self, perform: Callable[[Node, Session], Awaitable[Findings]], node: Node) -> Findings:
+        if not node.is_leaf:  # an inner node must not hold a slot that its own leaves need
+            return await perform(node, self)
+        async with self._slots:
+            return await perform(node, self)
+
+    async def record_meter(self, path: str) -> Meter:
+        """Read the meter for a decision; journaled, or a resumed run would decide differently."""
+        key = f"{path}/meter"
+        entry = self.journal.get(key)
+        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())))).out
+        return decode(Meter, out, key=key)
+
+    @asynccontextmanager
+    async def until_reserve(self, thread: ThreadState, gathered: RoundBuffer) -> AsyncGenerator[TimeScope]:
+        """Gather one round until only the writing time is left; a round that was cut is cut again on resume."""
+        key = f"{thread.round_path}/cut"
+        record = self.journal.get(key)
+        minutes = thread.phase.minutes
+        token = _replaying.set(record is not None)
+        try:
+            async with self.budget.until_reserve(None if minutes is None else 60.0 * minutes) as window:
+                yield window
+        except NotReplayed:
+            window = TimeScope(cut=True)
+        finally:
+            _replaying.reset(token)
+        if record is not None:
+            gathered.keep_recorded(frozenset(json.loads(record.out)))
+        elif window.cut:
+            await self.journal.put(Entry(key, json.dumps(sorted(gathered.keys))))
+        gathered.cut = window.cut or record is not None
+
+    def enter_stage(self, stage: Stage) -> None:
+        """Tell that a stage begins. Raises `NeedsHuman` (`stage_reached`) after the last stage of this attempt."""
+        order = list(Stage)
+        if self.until and order.index(stage) > order.index(parse_last_stage(self.until)):
+            raise NeedsHuman(
+                "stage_reached",
+                f"The run pauses after the stage {self.until}, as asked.",
+                next_step=f"Go on with: corrobora resume {self.run}",
+            )
+        self.emit(EventType.STAGE, "root", {"stage": stage}, part=stage)
+
+    async def write_artifacts(self, files: Mapping[str, object]) -> None:
+        """Write files of the run, together, by their names: a text as it is, another value as JSON."""
+        texts = {name: each if isinstance(each, str) else format_json(each) for name, each in files.items()}
+        await self.outside.write(texts)
+
+    def emit(
+        self,
+        kind: EventType,
+        path: str,
+        data: Mapping[str, object],
+        *,
+        number: int | None = None,
+        part: str = "",
+    ) -> None:
+        """Append an event; it appears once in a run, however often the run is resumed."""
+        key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
+        self.journal.emit(Event(kind, key, path, number, data))
+
+
+def read_lost_usage(error: Exception) -> Usage:
+    """Return what an answer that cannot be used has cost, or one that was not waited for."""
+    if isinstance(error, CorroboraError):
+        return error.usage
+    cut = error.__cause__ if isinstance(error, TimeoutError) else None
+    return getattr(cut, "usage", Usage())
+
+
+def format_json(value: object) -> str:
+    """Return `value` as the text of a JSON file."""
+    return to_json(value, indent=2, fallback=str).decode() + "\n"
+
+
+async def run_parallel(work: Sequence[Awaitable[T]]) -> list[T]:
+    """Await all in parallel, as one group: if one fails the others are cancelled. Results keep the order.
+
+    Raises the failure itself and not a group of it, so that a caller meets the same errors as if the parts ran in turn:
+    of several the one that concerns the whole run, else the first.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_await_work(each)) for each in work]
+    except BaseExceptionGroup as several:
+        causes: Sequence[BaseException] = several.exceptions  # parts that use this function hand up no groups
+        raise next((e for kind in _RUN_WIDE_ERRORS for e in causes if isinstance(e, kind)), causes[0]) from None
+    return [task.result() for task in tasks]
+
+
+async def _await_work(work: Awaitable[T]) -> T:
+    return await work

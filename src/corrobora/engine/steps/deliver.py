@@ -16,7 +16,7 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round, StopReason
-from corrobora.engine.session.calls import Session, format_json
+from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key

@@ -30,7 +30,7 @@ from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Round, ThreadState
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
 from corrobora.policies.assessment import assess_thread, merge_facts, take_shared_facts
 from corrobora.policies.selection import ASKED_PROVIDER, list_other_sections, read_section, select_sections

@@ -26,7 +26,7 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
 from corrobora.engine.steps.knowledge import resolve_requests, widen_reading
 from corrobora.policies.drift import detect_drift, find_known_conflicts

@@ -10,11 +10,9 @@ from dataclasses import replace
 from corrobora.domain.evidence import ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
-from corrobora.engine.session.calls import Session
+from corrobora.engine.session import Session
 from corrobora.reporting.verify import CheckedDraft, add_code_sections
-from corrobora.roles.confirm import Confirming, Doubt
-from corrobora.roles.critique import Reviewing
-from corrobora.roles.revise import Revising
+from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
 
 MAX_FAILING_SHOWN = 40  # sentences that a check did not pass

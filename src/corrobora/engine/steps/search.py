@@ -18,7 +18,7 @@ from corrobora.domain.plan import Node, SubQuestion, SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
-from corrobora.engine.session.calls import Session, run_parallel
+from corrobora.engine.session import Session, run_parallel
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (

@@ -16,7 +16,7 @@ import yaml
 from corrobora.adapters.models.connection import explain_failure
 from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
-from corrobora.analysts.language_model.model import Form, Prompt
+from corrobora.analysts.language_model import Form, Prompt
 from corrobora.domain.errors import ProviderError
 from corrobora.testing.http_server import HttpServer, Request, Response
 

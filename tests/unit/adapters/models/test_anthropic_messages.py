@@ -13,7 +13,7 @@ from tests.unit.adapters.models.recorded import FORM, check_recorded, complete, 
 from corrobora.adapters.models.anthropic_messages import AnthropicMessages
 from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
-from corrobora.analysts.language_model.model import Correction, Prompt
+from corrobora.analysts.language_model import Correction, Prompt
 
 PROMPT = Prompt("Be exact.", ("The brief.",), "The task.")
 

@@ -12,7 +12,7 @@ from tests.unit.adapters.models.recorded import FORM, SHIPPED, check_recorded, c
 from corrobora.adapters.models.chat_completions import ChatCompletions
 from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
-from corrobora.analysts.language_model.model import Correction, Prompt
+from corrobora.analysts.language_model import Correction, Prompt
 
 CASSETTES = find_cassettes("llm_openai")
 PROMPT = Prompt("Be exact.", ("The brief.",), "The task. é 漢")

@@ -15,7 +15,7 @@ from corrobora.adapters.models.connection import ModelConnection, explain_failur
 from corrobora.adapters.models.registry import Target, parse_target
 from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
 from corrobora.adapters.pacing import Gate
-from corrobora.analysts.language_model.model import Form, Prompt, Reply
+from corrobora.analysts.language_model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, read_request, write_answer
@@ -189,7 +189,7 @@ import asyncio
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.models.registry import parse_target, provider_names
 from corrobora.adapters.pacing import Gate
-from corrobora.analysts.language_model.model import Form, Prompt
+from corrobora.analysts.language_model import Form, Prompt
 
 async def main():
     assert "echo" in provider_names()

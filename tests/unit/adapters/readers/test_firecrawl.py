@@ -9,7 +9,7 @@ import pytest
 
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.pages import FirecrawlReader
-from corrobora.adapters.search.firecrawl import Firecrawl
+from corrobora.adapters.search.keyed import Firecrawl
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, SourceId
 from corrobora.storage.index.library import PostgresLibrary

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.provider import ProviderApi
+from corrobora.adapters.search import ProviderApi
 from corrobora.domain.errors import ProviderError, UserError
 from corrobora.storage.postgres.database import Database
 from corrobora.storage.queue.limiter import Limiter

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.exa import Exa
+from corrobora.adapters.search.keyed import Exa
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.search_conformance import SEARCH_CHECKS, SearchCase, SearchCheck

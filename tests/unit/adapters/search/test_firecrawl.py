@@ -8,7 +8,7 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.firecrawl import Firecrawl
+from corrobora.adapters.search.keyed import Firecrawl
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.search.provider import (
+from corrobora.adapters.search import (
     ResultRow,
     build_hits,
     clean_line,
@@ -17,7 +17,7 @@ from corrobora.adapters.search.provider import (
     parse_published,
     parse_score,
 )
-from corrobora.adapters.web.urls import normalize_url
+from corrobora.adapters.web import normalize_url
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 

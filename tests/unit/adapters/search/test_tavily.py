@@ -6,7 +6,7 @@ import pytest
 from tests.unit.adapters.search.replay import Replay
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.search.tavily import Tavily
+from corrobora.adapters.search.keyed import Tavily
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Query
 from corrobora.testing.http_server import HttpServer, Request, Response

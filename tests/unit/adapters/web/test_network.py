@@ -200,8 +200,8 @@ async def test_f15_an_address_that_cannot_be_reached_fails_and_the_next_one_is_t
 MAY_SPEAK_TO_THE_NETWORK = {  # 3.1 rule 1: what of readers, searches and the web may import a network library
     "web/network.py": "the only one that opens sockets for pages",
     "web/transport.py": "requests over those sockets",
-    "web/urls.py": "parses URLs, opens nothing",
-    "search/provider.py": "configured endpoints: a client of its own, that pages and models cannot reach",
+    "web/__init__.py": "parses URLs, opens nothing",
+    "search/__init__.py": "configured endpoints: a client of its own, that pages and models cannot reach",
 }
 
 

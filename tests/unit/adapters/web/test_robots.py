@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.adapters.web.loopback import VirtualClock
 
-from corrobora.adapters.web.politeness import RobotsCache
+from corrobora.adapters.web.fetcher import RobotsCache
 from corrobora.adapters.web.transport import Reply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome

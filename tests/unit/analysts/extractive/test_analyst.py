@@ -12,10 +12,9 @@ from corrobora.domain.errors import RoleError
 from corrobora.domain.report import Draft
 from corrobora.ports import Analyst
 from corrobora.roles.clarify import Asking, clarify
-from corrobora.roles.critique import Reviewing, critique
 from corrobora.roles.extract import extract
-from corrobora.roles.judge import judge
 from corrobora.roles.plan import Planning, plan
+from corrobora.roles.review import Reviewing, critique, judge
 from corrobora.roles.scope import scope
 
 

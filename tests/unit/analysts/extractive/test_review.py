@@ -8,9 +8,7 @@ from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, P
 
 from corrobora.analysts.extractive.layouts import cite_fact
 from corrobora.domain.report import Critique, Draft
-from corrobora.roles.critique import Reviewing, critique
-from corrobora.roles.judge import judge
-from corrobora.roles.revise import Revising, revise
+from corrobora.roles.review import Reviewing, Revising, critique, judge, revise
 from corrobora.roles.synthesize import Material, Part, synthesize
 
 FACTS = facts_of(OLD_DOCUMENT, NEW_DOCUMENT)

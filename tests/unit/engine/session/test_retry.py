@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from corrobora.domain.errors import JournalError, NeedsHuman, ProviderError, Stale
-from corrobora.engine.session.calls import run_parallel
+from corrobora.engine.session import run_parallel
 
 
 async def value(of: int) -> int:

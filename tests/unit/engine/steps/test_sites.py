@@ -10,7 +10,7 @@ from tests.unit.adapters.search.replay import Replay
 from tests.unit.adapters.search.test_firecrawl import QuickClock
 
 from corrobora.adapters.readers.pages import FirecrawlReader
-from corrobora.adapters.search.firecrawl import Firecrawl
+from corrobora.adapters.search.keyed import Firecrawl
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source, SourceId
 from corrobora.domain.plan import Node

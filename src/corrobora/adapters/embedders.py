@@ -1,7 +1,9 @@
-"""A model folder of the user's own (`tokenizer.json`, `model.onnx`), run by ONNX runtime on the CPU.
+"""Embedders: texts to unit vectors, by a model folder of the user's own or by an endpoint that a person configured.
 
-Knows sentence encoders with token vectors (mean over the tokens) or one vector per text. Does not download anything;
-needs the extra `dense`.
+`OnnxEmbedder` runs `tokenizer.json` and `model.onnx` on the CPU: sentence encoders with token vectors (mean over the
+tokens) or one vector per text; it downloads nothing and needs the extra `dense`. `OpenAICompatibleEmbedder` speaks
+OpenAI's `/embeddings` (OpenAI, Ollama, LM Studio, vLLM, llama.cpp) and checks every answer. Neither knows passages or
+the database.
 """
 
 from __future__ import annotations
@@ -10,15 +12,27 @@ import asyncio
 import hashlib
 import importlib
 import json
+import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
-from corrobora.adapters.embedders import normalize_vector
-from corrobora.domain.errors import UserError
+from corrobora.adapters.http import parse_retry_after, tls_context
+from corrobora.domain.errors import ProviderError, UserError
+
+
+def normalize_vector(vector: Sequence[float], provider: str) -> tuple[float, ...]:
+    """Scale a vector to length 1. Raises `ProviderError` if it is empty, all zeros or not finite."""
+    length = math.sqrt(sum(x * x for x in vector))
+    if not math.isfinite(length) or length == 0:
+        raise ProviderError.bad_content(provider, "a vector without a direction (empty, zeros or NaN)")
+    return tuple(x / length for x in vector)
+
 
 MAX_TOKENS = 256  # what small sentence encoders were made for; a passage is about as long
 _BATCH = 32
@@ -98,3 +112,58 @@ def _find_files(folder: Path) -> tuple[Path, Path]:
             next_step="Give a folder with model.onnx and tokenizer.json.",
         )
     return model, tokenizer
+
+
+_TEXTS_OF_A_REQUEST = 64
+_TIMEOUT_SECONDS = 60.0
+_OK = 200
+_DENIED = (401, 403)
+_SETTING = "OPENAI_API_KEY"
+
+
+class OpenAICompatibleEmbedder:
+    """An `Embedder` over HTTP. `dimensions` is 0 until the first answer, which decides it."""
+
+    def __init__(self, base_url: str, model: str, *, key: str = "") -> None:
+        self.name = model
+        self.dimensions = 0
+        self._url = base_url.rstrip("/") + "/embeddings"
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return one unit vector for each text, in order.
+
+        Raises:
+            ProviderError: refused key, failed request, or an answer of another shape, number or dimension.
+        """
+        found: list[Sequence[float]] = []
+        async with httpx2.AsyncClient(
+            headers=self._headers, timeout=_TIMEOUT_SECONDS, trust_env=False, verify=tls_context()
+        ) as client:
+            for start in range(0, len(texts), _TEXTS_OF_A_REQUEST):
+                found += await self._request_batch(client, texts[start : start + _TEXTS_OF_A_REQUEST])
+        return found
+
+    async def _request_batch(self, client: httpx2.AsyncClient, texts: Sequence[str]) -> list[Sequence[float]]:
+        try:
+            reply = await client.post(self._url, json={"model": self.name, "input": list(texts)})
+        except httpx2.HTTPError as error:
+            raise ProviderError.request_failed(self.name, why=type(error).__name__) from error
+        if reply.status_code in _DENIED:
+            raise ProviderError.key_refused(self.name, setting=_SETTING, status=reply.status_code)
+        if reply.status_code != _OK:
+            wait = parse_retry_after(reply.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
+            raise ProviderError.request_failed(self.name, status=reply.status_code, retry_after=wait)
+        try:
+            body: Any = reply.json()
+            rows = sorted(cast("list[dict[str, Any]]", body["data"]), key=lambda row: int(row["index"]))
+            vectors = [normalize_vector([float(x) for x in row["embedding"]], self.name) for row in rows]
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise ProviderError.bad_content(self.name, f"no list of embeddings ({type(error).__name__})") from error
+        if len(vectors) != len(texts):
+            raise ProviderError.bad_content(self.name, f"{len(vectors)} vectors for {len(texts)} texts")
+        wanted = self.dimensions or len(vectors[0])
+        if any(len(vector) != wanted for vector in vectors):
+            raise ProviderError.bad_content(self.name, f"a vector that does not have {wanted} dimensions")
+        self.dimensions = wanted
+        return list(vectors)

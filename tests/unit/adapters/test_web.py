@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.web.urls import BadUrl, host_of, normalize_url, origin_of, page_key, parse_url
+from corrobora.adapters.web import BadUrl, host_of, normalize_url, origin_of, page_key, parse_url
 
 SPELLINGS = {
     "https://Example.ORG": "https://example.org/",

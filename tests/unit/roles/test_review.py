@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.roles.confirm import Confirming, Doubt, WireRuling, WireRulings, convert_rulings
+from corrobora.roles.review import Confirming, Doubt, WireRuling, WireRulings, convert_rulings
 
 GIVEN = Confirming("root/confirm", (Doubt("It is red.", (("Manual", "It is red."),)), Doubt("It is old.", ())))
 

@@ -1,6 +1,6 @@
-"""Firecrawl: queries to hits, and addresses to pages that Firecrawl has fetched and cleaned.
+"""Search APIs that want a key: Exa, Firecrawl and Tavily, from queries to hits and, with Firecrawl, to fetched pages.
 
-Knows the wire format of search, scrape and crawl. Does not know profiles, budgets, the journal or the library.
+Knows their wire formats of search, scrape and crawl. Does not know profiles, budgets, the journal or the library.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
-from corrobora.adapters.search.provider import (
+from corrobora.adapters.search import (
     KeyedProvider,
     ResultRow,
     build_hits,
@@ -22,7 +22,42 @@ from corrobora.adapters.search.provider import (
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.evidence import Hit, Query
 
-_MOST = 100
+_TEXT_CHARS = 1_000
+
+
+class Exa(KeyedProvider):
+    """`SearchProvider` over Exa's search (ROUNDS-12)."""
+
+    name = "exa"
+    base_url = "https://api.exa.ai"
+    calls_per_second = 5.0
+
+    def auth_headers(self, key: str) -> Mapping[str, str]:
+        return {"x-api-key": key}
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        body: dict[str, object] = {
+            "query": query.text,
+            "type": "auto",
+            "numResults": max(1, min(limit, _MOST)),
+            "contents": {"text": {"maxCharacters": _TEXT_CHARS}, "highlights": True},
+        }
+        if "." in query.site:
+            body["includeDomains"] = [query.site]
+        elif query.site:
+            body["query"] = f"{query.text} site:{query.site}"  # a whole top-level domain is a hint, not a domain
+        return await self.post_search("/search", body, "results", _read_exa_row, query=query, limit=limit)
+
+
+def _read_exa_row(row: Mapping[str, object]) -> ResultRow:
+    """Read one result: its highlights are the snippet, else the beginning of its text."""
+    marked = row.get("highlights")
+    parts = cast("list[object]", marked) if isinstance(marked, list) else []
+    snippet = " … ".join(text for part in parts if (text := clean_text(part))) or row.get("text") or row.get("summary")
+    return ResultRow(row.get("url"), row.get("title"), snippet, row.get("score"), row.get("publishedDate"))
+
+
+_MOST = 100  # results that one call of Exa or Firecrawl may ask for
 _POLL_SECONDS = 2.0
 _PAGES = {"formats": ["markdown"], "onlyMainContent": True, "removeBase64Images": True, "skipTlsVerification": False}
 
@@ -51,7 +86,7 @@ class Firecrawl(KeyedProvider):
         text = f"{query.text} site:{query.site}" if query.site else query.text
         data = await self._request_data("/v2/search", {"query": text, "limit": max(1, min(limit, _MOST))})
         now = self._api.clock.utc_time()
-        return build_hits(data.get("web"), _read_row, provider=self.name, query=query, limit=limit, now=now)
+        return build_hits(data.get("web"), _read_firecrawl_row, provider=self.name, query=query, limit=limit, now=now)
 
     async def scrape_page(self, url: str) -> ScrapedPage:
         """Return one page. Raises `ProviderError`; a page that says 404 is a page with that status."""
@@ -123,7 +158,7 @@ class Firecrawl(KeyedProvider):
         )
 
 
-def _read_row(row: Mapping[str, object]) -> ResultRow:
+def _read_firecrawl_row(row: Mapping[str, object]) -> ResultRow:
     """Read one result. It has no score: its order is the ranking."""
     return ResultRow(row.get("url"), row.get("title"), row.get("description"), None, row.get("publishedDate"))
 
@@ -135,3 +170,29 @@ def _next_path(answer: Mapping[str, object]) -> str:
     if parts is None or not parts.path.startswith(("/v1/crawl/", "/v2/crawl/")):
         return ""
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+_MOST_OF_TAVILY = 20
+
+
+class Tavily(KeyedProvider):
+    """`SearchProvider` over Tavily's search (ROUNDS-12)."""
+
+    name = "tavily"
+    base_url = "https://api.tavily.com"
+    calls_per_second = 1.6
+
+    async def search(self, query: Query, /, *, limit: int) -> Sequence[Hit]:
+        body: dict[str, object] = {
+            "query": query.text,
+            "search_depth": "basic",
+            "topic": "general",
+            "max_results": max(1, min(limit, _MOST_OF_TAVILY)),
+        }
+        if query.site:
+            body["include_domains"] = [query.site if "." in query.site else f"*.{query.site}"]
+        return await self.post_search("/search", body, "results", _read_tavily_row, query=query, limit=limit)
+
+
+def _read_tavily_row(row: Mapping[str, object]) -> ResultRow:
+    return ResultRow(row.get("url"), row.get("title"), row.get("content"), row.get("score"), row.get("published_date"))

@@ -14,11 +14,11 @@ from corrobora.domain.plan import Node, Plan
 from corrobora.domain.report import Critique, Draft, Findings
 from corrobora.domain.run import EventType, Stage
 from corrobora.engine.investigate import enter_level, is_too_deep
-from corrobora.engine.session.calls import Session
+from corrobora.engine.planning import authorize_plan
+from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, sum_earlier_seconds
-from corrobora.engine.session.people import authorize_plan
 from corrobora.ports import Entry
-from corrobora.roles.critique import Reviewing, critique
+from corrobora.roles.review import Reviewing, critique
 from corrobora.testing import FakeClock, LoopTime, MemoryJournal, run_virtually
 
 GIVEN = Reviewing("root/critique", "What of Ardal?", Draft("Ardal", "It is old."), ())

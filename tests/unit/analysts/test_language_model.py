@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from corrobora.analysts.language_model import Correction, Form, Prompt
 from corrobora.analysts.language_model.analyst import _make_form
-from corrobora.analysts.language_model.model import Correction, Form, Prompt
 from corrobora.testing.conformance import SAMPLES
 
 

@@ -1,21 +1,68 @@
-"""Delivery to a webhook (ANGLES-38): a signed request to an endpoint on loopback."""
+"""Delivery to a folder, by e-mail and to a webhook (ANGLES-36 to ANGLES-38), on real files and servers on loopback."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import email
+import email.policy
 import hashlib
 import hmac
 import json
+from pathlib import Path
 from typing import Self
 
 import pytest
+from tests.unit.adapters.smtp import SmtpServer
 
-from corrobora.adapters.delivery.webhook import WebhookDelivery
+from corrobora.adapters.delivery import EmailDelivery, FolderDelivery, MailServer, WebhookDelivery
 from corrobora.domain.errors import ProviderError
 from corrobora.testing import FakeClock
 
 FILES = {"report.md": "# Kräne\n\nTwelve months. [1]\n".encode(), "report.json": b"{}", "report.html": b"<p>x</p>"}
+
+
+async def test_angles_delivery_to_a_folder_replaces_files_as_a_whole(tmp_path: Path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.md").write_text("old")
+    await FolderDelivery(tmp_path / "out").send("T", FILES, delivery="d")
+    assert (tmp_path / "out" / "report.md").read_bytes() == FILES["report.md"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
+async def test_angles_delivery_to_a_folder_never_leaves_it_and_says_what_fails(tmp_path: Path):
+    with pytest.raises(ProviderError) as outside:
+        await FolderDelivery(tmp_path / "out").send("T", {"../x.md": b"x"}, delivery="d")
+    assert outside.value.code == "delivery_folder"
+    assert not (tmp_path / "x.md").exists()
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(ProviderError):
+        await FolderDelivery(tmp_path / "file").send("T", FILES, delivery="d")
+
+
+async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
+    async with SmtpServer() as post:
+        server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
+        await EmailDelivery(server, "reader@example.org").send("Kräne\r\nBcc: x@y", FILES, delivery="r_1-abc")
+    message = email.message_from_bytes(post.messages[0], policy=email.policy.default)
+    assert message["To"] == "reader@example.org"
+    assert message["Subject"] == "Kräne Bcc: x@y"
+    assert message["Bcc"] is None
+    assert message["Message-ID"] == "<r_1-abc@corrobora>"
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert "Twelve months. [1]" in body.get_content()
+    assert sorted(part.get_filename() or "" for part in message.iter_attachments()) == ["report.html", "report.json"]
+
+
+@pytest.mark.parametrize(("refusal", "retryable"), [("550 nobody here", False), ("451 later", True)])
+async def test_angles_delivery_by_mail_that_is_refused_is_an_error(refusal: str, retryable: bool):
+    async with SmtpServer(refusal) as post:
+        server = MailServer("127.0.0.1", post.port, "none", sender="reports@example.org")
+        with pytest.raises(ProviderError) as refused:
+            await EmailDelivery(server, "reader@example.org").send("T", FILES, delivery="d")
+    assert refused.value.code == "delivery_email"
+    assert refused.value.retryable is retryable
 
 
 class Hook:

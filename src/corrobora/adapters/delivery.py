@@ -1,0 +1,280 @@
+"""Delivery channels: a finished report written to a folder, sent by e-mail or posted to a webhook.
+
+Know the files of a report, each written as a whole or not at all; SMTP with and without TLS; and the headers and the
+signature of Standard Webhooks. Server, sender and endpoint come from the operator's settings only, never from a
+question, a page, a request or a model; only the recipient belongs to a run. Do not know formats, profiles or runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import os
+import smtplib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.utils import formatdate
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from corrobora.adapters.http import tls_context
+from corrobora.domain.errors import ProviderError, UserError
+from corrobora.ports import Clock
+from corrobora.registry import Configuration
+
+
+class FolderDelivery:
+    """Writes files below `folder`, replacing those of the same name."""
+
+    name = "folder"
+    syntax = "folder:DIR"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the folder `where`."""
+        del given
+        return cls(Path(where))
+
+    async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:  # noqa: ARG002 - one signature
+        """Write the files. Raises `ProviderError` (`delivery_folder`) if the folder cannot be written."""
+        await asyncio.to_thread(self._write_files, files)
+
+    def _write_files(self, files: Mapping[str, bytes]) -> None:
+        base = self._folder.expanduser().absolute()
+        try:
+            for name, content in files.items():
+                path = base / name
+                if not path.resolve().is_relative_to(base.resolve()):
+                    raise PermissionError(13, "a file of the report would lie outside")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _replace_file(path, content)
+        except OSError as error:
+            raise ProviderError(
+                "delivery_folder",
+                f"The report cannot be written to {str(base)!r}: {error.strerror or error}.",
+                provider=self.name,
+                next_step="Make room or change the folder, then: corrobora resume RUN --from-stage delivery",
+            ) from error
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    """Write beside the target and rename, so that a reader never sees half a file."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+SMTP_SECONDS = 60.0
+_NAME = "localhost"  # in the greeting: the real name of this machine is private, and looking it up may hang
+_SCHEMES = {"smtp": (25, "none"), "smtps": (465, "tls"), "smtp+starttls": (587, "starttls")}
+_PERMANENT_FAILURE = 500  # SMTP answers from here on say that another attempt is useless (RFC 5321, 4.2.1)
+_BODY = "report.md"
+_TYPES = {"md": ("text", "markdown"), "html": ("text", "html"), "json": ("application", "json")}
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where mail is handed in. `security` is tls (from the first byte), starttls, or none."""
+
+    host: str
+    port: int = 587
+    security: str = "starttls"
+    user: str = ""
+    password: str = field(default="", repr=False)
+    sender: str = ""
+
+
+class EmailDelivery:
+    """Sends to one address. Blocking SMTP runs in a thread."""
+
+    name = "email"
+    syntax = "email:ADDRESS"
+
+    def __init__(self, server: MailServer, to: str) -> None:
+        if "@" not in to or any(letter.isspace() or letter in ",;<>" for letter in to):
+            raise UserError("delivery_address", f"{to[:80]!r} is no e-mail address.", next_step="Write NAME@HOST.")
+        self._server = server
+        self._to = to
+
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the address `where` through the operator's server. Raises `UserError`."""
+        text, user = given.require("delivery.smtp_server"), given.setting("delivery.smtp_user")
+        parts = urlsplit(text if "://" in text else f"smtp+starttls://{text}")
+        port, security = _SCHEMES[parts.scheme]
+        server = MailServer(
+            host=parts.hostname or "",
+            port=parts.port or port,
+            security=security,
+            user=user,
+            password=given.secret("smtp") if user else "",
+            sender=given.setting("delivery.smtp_from"),
+        )
+        return cls(server, where)
+
+    async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
+        """Send one message; its Message-ID is made of `delivery`, so that a second copy is recognized.
+
+        Raises:
+            ProviderError: `delivery_email`; retryable unless the server refused for good.
+        """
+        message = self._build_message(title, files, delivery)
+        try:
+            async with asyncio.timeout(2 * SMTP_SECONDS):
+                await asyncio.to_thread(self._submit_message, message)
+        except smtplib.SMTPAuthenticationError as error:
+            raise self._delivery_error("the server refused the user or the password") from error
+        except smtplib.SMTPResponseException as error:
+            temporary = error.smtp_code < _PERMANENT_FAILURE
+            raise self._delivery_error(f"the server answered {error.smtp_code}", retryable=temporary) from error
+        except smtplib.SMTPRecipientsRefused as error:
+            codes = [int(code) for code, _ in error.recipients.values()]
+            later = all(code < _PERMANENT_FAILURE for code in codes)
+            raise self._delivery_error(f"the server refused the address ({codes})", retryable=later) from error
+        except (smtplib.SMTPException, MessageError, OSError) as error:  # TimeoutError is an OSError
+            raise self._delivery_error(type(error).__name__, retryable=True) from error
+
+    def _build_message(self, title: str, files: Mapping[str, bytes], delivery: str) -> EmailMessage:
+        message = EmailMessage()
+        message["Subject"] = " ".join(title.split())[:200] or "Report"
+        message["From"] = self._server.sender or self._server.user
+        message["To"] = self._to
+        message["Date"] = formatdate()
+        message["Message-ID"] = f"<{delivery}@corrobora>"
+        message.set_content(files.get(_BODY, b"").decode("utf-8", "replace") or title)
+        for name, content in files.items():
+            if name == _BODY:
+                continue
+            kind, sub = _TYPES.get(name.rsplit(".", 1)[-1], ("application", "octet-stream"))
+            message.add_attachment(content, maintype=kind, subtype=sub, filename=name.replace("/", "-"))
+        return message
+
+    def _submit_message(self, message: EmailMessage) -> None:
+        server = self._server
+        context = tls_context()
+        tls = server.security == "tls"
+        made = (
+            smtplib.SMTP_SSL(server.host, server.port, _NAME, timeout=SMTP_SECONDS, context=context)
+            if tls
+            else smtplib.SMTP(server.host, server.port, _NAME, timeout=SMTP_SECONDS)
+        )
+        with made as connection:
+            if server.security == "starttls":
+                connection.starttls(context=context)
+            if server.user:
+                connection.login(server.user, server.password)
+            connection.send_message(message)
+
+    def _delivery_error(self, why: str, *, retryable: bool = False) -> ProviderError:
+        return ProviderError(
+            "delivery_email",
+            f"The report was not sent to {self._to}: {why}.",
+            provider=self.name,
+            retryable=retryable,
+            next_step="Check the settings delivery.smtp_*, then: corrobora resume RUN --from-stage delivery",
+        )
+
+
+POST_SECONDS = 30.0
+
+
+class WebhookDelivery:
+    """Posts `{type, timestamp, data}` with the headers webhook-id, webhook-timestamp and webhook-signature."""
+
+    name = "webhook"
+    syntax = "webhook"
+
+    def __init__(self, url: str, secret: str, *, clock: Clock) -> None:
+        self._url = url
+        self._key = parse_signing_key(secret)
+        self._clock = clock
+
+    @classmethod
+    def open_target(cls, where: str, given: Configuration) -> Self:
+        """Return the channel to the operator's endpoint. Raises `UserError` if a request names another one."""
+        if where:
+            raise UserError(
+                "delivery_webhook",
+                "The address of the webhook is the operator's: a request cannot name one.",
+                next_step="Set delivery.webhook_url and write: --deliver webhook",
+            )
+        return cls(given.require("delivery.webhook_url"), given.secret("webhook"), clock=given.clock)
+
+    async def send(self, title: str, files: Mapping[str, bytes], *, delivery: str) -> None:
+        """Post the report; the same `delivery` has the same webhook-id, so that a receiver can drop a duplicate.
+
+        Raises:
+            ProviderError: `delivery_webhook`; retryable for 429, 5xx and broken connections.
+        """
+        texts = {name: content.decode("utf-8", "replace") for name, content in files.items()}
+        wall = self._clock.utc_time()
+        data = {"id": delivery, "title": title, "files": texts}
+        event = {"type": "report.completed", "timestamp": wall, "data": data}
+        body = json.dumps(event, ensure_ascii=False).encode()
+        stamp = str(int(datetime.fromisoformat(wall).timestamp()))
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": delivery,
+            "webhook-timestamp": stamp,
+            "webhook-signature": sign_payload(self._key, delivery, stamp, body),
+        }
+        try:
+            async with httpx2.AsyncClient(
+                follow_redirects=False, trust_env=False, timeout=httpx2.Timeout(POST_SECONDS), verify=tls_context()
+            ) as client:
+                reply = await client.post(self._url, content=body, headers=headers)
+        except httpx2.RequestError as error:
+            raise self._delivery_error(type(error).__name__, retryable=True) from error
+        if not reply.is_success:
+            status = reply.status_code
+            raise self._delivery_error(f"HTTP {status}", retryable=status == 429 or status >= 500)  # noqa: PLR2004 - HTTP
+
+    def _delivery_error(self, why: str, *, retryable: bool) -> ProviderError:
+        return ProviderError(
+            "delivery_webhook",
+            f"The webhook did not take the report: {why}.",
+            provider=self.name,
+            retryable=retryable,
+            next_step="Check the setting delivery.webhook_url, then: corrobora resume RUN --from-stage delivery",
+        )
+
+
+def parse_signing_key(secret: str) -> bytes:
+    """Read `whsec_BASE64`. Raises `UserError` for anything else."""
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if not secret.startswith("whsec_") or len(key) < 16:  # noqa: PLR2004 - bytes that cannot be guessed
+        raise UserError(
+            "delivery_secret",
+            "The secret of the webhook must be whsec_ and the Base64 of at least 16 bytes.",
+            next_step="Make one: openssl rand -base64 32",
+        )
+    return key
+
+
+def sign_payload(key: bytes, identity: str, stamp: str, body: bytes) -> str:
+    """Return `v1,BASE64` of HMAC-SHA-256 over id, timestamp and body, joined by full stops."""
+    signed = b".".join((identity.encode(), stamp.encode(), body))
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

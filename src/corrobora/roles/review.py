@@ -1,0 +1,190 @@
+"""Review of a draft: what is wrong with it, its scores, a better draft, and rulings on its doubtful sentences.
+
+Critique, judge and revise know a draft and the facts behind it, whatever its sections are called; they find no new
+facts. A verdict may lower a status, never raise one; thresholds are kept elsewhere. Confirm knows single sentences with
+their quotes, not the draft, the question or the sources: code withholds what it knows to be false, whatever is ruled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from corrobora.domain.evidence import Fact
+from corrobora.domain.report import Critique, Draft, Verdict
+from corrobora.ports import Role
+from corrobora.roles.forms import CHECKS, DRAFT, FACTS, QUESTION, Score, choose_from, clean_texts
+from corrobora.roles.synthesize import WireDraft, convert_draft
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewing:
+    """A draft with the question and the facts it may use."""
+
+    path: str
+    question: str
+    draft: Draft
+    facts: tuple[Fact, ...]
+    words_min: int = 0
+    words_max: int = 1_500
+    checks: tuple[str, ...] = ()  # sentences that code did not pass, each with its reason
+
+
+@dataclass(frozen=True, slots=True)
+class WireCritique:
+    """What is wrong with a draft, most serious first."""
+
+    problems: list[str]
+    summary: str
+
+
+critique: Role[Reviewing, Critique] = Role(
+    "critique",
+    Reviewing,
+    Critique,
+    "critique",
+    tier="fast",
+    wire=WireCritique,
+    convert=lambda _given, filled: Critique(clean_texts(filled.problems), filled.summary),
+    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, 100, checks=CHECKS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WireVerdict:
+    """Five scores and why."""
+
+    factual_accuracy: Score
+    citation_accuracy: Score
+    completeness: Score
+    source_quality: Score
+    source_diversity: Score
+    rationale: str
+
+
+def convert_verdict(_given: Reviewing, filled: WireVerdict) -> Verdict:
+    """Take the scores as they are; whether they pass is computed elsewhere."""
+    return Verdict(
+        filled.factual_accuracy,
+        filled.citation_accuracy,
+        filled.completeness,
+        filled.source_quality,
+        filled.source_diversity,
+        filled.rationale,
+    )
+
+
+judge: Role[Reviewing, Verdict] = Role(
+    "judge",
+    Reviewing,
+    Verdict,
+    "judge",
+    tier="judge",
+    wire=WireVerdict,
+    convert=convert_verdict,
+    example=lambda: Reviewing("root", QUESTION, DRAFT, FACTS, checks=CHECKS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Revising:
+    """A draft to be revised after a critique."""
+
+    path: str
+    question: str
+    draft: Draft
+    critique: Critique
+    facts: tuple[Fact, ...]
+    words_min: int = 0
+    words_max: int = 1_500
+
+
+revise: Role[Revising, Draft] = Role(
+    "revise",
+    Revising,
+    Draft,
+    "revise",
+    tier="lead",
+    wire=WireDraft,
+    convert=convert_draft,
+    example=lambda: Revising("root", QUESTION, DRAFT, Critique(("units",), "good"), FACTS, 100),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """One sentence that code could not decide: what it cites, and why code doubts it."""
+
+    sentence: str
+    quotes: tuple[tuple[str, str], ...]  # source with its version, and quote
+    reasons: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()  # ids of the facts that it cites: not shown
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """Sentences of one draft."""
+
+    path: str
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the sentences, as they are shown."""
+        return tuple(f"D{number}" for number, _ in enumerate(self.doubts, start=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Rulings:
+    """For each doubt, in order: "" if its quotes carry it, what they do not carry, or None without a ruling."""
+
+    reasons: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WireRuling:
+    """Whether the quotes of one sentence carry all of it."""
+
+    sentence: Annotated[str, choose_from("labels")]
+    missing: Annotated[str, Field(description="What the quotes do not carry; empty if they carry all of it.")]
+    carried: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WireRulings:
+    """One ruling for each sentence."""
+
+    rulings: list[WireRuling]
+
+
+def convert_rulings(given: Confirming, filled: WireRulings) -> Rulings:
+    """Put the rulings in the order of the doubts; one that contradicts itself is none."""
+    ruled: dict[str, str] = {}
+    for each in filled.rulings:
+        missing = " ".join(each.missing.split())
+        if each.carried != bool(missing):
+            ruled[each.sentence.strip()] = missing
+    return Rulings(tuple(ruled.get(label) for label in given.labels))
+
+
+confirm: Role[Confirming, Rulings] = Role(
+    "confirm",
+    Confirming,
+    Rulings,
+    "confirm",
+    tier="judge",
+    wire=WireRulings,
+    convert=convert_rulings,
+    example=lambda: Confirming(
+        "root/confirm",
+        (
+            Doubt(
+                "It pumps 12.5 litres each minute.",
+                (("Pump manual, Edition 2", "The pump moves 12.5 litres a minute."),),
+                ("the pump",),
+            ),
+        ),
+    ),
+)
