@@ -94,19 +94,18 @@ class QuestionOrCommand(click.Group):
 @click.group(
     cls=QuestionOrCommand,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Deep research you can check: ask a question and get a report whose citations lead to stored passages.\n\n"
+    "\b\n"
+    "corrobora demo                          try it without a key, a model or a network\n"
+    "corrobora \"QUESTION\" --library FOLDER   search your documents (short for: corrobora research)\n"
+    "corrobora verify report.md              check the citations of a report again",
     epilog="Guides and reference: docs/ in the source tree; begin with docs/guides/start.md.\n\n"
     "Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
     "6 no usable evidence, 7 provider, 8 budget, 130 interrupted.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="corrobora", message="%(prog)s %(version)s")
 def cli() -> None:
-    r"""Deep research you can check: ask a question and get a report whose citations lead to stored passages.
-
-    \b
-    corrobora demo                                try it without a key, a model or a network
-    corrobora "QUESTION" --library FOLDER         search your documents (short for: corrobora research)
-    corrobora verify report.md                    check the citations of a report again
-    """
+    """Choose a command; without one, the first word is a question."""
 
 
 def run(argv: Sequence[str] | None = None) -> int:

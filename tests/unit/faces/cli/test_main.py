@@ -43,6 +43,12 @@ def test_version_is_the_package_s(shell: Any) -> None:
     assert shell("--version").out == f"corrobora {__version__}\n"
 
 
+def test_the_help_shows_a_first_command_on_a_line_of_its_own(shell: Any) -> None:
+    lines = [line.strip() for line in shell("--help").out.splitlines()]
+    assert any(line.startswith("corrobora demo  ") and line.endswith("a network") for line in lines)
+    assert "\\b" not in shell("--help").out
+
+
 def test_every_command_has_help_with_a_first_sentence(shell: Any) -> None:
     context = click.Context(cli)
     for name in cli.list_commands(context):
