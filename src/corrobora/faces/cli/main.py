@@ -97,7 +97,7 @@ class QuestionOrCommand(click.Group):
     help="Deep research you can check: ask a question and get a report whose citations lead to stored passages.\n\n"
     "\b\n"
     "corrobora demo                          try it without a key, a model or a network\n"
-    "corrobora \"QUESTION\" --library FOLDER   search your documents (short for: corrobora research)\n"
+    'corrobora "QUESTION" --library FOLDER   search your documents (short for: corrobora research)\n'
     "corrobora verify report.md              check the citations of a report again",
     epilog="Guides and reference: docs/ in the source tree; begin with docs/guides/start.md.\n\n"
     "Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
