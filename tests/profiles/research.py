@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.profiles.over_wire import OverWire
+
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile
 from corrobora.domain.plan import Brief, Plan
@@ -113,9 +115,10 @@ async def make_run(
     request: Request | None = None,
     human: Any = None,
     search: Any = None,
+    wire: bool = True,
     **fields: Any,
 ) -> LibraryRun:
-    """Set up a run. `fields` replace fields of the profile."""
+    """Set up a run; `wire`: analysts answer over the wire. `fields` replace fields of the profile."""
     chosen = replace(load_profile(profile) if isinstance(profile, str) else profile, **fields)
     library = library or await MemoryLibrary.of(documents)
     journal = journal or MemoryJournal(run=f"r_{hash_parts(question, chosen.name)}")
@@ -136,7 +139,7 @@ async def make_run(
         stop=resolve_rules(chosen),
         advance=resolve_advance(chosen),
         outside=RunPorts(
-            analysts=analysts,
+            analysts=tuple(map(OverWire, analysts)) if wire else analysts,
             searches={"library": search or library},
             readers=(library,),
             library=library,

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.profiles.over_wire import OverWire
+
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.config import load_profile, load_settings
 from corrobora.domain.errors import ProviderError, ReadError
@@ -155,9 +157,13 @@ def make_web_run(
     library: MemoryLibrary | None = None,
     mended: Mapping[str, int] | None = None,
     read_seconds: float = 0.0,
+    wire: bool = True,
     **fields: Any,
 ) -> WebRun:
-    """Set up a run over a scripted web. `overrides` are fields as flags set them, `fields` replace loaded ones."""
+    """Set up a run over a scripted web. `overrides` are fields as flags set them, `fields` replace loaded ones.
+
+    Analysts answer over the wire; without `wire` they may give what no schema allows.
+    """
     given = tuple((overrides or {}).items())
     chosen = load_profile(profile, given) if isinstance(profile, str) else profile
     chosen = replace(chosen, **fields) if fields else chosen
@@ -165,6 +171,7 @@ def make_web_run(
     known = {each.name: each for each in engines or (Engine(pages),)}
     reader = PageReader(pages, library, read_seconds, mended=mended or {})
     files: dict[str, str] = {}
+    played = tuple(analysts) or (ExtractiveAnalyst(),)
 
     async def write(texts: Mapping[str, str]) -> None:
         files.update(texts)
@@ -176,7 +183,7 @@ def make_web_run(
         stop=resolve_rules(chosen),
         advance=resolve_advance(chosen),
         outside=RunPorts(
-            analysts=tuple(analysts) or (ExtractiveAnalyst(),),
+            analysts=tuple(map(OverWire, played)) if wire else played,
             searches=known,
             readers=(reader,),
             library=library,

@@ -136,7 +136,7 @@ async def test_tree_task_specs_are_forwarded_byte_for_byte():
     spec = TaskSpec((SQ.text,), "table", "two quotes", 2, "3 passages", verbatim=odd)
     tree = inner("root", leaf("root/1", specs=(spec,)), leaf("root/2", SQ2))
     analyst = Mixed({"plan": Plan(tree)})
-    await (await make_run("tree", analysts=(analyst,))).research()
+    await (await make_run("tree", analysts=(analyst,), wire=False)).research()
     specs = {given.spec for given in analyst.given("extract")}
     assert odd in specs
     assert specs == {odd, ""}
@@ -147,7 +147,9 @@ async def test_tree_a_spec_of_a_suggested_plan_is_forwarded_byte_for_byte():
     odd = "Quote  the\tinterval — verbatim; ≥ 1 source"
     suggested = json.dumps({"title": "Mine", "children": [{"title": SQ.text, "specs": [odd]}, {"title": SQ2.text}]})
     analyst = Mixed()
-    run = await make_run("tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested))
+    run = await make_run(
+        "tree", analysts=(analyst,), request=Request(QUESTION, "tree", plan_file=suggested), wire=False
+    )
     await run.research()
     assert odd in {given.spec for given in analyst.given("extract")}
 
@@ -172,7 +174,7 @@ async def test_a_passage_is_read_once_for_all_leaves_so_no_leaf_narrows_its_rubr
 
 async def test_tree_depth_beyond_three_executors_is_refused_in_the_plan():
     deep = inner("root", inner("root/1", inner("root/1/1", inner("root/1/1/1", leaf("root/1/1/1/1")))))
-    run = await make_run("tree", analysts=(Mixed({"plan": Plan(deep)}),))
+    run = await make_run("tree", analysts=(Mixed({"plan": Plan(deep)}),), wire=False)
     with pytest.raises(Infeasible) as refused:
         await run.research()
     assert refused.value.code == "infeasible_depth"

@@ -58,7 +58,7 @@ async def run_over_wire(profile: str, answers: Mapping[str, Answer] | None = Non
         connection = ModelConnection(target, Gate("wire", None, LoopClock()))
         analysts = (LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst())
         try:
-            run = await make_run(profile, analysts=analysts, **options)
+            run = await make_run(profile, analysts=analysts, wire=False, **options)
             return WireRun(run, await run.research(), server.asked)
         finally:
             await connection.aclose()

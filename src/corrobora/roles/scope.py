@@ -53,12 +53,12 @@ class WireIntent:
 def convert_intent(given: ScopeInput, filled: WireIntent) -> Intent:
     """Take as many queries as the phase allows, each once; ids and names must have been shown."""
     phase = given.phase
-    hints = {hint.strip(): hint.strip() for hint in phase.query_hints}
-    hints |= {hint.removeprefix("site:"): hint for hint in hints if hint.startswith("site:")}
+    sites = {hint.strip().removeprefix("site:") for hint in phase.query_hints if hint.strip().startswith("site:")}
     queries: dict[str, Query] = {}
     for search in filled.queries:
         if text := clean_query(search.text):
-            queries.setdefault(text.casefold(), Query(text, hints.get(search.site.strip(), ""), filled.goal))
+            site = search.site.strip().removeprefix("site:")
+            queries.setdefault(text.casefold(), Query(text, site if site in sites else "", filled.goal))
     if len(queries) < max(1, phase.min_queries):
         raise UnusableAnswer(f"This phase needs {phase.min_queries} to {phase.max_queries} different queries.")
     ids = {question.id for question in given.open_questions}

@@ -100,7 +100,7 @@ class Asked(Mixed):
 
 async def finished_at(role: str) -> tuple[Asked, Report]:
     analyst = Asked(role)
-    made = await make_run("timed", analysts=(analyst,))
+    made = await make_run("timed", analysts=(analyst,), wire=False)
     analyst.session = made.session
     report = await made.research()
     return analyst, report

@@ -26,7 +26,9 @@ async def journaled() -> LibraryRun:
     for key in done.journal.keys("extract/"):
         journal.entries[key] = done.journal.entries[key]
     unable = Mixed({"synthesize": ProviderError("provider_failed", "the provider is slow")}, "slow")
-    made = await make_run("timed", journal=journal, library=done.library, analysts=(unable, ExtractiveAnalyst()))
+    made = await make_run(
+        "timed", wire=False, journal=journal, library=done.library, analysts=(unable, ExtractiveAnalyst())
+    )
     made.session.brief, made.session.questions = Brief(QUESTION), done.session.questions
     return made
 

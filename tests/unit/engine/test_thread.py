@@ -23,7 +23,7 @@ MORE = Proposal("more", (Gap("more", "sq-1"),))
 
 async def made(lines: dict[str, Any] | None = None, **fields: Any) -> tuple[LibraryRun, Mixed, ThreadState]:
     analyst = Mixed(lines or {})
-    run = await make_run("timed", analysts=(analyst,), **fields)
+    run = await make_run("timed", analysts=(analyst,), wire=False, **fields)
     begin_run(Brief(QUESTION), run.session)
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     return run, analyst, ThreadState.open_thread(node, run.session.brief, run.session.profile.course)
@@ -100,7 +100,7 @@ async def test_after_a_round_that_left_only_the_reserve_there_is_no_other() -> N
                 await clock.sleep(run.session.budget.allowance.seconds or 0.0)
             return await super().play(role, given)
 
-    run = await make_run("timed", analysts=(Slow({"reflect": MORE}),), clock=clock)
+    run = await make_run("timed", analysts=(Slow({"reflect": MORE}),), clock=clock, wire=False)
     begin_run(Brief(QUESTION), run.session)
     node = Node("root/1", "Inspection", "Find the interval", sub_questions=(SQ,))
     thread = ThreadState.open_thread(node, run.session.brief, run.session.profile.course)

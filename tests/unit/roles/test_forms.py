@@ -83,9 +83,9 @@ def test_scope_keeps_to_the_phase_and_to_ids_that_were_shown():
     ]
     made = convert("scope", WireIntent("r", "g", searches, ["sq-2", "sq-9"], ["p-1", "Unknown"]))
     assert [(query.text, query.site) for query in made.queries] == [
-        ("flow of pump", "site:gov"),
-        ("q0", "site:gov"),
-        ("q1", "site:gov"),
+        ("flow of pump", "gov"),
+        ("q0", "gov"),
+        ("q1", "gov"),
     ]
     assert made.targets == ("sq-2",)
     assert made.subjects == ("Valve", "Pump")

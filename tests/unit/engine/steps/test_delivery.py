@@ -18,7 +18,7 @@ UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"
 
 
 async def ran(profile: str, **more: Any) -> tuple[LibraryRun, Any]:
-    run = await make_run(profile, **more)
+    run = await make_run(profile, wire=False, **more)
     return run, await run.research()
 
 

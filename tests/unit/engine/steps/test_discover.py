@@ -34,7 +34,7 @@ def test_tree_without_a_discovery_leaf_nothing_is_guided() -> None:
 
 
 async def test_tree_the_shortlist_is_read_first_by_the_other_leaves() -> None:
-    made = await make_run("tree", analysts=(Mixed({"scout": shortlisted}),))
+    made = await make_run("tree", analysts=(Mixed({"scout": shortlisted}),), wire=False)
     made.session.brief = BRIEF
     found = await sweep_sources(SCOUT, made.session)
     [link] = found.linked

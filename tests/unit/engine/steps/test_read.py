@@ -36,6 +36,7 @@ def made(analyst: Mixed | None = None, *, pages: dict[str, Any] | None = None, *
         {URL: TEXT} if pages is None else pages,
         analysts=[analyst or Mixed()],
         clock=FakeClock(),
+        wire=False,
         **more,
     )
     run.session.brief = Brief("How tall is the lighthouse of Oldby?")
