@@ -24,9 +24,9 @@ from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.domain.thread import Intent, Proposal
 from corrobora.ports import Analyst, Answer, Role
 from corrobora.roles.clarify import Scoping
-from corrobora.roles.confirm import Confirming, Rulings
 from corrobora.roles.extract import Extraction
 from corrobora.roles.refine import Refinement, Shortfall
+from corrobora.roles.review import Confirming, Rulings
 from corrobora.roles.scout import Shortlist, Sweep
 from corrobora.testing.server import ModelServer
 
