@@ -54,11 +54,12 @@ WHOLE_RUN_GOAL = 1.8  # CPU seconds of one question with a model that answers at
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One journaled call of a model: where in the tree, which role, when it was answered (seconds of working time)."""
+    """One journaled call: where in the tree, which role, when it was answered (seconds of working time), its tokens."""
 
     path: str
     role: str
     answered: float
+    tokens: int  # of the answer
 
 
 def main() -> int:
@@ -136,11 +137,11 @@ async def engine(  # noqa: PLR0913, PLR0917 - what one measurement needs
             )
             if count == 1:
                 chain = critical_path(calls[0], latency)
-                ratio = wall / (chain * latency)
+                ratio = wall / chain
                 good = good and ratio <= SLACK_GOAL
                 print(
-                    f"engine    {profile} N=1   critical path {chain} calls of {latency:g} s "
-                    f"= {chain * latency:.1f} s, wall {wall:.2f} s: {ratio:.3f} (goal {SLACK_GOAL:.2f})"
+                    f"engine    {profile} N=1   critical path {chain / latency:.0f} calls of {latency:g} s "
+                    f"= {chain:.1f} s, wall {wall:.2f} s: {ratio:.3f} (goal {SLACK_GOAL:.2f})"
                 )
     return good
 
@@ -191,17 +192,18 @@ async def played(workspace: Workspace, run: str) -> list[Played]:
         told = meta if isinstance(meta, dict) else json.loads(meta)
         if told.get("model"):
             path, _, role = str(key).partition("#")[0].rpartition("/")
-            found.append(Played(path, role, float(told["elapsed"])))
+            found.append(Played(path, role, float(told["elapsed"]), int(told["usage"]["output_tokens"])))
     return sorted(found, key=lambda call: call.answered)
 
 
-def critical_path(calls: Sequence[Played], latency: float) -> int:
-    """Return how many calls of the longest chain had to wait for each other, by what each role is given."""
-    depth: dict[int, int] = {}
+def critical_path(calls: Sequence[Played], latency: float, per_token: float = 0.0) -> float:
+    """Return the seconds of the longest chain of calls that had to wait for each other, by what each role is given."""
+    ends: dict[int, float] = {}
     for at, call in enumerate(calls):
-        before = [depth[i] for i in range(at) if needs(call, calls[i], began=call.answered - latency)]
-        depth[at] = 1 + max(before, default=0)
-    return max(depth.values(), default=0)
+        seconds = latency + per_token * call.tokens
+        before = [ends[i] for i in range(at) if needs(call, calls[i], began=call.answered - seconds)]
+        ends[at] = seconds + max(before, default=0.0)
+    return max(ends.values(), default=0.0)
 
 
 def needs(call: Played, earlier: Played, *, began: float) -> bool:

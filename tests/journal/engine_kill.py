@@ -41,7 +41,6 @@ async def _stored(url: str) -> None:
         library = PostgresLibrary(database, (SPACE,))
         for title, year, text in DOCUMENTS:
             await library.store(Source(SourceId(""), title, f"{title}.md", "", published=year), text, space=SPACE)
-        await library.close()
 
 
 async def _run(url: str, folder: Path, profile: str, *points: int) -> list[dict[str, Any]]:

@@ -186,7 +186,6 @@ async def attempt(url: str, run: str | None, progress: Progress, into: Path, nam
         session.claims = PassageClaims.from_journal(journal)
         await research(Brief(QUESTION), session)
         await journal.flush()
-        await library.close()
         text = re.sub(r"- Spent: \d+ s", "- Spent: N s", files["report.md"])
         (into / "report.md").write_text(re.sub(r"Sealed: run .*", "Sealed", text))  # it names the run
         (into / "points").write_text(str(progress.count))

@@ -134,7 +134,6 @@ async def _fill(name: str, documents: dict[str, str], url: str) -> None:
             sha = hashlib.sha256(text.encode()).hexdigest()
             title = text.splitlines()[0].strip("# ")
             await library.store(Source(SourceId(""), title, address, sha, origin=sha), text, space=name)
-        await library.close()
 
 
 @pytest.fixture(scope="session")

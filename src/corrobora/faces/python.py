@@ -294,7 +294,6 @@ async def ahybrid_search(
         hits = await opened.hybrid_search(text, limit=limit)
         if opened.vector_problem:
             log.warning("%s", opened.vector_problem)
-        await opened.close()
         return hits
 
 

@@ -46,11 +46,12 @@ Respond = Callable[[Request], Awaitable[Response]]
 
 
 class HttpServer:
-    """Serves `respond` on 127.0.0.1. Port 0 takes a free one, see `port`."""
+    """Serves `respond` on 127.0.0.1 or another address of loopback. Port 0 takes a free one, see `port`."""
 
-    def __init__(self, respond: Respond, *, port: int = 0) -> None:
+    def __init__(self, respond: Respond, *, port: int = 0, host: str = "127.0.0.1") -> None:
         self._respond = respond
         self._wanted = port
+        self._host = host
         self._server: asyncio.Server | None = None
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self.port = 0
@@ -61,7 +62,7 @@ class HttpServer:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(
-            self._serve_connection, "127.0.0.1", self._wanted, limit=_HEAD_LIMIT, backlog=1024
+            self._serve_connection, self._host, self._wanted, limit=_HEAD_LIMIT, backlog=1024
         )
         self.port = self._server.sockets[0].getsockname()[1]
         return self

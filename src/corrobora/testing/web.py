@@ -82,7 +82,8 @@ class LoopbackWeb:
         robots: text of robots.txt; None: there is none.
         key: the only key that the search engines accept; "" accepts all.
         extra_results: addresses that every search returns before its own results, as hostile as you like.
-        hosts: names that pages are spread over; whoever reads them must resolve them to 127.0.0.1.
+        hosts: what pages are spread over: addresses of loopback (127.x.y.z), each served, or names; whoever reads
+            those must resolve them to 127.0.0.1.
         redirects: paths, each with the address that it redirects to; may be filled while the web is open.
     """
 
@@ -97,7 +98,7 @@ class LoopbackWeb:
     port: int = 0
     requests: list[Request] = field(default_factory=list[Request])
     searches: list[str] = field(default_factory=list[str])
-    _server: HttpServer | None = None
+    _servers: Sequence[HttpServer] = ()
     _ranking: _Ranking | None = None
 
     @classmethod
@@ -122,13 +123,16 @@ class LoopbackWeb:
             message = f"unknown faults: {', '.join(sorted(unknown))}"
             raise ValueError(message)
         self._ranking = _Ranking(self.pages)
-        self._server = await HttpServer(self._handle_request, port=self.port).__aenter__()
-        self.port = self._server.port
+        first = await HttpServer(self._handle_request, port=self.port).__aenter__()
+        self.port = first.port
+        others = [host for host in self.hosts if host.startswith("127.") and host != "127.0.0.1"]
+        servers = [HttpServer(self._handle_request, port=self.port, host=host) for host in others]
+        self._servers = [first, *[await each.__aenter__() for each in servers]]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        await self._server.__aexit__()
+        for each in self._servers:
+            await each.__aexit__()
 
     async def _handle_request(self, request: Request) -> Response:
         self.requests.append(request)

@@ -100,7 +100,6 @@ async def test_libraries_are_searched_where_they_are_named_or_nothing_else_is(
     assert names(libraries=("mill",)) == ["library"]
     assert names(providers=("exa",)) == ["exa"]
     assert names(libraries=("mill",), providers=("exa",)) == ["library", "exa"]
-    await library.close()
 
 
 class Free:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,10 +49,8 @@ class Free:
 
 
 @pytest.fixture
-async def library(database: Database) -> AsyncIterator[PostgresLibrary]:
-    opened = PostgresLibrary(database, ["web"])
-    yield opened
-    await opened.close()
+async def library(database: Database) -> PostgresLibrary:
+    return PostgresLibrary(database, ["web"])
 
 
 def test_providers_come_from_the_request_else_from_settings(tmp_path: Path):

@@ -7,19 +7,17 @@ again. Every write into a library goes through it. Does not know files, formats 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, LiteralString
 
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.errors import JournalError, UserError
-from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.storage.index import links, segments
 from corrobora.storage.index.posting_lists import Fields, Tokenizer
-from corrobora.text.markup import sanitize_text
-from corrobora.text.segmentation import PassageSpan, segment_passages
+from corrobora.storage.index.prepared import DocumentKey, PreparedDocument, StoredDocument, make_fields
+from corrobora.text.segmentation import PassageSpan
 from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
@@ -27,36 +25,33 @@ if TYPE_CHECKING:
     from corrobora.storage.postgres.database import Connection, Database
 
 
-_Key: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
-
 PASSAGES_A_STEP = 4_000  # of new documents, whose words and links are in memory at once
-_HASHED_CHARS = 1 << 20
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _WRITER_LOCK = 0x636F_7277
 _SNAPSHOT_LOCK = 0x636F_7273
 
 
-class StoredDocument(NamedTuple):
-    """A stored document. Its source and passages are built on demand, since most are never used."""
-
-    document: _PreparedDocument
-    number: int  # of the source
-    ids: Sequence[int]  # of the passages, in reading order
-    cuts: Sequence[PassageSpan]
-    new: bool
-
-    @property
-    def source(self) -> Source:
-        """The source with its number."""
-        return self.document.with_number(self.number)
-
-    @property
-    def passages(self) -> tuple[Passage, ...]:
-        source, text = SourceId(f"S{self.number}"), self.document.text
-        return tuple(
-            Passage(PassageId(f"C{id_}"), source, text[each.start : each.end], *each)
-            for id_, each in zip(self.ids, self.cuts, strict=True)
-        )
+# The snapshot lock is taken before anything is written: nobody removes a text meanwhile that is stored already.
+_STORE: LiteralString = """
+with held as materialized (
+  select id, pg_advisory_xact_lock_shared(%s, 0) from space where name = %s for key share
+), kept as (
+  insert into snapshot (sha, body) select %s, %s from held on conflict do nothing
+), made as (
+  insert into source (space, snapshot, url, title, origin, version, published, publisher, kind, official, indexed)
+  select id, %s, %s, %s, %s, %s, %s, %s, %s, %s, false from held on conflict do nothing returning id, space
+), cut as (
+  insert into passage (space, source, title, meta, place, starts, ends, heading, body)
+  select made.space, made.id, %s, %s, c.place - 1, c.starts, c.ends, c.heading, c.body
+  from made, unnest(%b::int4[], %b::int4[], %b::text[], %b::text[])
+    with ordinality c (starts, ends, heading, body, place)
+  order by c.place returning id
+)
+select (select count(*) from held), (select id from made), array(select id from cut order by id)
+"""
+_PENDING: LiteralString = """
+select s.id, s.title, s.publisher, p.id, p.body, p.heading, p.meta from source s join passage p on p.source = s.id
+where s.space = %s and not s.indexed order by p.id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +132,8 @@ class Catalog:
 
         A document with a `path` replaces the one that was read from the same path before.
         """
-        for item in items:
-            if not item.text.strip():
-                raise UserError("library_empty_text", f"The document {item.source.url!r} has no text.")
         await self._check_tokenizer()
-        prepared = [_PreparedDocument(item) for item in items]
+        prepared = [PreparedDocument(item) for item in items]
         async with self._database.connection("storing documents") as connection, connection.transaction():
             await lock_space(connection, space)
             replaced = [item.path for item in items if item.path is not None]
@@ -157,8 +149,8 @@ class Catalog:
         ]
 
     async def _find_stored(
-        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
-    ) -> dict[_Key, int]:
+        self, connection: Connection, space: int, prepared: Sequence[PreparedDocument]
+    ) -> dict[DocumentKey, int]:
         """Return the numbers of the documents that are stored already."""
         # An array, not a join: without fresh statistics a join may be planned as a scan of all sources for every text.
         cursor = await connection.execute(
@@ -172,8 +164,8 @@ class Catalog:
         return {key: number for key, number in found.items() if key in wanted}
 
     async def _insert_documents(
-        self, connection: Connection, space: int, prepared: Sequence[_PreparedDocument]
-    ) -> dict[_Key, StoredDocument]:
+        self, connection: Connection, space: int, prepared: Sequence[PreparedDocument]
+    ) -> dict[DocumentKey, StoredDocument]:
         unique = list({each.key: each for each in prepared}.values())
         if not unique:
             return {}
@@ -186,17 +178,64 @@ class Catalog:
             at += len(each.cuts)
         await _copy_rows(connection, space, stored)
         titles = {number: each.source.title for number, each in zip(sources, unique, strict=True)}
-        await links.add_aliases(connection, space, titles, self._tokenizer)
-        rows = (row for each in stored for row in zip(each.ids, each.document.iter_fields(), strict=True))
-        publishers = iter([each.source.publisher for each in unique for _ in each.cuts])
-        while step := list(islice(rows, PASSAGES_A_STEP)):  # never all passages of a long text at once
-            await links.refresh_mentions(connection, space, {id_: fields.body for id_, fields in step})
-            postings = self._tokenizer.index_batch([fields for _, fields in step])
-            named = list(islice(publishers, len(step)))
-            await segments.add_passages(connection, space, [id_ for id_, _ in step], postings, named)
+        rows = (
+            (*row, each.document.source.publisher)
+            for each in stored
+            for row in zip(each.ids, each.document.iter_fields(), strict=True)
+        )
+        await self._index_passages(connection, space, titles, rows)
         return {each.document.key: each for each in stored}
 
-    async def _load_stored(self, each: _PreparedDocument, number: int) -> StoredDocument:
+    async def _index_passages(
+        self, connection: Connection, space: int, titles: dict[int, str], rows: Iterator[tuple[int, Fields, str]]
+    ) -> None:
+        """Index passages (number, fields, publisher) of new sources (number to title) in the caller's transaction."""
+        await links.add_aliases(connection, space, titles, self._tokenizer)
+        while step := list(islice(rows, PASSAGES_A_STEP)):  # never all passages of a long text at once
+            ids, fields, publishers = zip(*step, strict=True)
+            bodies = dict(zip(ids, (each.body for each in fields), strict=True))
+            await links.refresh_mentions(connection, space, bodies)
+            await segments.add_passages(connection, space, ids, self._tokenizer.index_batch(fields), publishers)
+
+    async def store_unindexed(self, space: str, item: IngestItem) -> StoredDocument:
+        """Store one document with one statement; `index_pending` makes it searchable. The space is made if missing."""
+        prepared = PreparedDocument(item)
+        it, spans = prepared.source, [prepared.text[start:end] for start, end, _ in prepared.cuts]
+        starts, ends, headings = zip(*prepared.cuts, strict=True)
+        given = (
+            *(_SNAPSHOT_LOCK, space, prepared.sha, prepared.text, prepared.sha, it.url, it.title),
+            *(it.origin or prepared.sha, it.version, it.published, it.publisher, it.kind, it.primary, it.title),
+            *(prepared.meta, list(starts), list(ends), list(headings), spans),
+        )
+        row = await self._database.fetch_one(_STORE, given, where="storing a page")
+        if row is None or not row[0]:
+            await self.open(space)
+            row = await self._database.fetch_one(_STORE, given, where="storing a page")
+        if row is None or row[1] is None:  # stored before
+            (known,) = await self.store(await self.open(space), [item])
+            return known
+        return StoredDocument(prepared, row[1], row[2], prepared.cuts, new=True)
+
+    async def index_pending(self, names: Sequence[str]) -> None:
+        """Index what was stored unindexed in these spaces, one transaction for each."""
+        waiting = await self._database.fetch_all(
+            "select distinct s.space from source s join space x on x.id = s.space where x.name = any(%s)"
+            " and not s.indexed order by 1",
+            (list(names),),
+        )
+        for (space,) in waiting:
+            async with self._database.connection("indexing pages") as connection, connection.transaction():
+                await connection.execute("select pg_advisory_xact_lock(%s, %s)", (_WRITER_LOCK, space))
+                cursor = await connection.execute(_PENDING, (space,))
+                rows = await cursor.fetchall()
+                titles = {row[0]: row[1] for row in rows}
+                found = ((row[3], make_fields(row[1], *row[4:]), row[2]) for row in rows)
+                await self._index_passages(connection, space, titles, found)
+                await connection.execute("update source set indexed = true where id = any(%s)", (list(titles),))
+            await self.embed_missing(space)
+            await self.upkeep(space)
+
+    async def _load_stored(self, each: PreparedDocument, number: int) -> StoredDocument:
         """Return a document that was stored before."""
         rows = await self._database.fetch_all(
             "select id, starts, ends, heading from passage where source = %s order by place", (number,)
@@ -240,70 +279,6 @@ class Catalog:
         """Fold and merge what is due. Never call it within a request: a large merge takes seconds."""
         async with self._database.connection("merging the index") as connection:
             await segments.maintain_index(connection, space, deleted=deleted)
-
-
-class _PreparedDocument:
-    """A document cleaned, hashed and cut, before any statement is sent."""
-
-    __slots__ = ("cuts", "item", "key", "sha", "source", "text")
-
-    def __init__(self, item: IngestItem) -> None:
-        self.item = item
-        self.text = clean_text(item.text)
-        self.sha = _hash_text(self.text)
-        given = item.source
-        self.source = given if _is_clean(given) else _clean_source(given)
-        self.key: _Key = (self.source.url, self.sha, item.path or "", item.digest)
-        self.cuts: tuple[PassageSpan, ...] = segment_passages(
-            self.text, item.headings if self.text == item.text else ()
-        )
-
-    def with_number(self, number: int) -> Source:
-        it = self.source  # spelled out, because `replace` takes as long as hashing and splitting a short text
-        return Source(
-            SourceId(f"S{number}"),
-            *(it.title, it.url, self.sha, it.origin or self.sha, it.version, it.published, it.publisher, it.kind),
-            primary=it.primary,
-        )
-
-    @property
-    def meta(self) -> str:
-        source = self.source
-        return " ".join(part for part in (source.publisher, source.published[:10], source.version) if part)
-
-    def iter_fields(self) -> Iterator[Fields]:
-        meta = self.meta
-        for start, end, heading in self.cuts:
-            yield Fields(self.source.title, self.text[start:end], f"{heading} {meta}" if heading else meta)
-
-
-def clean_text(text: str) -> str:
-    """Drop what a terminal would obey and what a database cannot hold: control characters and lone surrogates."""
-    text = sanitize_text(text)
-    return text if _SURROGATE.search(text) is None else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _hash_text(text: str) -> str:
-    hashed = hashlib.sha256()
-    for at in range(0, len(text), _HASHED_CHARS):  # a long text is not copied as a whole
-        hashed.update(text[at : at + _HASHED_CHARS].encode())
-    return hashed.hexdigest()
-
-
-def _is_clean(source: Source) -> bool:
-    words = f"{source.title}{source.url}{source.version}{source.published}{source.publisher}"
-    return words.isascii() and words.isprintable()
-
-
-def _clean_source(source: Source) -> Source:
-    return replace(
-        source,
-        title=clean_text(source.title),
-        url=clean_text(source.url),
-        version=clean_text(source.version),
-        published=clean_text(source.published),
-        publisher=clean_text(source.publisher),
-    )
 
 
 async def _reserve_ids(connection: Connection, table: str, n: int) -> list[int]:

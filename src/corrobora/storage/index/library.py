@@ -6,11 +6,10 @@ read lately. Does not know files, the web or who asks.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, LiteralString
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, LiteralString, TypeVar
 
 from corrobora.domain.documents import IngestItem
 from corrobora.domain.errors import ReadError
@@ -25,6 +24,7 @@ from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.index.search import FoundPassage, Search
 from corrobora.storage.index.vectors import VectorIndex
 
+T = TypeVar("T")
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
 
@@ -81,8 +81,7 @@ _TITLES_SHOWN = 12  # of a description
 class PostgresLibrary:
     """A `Library` over some spaces of one database.
 
-    Without an embedder, which is the default, it ranks by words and links alone. Close it to wait for the maintenance
-    of the index that its own writes have started.
+    Without an embedder, which is the default, it ranks by words and links alone.
     """
 
     def __init__(
@@ -100,7 +99,6 @@ class PostgresLibrary:
         self._postings = PostingCache(spaces)
         self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
         self._documents = DocumentCache()
-        self._upkeep: set[asyncio.Task[None]] = set()
 
     @contextlib.contextmanager
     def _lend_scorer(self) -> Generator[Scorer]:
@@ -120,8 +118,12 @@ class PostgresLibrary:
         terms = self._tokenizer.query_terms(text)
         if not terms or limit < 1:
             return ()
+        return await self._catch_up(lambda: self._search(text, terms, limit))
+
+    async def _search(self, text: str, terms: Sequence[int], limit: int) -> Sequence[Hit]:
         near: Sequence[int] = ()
         if self._vectors is not None:
+            await self.catalog.index_pending(self.spaces)  # else a page that was just stored would have no vector
             near = await self._vectors.find_nearest(text, await self.catalog.space_numbers(self.spaces), DEPTH)
         async with self._database.connection("searching the library") as connection:
             with self._lend_scorer() as scorer:
@@ -133,8 +135,19 @@ class PostgresLibrary:
 
     async def rate_question(self, text: str) -> float | None:
         """Return how likely these spaces answer `text`, 0 to 1; None if they are too small to tell."""
+        return await self._catch_up(lambda: self._rate(text[: LIMITS.question_max_chars]))
+
+    async def _rate(self, text: str) -> float | None:
         async with self._database.connection("rating a question") as connection:
-            return await self._coverage.rate(connection, text[: LIMITS.question_max_chars])
+            return await self._coverage.rate(connection, text)
+
+    async def _catch_up(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the index; if it missed what is stored, index that and ask again."""
+        found = await ask()
+        if self._postings.behind:
+            await self.catalog.index_pending(self.spaces)
+            found = await ask()
+        return found
 
     @property
     def vector_problem(self) -> str:
@@ -211,26 +224,11 @@ class PostgresLibrary:
     async def store(
         self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
     ) -> tuple[Source, Sequence[Passage]]:
-        """Store a document once and return it with its number and its passages; searchable when this returns."""
-        number = await self.catalog.open(space)
-        (stored,) = await self.catalog.store(number, [IngestItem(source, text, tuple(headings))])
-        if stored.new:
-            await self.catalog.embed_missing(number)
-            self._start_upkeep(number)
+        """Store a document once and return it with its number and its passages; the next search indexes it."""
+        stored = await self.catalog.store_unindexed(space, IngestItem(source, text, tuple(headings)))
         self._documents.put_document(stored.source, text)
         self._documents.put_passages(stored.passages)
         return stored.source, stored.passages
-
-    def _start_upkeep(self, space: int) -> None:
-        if self._upkeep:
-            return  # one at a time; the next write starts another
-        task = asyncio.create_task(self.catalog.upkeep(space))
-        self._upkeep.add(task)
-        task.add_done_callback(self._upkeep.discard)
-
-    async def close(self) -> None:
-        """Wait for maintenance of the index that is running."""
-        await asyncio.gather(*self._upkeep, return_exceptions=True)
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
         """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""

@@ -45,8 +45,10 @@ union all select 3, 0, 0, string_agg(int4send(id), ''), null from lex_new
   where space = any((select ids from named)::int4[])
 union all select 4, source, 0, null, array[alias] from alias
   where space = any((select ids from named)::int4[]) and head = any((select %(heads)s::text[])::text[])
+union all (select 6, 0, 0, null, null from source
+  where space = any((select ids from named)::int4[]) and not indexed limit 1)
 """
-_POST, _SEGMENT, _FRESH, _WAITING, _ALIAS, _RARE = range(6)
+_POST, _SEGMENT, _FRESH, _WAITING, _ALIAS, _RARE, _PENDING = range(7)
 
 
 class PublisherNames:
@@ -101,9 +103,13 @@ class _Outbox(NamedTuple):
 
 
 class PostingCache:
-    """An LRU cache of the postings of some spaces, up to a limit; segments and outbox are cached whole."""
+    """An LRU cache of the postings of some spaces, up to a limit; segments and outbox are cached whole.
+
+    `behind` says whether the last `read` missed something: what is stored in the spaces and not indexed yet.
+    """
 
     def __init__(self, spaces: Sequence[str], max_bytes: int = MAX_BYTES) -> None:
+        self.behind = False
         self._spaces = list(spaces)
         self._max_bytes = max_bytes
         self._clear_cache()
@@ -145,7 +151,9 @@ class PostingCache:
         }
         async with connection.cursor(binary=True) as cursor:
             await cursor.execute(_READ, given)
-            return await cursor.fetchall()
+            rows = await cursor.fetchall()
+        self.behind = any(row[0] == _PENDING for row in rows)
+        return rows
 
     def _apply_rows(self, rows: Sequence[TupleRow], asked: Sequence[int]) -> bool:
         """Cache what was read, `asked` in full; False if a row without values is no longer in the cache."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -21,10 +20,8 @@ TEXT = "# The Aar\n\nThe stone bridge of Weil was opened by mayor Anna Roth on 4
 
 
 @pytest.fixture
-async def library(database: Database) -> AsyncIterator[PostgresLibrary]:
-    opened = PostgresLibrary(database, ["web"])
-    yield opened
-    await opened.close()
+async def library(database: Database) -> PostgresLibrary:
+    return PostgresLibrary(database, ["web"])
 
 
 def _page(text: str, status: int = 200, url: str = f"{SITE}/aar") -> dict[str, object]:

@@ -39,10 +39,8 @@ PAGES = [WebPage.of_html("/aar.html", ARTICLE), WebPage.of_html("/index.html", A
 
 
 @pytest.fixture
-async def library(database: Database) -> AsyncIterator[PostgresLibrary]:
-    opened = PostgresLibrary(database, [SPACE])
-    yield opened
-    await opened.close()
+async def library(database: Database) -> PostgresLibrary:
+    return PostgresLibrary(database, [SPACE])
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ async def test_a_hit_is_read_with_its_neighbours_and_quotes_are_literal(database
     assert 2 <= len(document.passages) <= 3
     assert set(document.passages) <= set(passages)
     assert all(document.text[each.start : each.end] == each.text for each in document.passages)
-    await library.close()
 
 
 async def test_a_source_that_is_named_without_a_passage_is_read_where_it_speaks_of_the_query(database):
@@ -36,7 +35,6 @@ async def test_a_source_that_is_named_without_a_passage_is_read_where_it_speaks_
     assert document.passages
     assert len(document.passages) < len(passages)
     assert all("sea" in each.text for each in document.passages)
-    await library.close()
 
 
 async def test_a_document_that_is_gone_is_a_read_error(database):

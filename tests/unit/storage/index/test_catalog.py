@@ -11,9 +11,10 @@ import pytest
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
-from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, clean_text, lock_space
+from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, lock_space
 from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.index.posting_lists import Tokenizer
+from corrobora.storage.index.prepared import clean_text
 
 _spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
 assert _spec is not None

@@ -71,7 +71,6 @@ async def test_a_stored_document_is_found_at_once_and_read_with_its_neighbours(d
     assert all(stored[each.start : each.end] == each.text for each in passages)
     wanted = [passages[3].id, PassageId("C999999"), passages[0].id]
     assert [each.id for each in await library.passages(wanted)] == [passages[3].id, passages[0].id]
-    await library.close()
 
 
 @pytest.mark.parametrize("bad", ["", "S", "Sx", "S99999999999", "C-1"])
@@ -80,3 +79,36 @@ async def test_a_number_that_is_none_is_not_found(database, bad):
     with pytest.raises(ReadError):
         await library.document(SourceId(bad))
     assert await library.passages([PassageId(bad)]) == []
+
+
+async def test_stored_pages_are_indexed_together_when_their_space_is_next_searched(database):
+    writer = PostgresLibrary(database, ["web"])
+    for at in range(3):
+        text = f"Part {at} speaks of the river. The ferry of Lake {at} sails."
+        await writer.store(Source(SourceId(""), f"River {at}", f"http://x/{at}", ""), text, space="web")
+    assert (await database.fetch_one("select count(*) from lex_new"))[0] == 0, "no page pays for an index by itself"
+    other = PostgresLibrary(database, ["web"])  # as another process would, after the first was killed
+    assert {hit.url for hit in await other.hybrid_search("which ferry sails on the river")} == {
+        "http://x/0",
+        "http://x/1",
+        "http://x/2",
+    }
+    assert (await database.fetch_one("select count(*) from source where not indexed"))[0] == 0
+    source, _ = await writer.store(
+        Source(SourceId(""), "Mill", "http://x/mill", ""), "The mill of River 1 grinds.", space="web"
+    )
+    (first, *_) = await other.hybrid_search("mill")
+    assert first.source == source.id
+    rows = await database.fetch_all("select alias from mention")
+    assert ("river 1",) in rows, "a page that is indexed later names the sources that were indexed before"
+
+
+async def test_a_page_that_is_stored_again_keeps_its_number(database):
+    library = PostgresLibrary(database, ["web"])
+    page = Source(SourceId(""), "River", "http://x", "")
+    (source, passages), (again, same) = [await library.store(page, "The ferry sails.", space="web") for _ in range(2)]
+    assert (again, [each.id for each in same]) == (source, [each.id for each in passages])
+    assert await library.catalog.remove_space("web")
+    new, _ = await library.store(page, "The ferry sails.", space="web")
+    assert new.id != source.id, "a space that was removed is made again"
+    assert len(await library.hybrid_search("ferry")) == 1

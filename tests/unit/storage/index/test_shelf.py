@@ -52,4 +52,3 @@ async def test_a_library_reads_a_document_once_and_a_new_one_sees_what_is_gone(d
     await database.execute("update passage set body = 'changed'")
     assert (await again.document(stored.id), await again.passages(ids)) == first
     assert (await PostgresLibrary(database, ["lib"]).passages(ids))[0].text == "changed"
-    await library.close()

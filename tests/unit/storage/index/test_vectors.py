@@ -62,11 +62,10 @@ async def test_vectors_join_the_ranking_and_find_what_words_do_not(database):
     assert "doc:90" not in [hit.url for hit in plain]
 
 
-async def test_a_page_that_a_run_stores_gets_its_vector_at_once(database):
+async def test_a_page_that_a_run_stores_has_its_vector_at_the_next_search(database):
     library = PostgresLibrary(database, ["web"], Buckets())
     await library.store(shelves.item(1, "", "").source, "zzzabc zzzdef", space="web")
     assert [hit.url for hit in await library.hybrid_search("zzzother", limit=5)] == ["doc:1"]
-    await library.close()
 
 
 async def test_nearest_is_exact_below_the_limit_of_the_index(database):
@@ -124,7 +123,6 @@ async def test_k11_a_model_that_answers_badly_costs_the_vectors_only(database, m
     assert "words alone" in library.vector_problem
     assert broken.calls == 1
     await library.store(shelves.item(2, "", "").source, "A queen.", space="lib")
-    await library.close()
 
 
 async def test_what_was_stored_before_a_failure_stays(database, monkeypatch):
