@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
+from corrobora.ports import IngestItem
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.coverage import FEATURES, CoverageRater
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.posting_lists import Tokenizer
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 FALSE = 0.08  # share of answerable questions that may be refused
 HOPELESS = 0.01  # share of them that may be told without any passage

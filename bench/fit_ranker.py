@@ -30,9 +30,9 @@ from corrobora.app.libraries import ingest_files
 from corrobora.data import demo_documents
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.text.ranking import overlap_coefficient
 from corrobora.text.tokens import split_words, stem_text
 from corrobora.text.vocabulary import Equivalence

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from corrobora.domain.documents import IngestItem
+from corrobora.ports import IngestItem
 
 NAME = "FTS5 of SQLite (porter, any word)"
 

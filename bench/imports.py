@@ -18,7 +18,7 @@ _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PY
 _COUNT = "import sys; print(len(sys.modules))"
 _OPEN = """
 import asyncio, pathlib, sys
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 async def open_and_close():
     async with await Database.connect(pathlib.Path(sys.argv[1])):
         pass
@@ -35,11 +35,11 @@ _STEPS = {
     "an empty interpreter": "",
     "corrobora --version": "import sys; sys.argv = ['corrobora', '--version']\nfrom corrobora.__main__ import main\n"
     "try: main()\nexcept SystemExit: pass",
-    "import of the database": "import corrobora.storage.postgres.database, corrobora.storage.postgres.embedded",
-    "database, runs and queue": "import corrobora.storage.postgres.database, corrobora.storage.postgres.embedded\n"
-    "import corrobora.storage.journal, corrobora.storage.queue, corrobora.storage.queue.limiter",
+    "import of the database": "import corrobora.storage.postgres, corrobora.storage.postgres.embedded",
+    "database, runs and queue": "import corrobora.storage.postgres, corrobora.storage.postgres.embedded\n"
+    "import corrobora.storage.journal, corrobora.storage.queue, corrobora.storage.queue.statements",
     "embedded database open": _OPEN,
-    "import of the library": "import corrobora.storage.index.library",
+    "import of the library": "import corrobora.storage.index",
     "import of what a run needs": "import corrobora.app, corrobora.app.attempts, corrobora.app.wiring",
 }
 

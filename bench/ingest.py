@@ -19,10 +19,10 @@ from pathlib import Path
 
 from bench import fts5
 from bench.synthetic import Texts, postmaster, server_cpu
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
+from corrobora.ports import IngestItem
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 BATCH = 4_000
 FLOOR = 5_000

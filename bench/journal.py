@@ -22,7 +22,7 @@ from corrobora.domain.run import Event, EventType, Request, RunId, RunStatus
 from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.embedded import EmbeddedServer
 from corrobora.storage.queue import Queue
 

@@ -30,9 +30,9 @@ from corrobora.config import load_settings
 from corrobora.data import demo_documents
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request, RequestOption
-from corrobora.faces.cli.run_exit import run_exit
+from corrobora.faces.cli.report import run_exit
+from corrobora.testing import Fault
 from corrobora.testing.protocols import WireRequest
-from corrobora.testing.scripted import Fault
 from corrobora.testing.server import ModelServer, answer_from_prompt
 from corrobora.testing.web import LoopbackWeb
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from bench import fts5
 from bench.ingest import items
 from bench.synthetic import Texts, postmaster, server_cpu
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 QUESTIONS = 100
 ROUNDS = 5

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 VOCABULARY = 200_000
 NAMES_FROM = 2_000

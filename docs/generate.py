@@ -56,7 +56,7 @@ def commands(_: str) -> str:
     """The help of every command, as the terminal shows it."""
     import click  # noqa: PLC0415 - a section that fails to import must not take the others with it
 
-    from corrobora.faces.cli.main import cli  # noqa: PLC0415
+    from corrobora.faces.cli import cli  # noqa: PLC0415
 
     def walk(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:
         with click.Context(command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=100) as context:

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.embedded import EmbeddedServer
 
 _TEMPLATE = "corrobora_template"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from corrobora.faces.cli.main import run
+from corrobora.faces.cli import run_command_line
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run())
+    sys.exit(run_command_line())
 
 
 if __name__ == "__main__":

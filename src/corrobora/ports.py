@@ -1,22 +1,55 @@
-"""The ports: what the method needs from outside, as Protocols.
+"""The ports: what the method needs from outside, as Protocols, and the documents that readers and libraries pass on.
 
 Knows signatures and what they promise. Does not know any adapter. Implement a port to plug in a search engine, reader,
-library or model; `corrobora.testing` ships scripted implementations and conformance suites.
+library or model; `corrobora.testing` ships scripted implementations and conformance suites. A parsed document is the
+text of a file or page without its markup, whatever its format was and wherever it will be stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from corrobora.domain.evidence import Document, Fact, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Event
 
-if TYPE_CHECKING:
-    from corrobora.domain.documents import Heading
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading that begins in the text at `start`; `level` 1 is the highest."""
+
+    start: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """The readable text of one document. Quotes are literal in `text`; `note` says what was left out, if anything."""
+
+    title: str
+    text: str
+    headings: tuple[Heading, ...] = ()
+    published: str = ""
+    version: str = ""
+    publisher: str = ""
+    truncated: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestItem:
+    """One document to store. `path` and `digest` name the file it was read from, if any."""
+
+    source: Source
+    text: str
+    headings: tuple[Heading, ...] = ()
+    path: str | None = None
+    digest: str = ""
+
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role

@@ -76,7 +76,7 @@ def inner_command(group: click.Group, name: str) -> click.Command:
 
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_commands_and_their_flags_exist(page: str, line: str) -> None:
-    from corrobora.faces.cli.main import cli
+    from corrobora.faces.cli import cli
 
     words = shlex.split(line.removeprefix("$ ").split(" > ")[0], comments=True)[1:]
     command: click.Command = cli
@@ -93,7 +93,7 @@ def test_commands_and_their_flags_exist(page: str, line: str) -> None:
 
 
 def test_flags_in_prose_exist() -> None:
-    from corrobora.faces.cli.main import cli
+    from corrobora.faces.cli import cli
 
     def flags(command: click.Command) -> set[str]:
         own = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
@@ -113,7 +113,7 @@ def test_flags_in_prose_exist() -> None:
 
 
 def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
-    from corrobora.faces.cli.exit_codes import Exit
+    from corrobora.faces.cli import Exit
 
     page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
     table = page.split("## Exit codes", 1)[1].split("##", 1)[0]

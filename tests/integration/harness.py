@@ -24,7 +24,7 @@ from corrobora.config import load_settings
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request, RunRow
 from corrobora.engine.session.journal import decode
-from corrobora.faces.cli.run_exit import run_exit
+from corrobora.faces.cli.report import run_exit
 from corrobora.reporting.recheck import RecheckResult
 from corrobora.reporting.references import CitationStatus
 from corrobora.testing.server import ModelServer

@@ -19,7 +19,7 @@ from corrobora.app.wiring import WebAccess
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import RunStatus
-from corrobora.testing.scripted import Fault
+from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 from corrobora.testing.web import LoopbackWeb, WebPage
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from tests.integration.harness import good, open_harness
 
-from corrobora.testing.scripted import Fault
+from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 
 

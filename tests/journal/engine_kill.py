@@ -11,8 +11,8 @@ from typing import Any
 from tests.journal.engine_run import SPACE
 
 from corrobora.domain.evidence import Source, SourceId
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 
 DOCUMENTS = (
     (

@@ -33,10 +33,10 @@ from corrobora.engine.session.journal import PassageClaims, encode, hash_parts, 
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Answer, Entry, Role
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 QUESTION = "How do the kiln temperature and the drying time differ between the 2015 and the 2021 handbook?"
 SPACE = "handbooks"

@@ -18,7 +18,7 @@ from corrobora.domain.run import Event, EventType, RunId, RunStatus
 from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue import Queue
 
 BRANCHES, LEAVES, CALLS = 2, 3, 9  # 54 calls a run, in a tree of depth 3

@@ -9,9 +9,9 @@ from pathlib import Path
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import IngestReport
 from corrobora.app.libraries import Ingest
-from corrobora.domain.documents import ParsedDocument
+from corrobora.ports import ParsedDocument
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 
 async def add(database: Database, space: str, *folders: Path) -> list[IngestReport]:

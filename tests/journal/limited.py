@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.limiter import Limiter
+from corrobora.storage.postgres import Database
+from corrobora.storage.queue.statements import Limiter
 
 
 async def main(url: str, ledger: str, rate: float, burst: int) -> None:

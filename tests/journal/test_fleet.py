@@ -13,7 +13,7 @@ from tests.journal.fleet_worker import PER_RUN
 
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue import Queue
 
 pytestmark = pytest.mark.slow

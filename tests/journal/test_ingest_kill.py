@@ -15,11 +15,11 @@ import pytest
 from psycopg import sql
 from tests.journal.ingest_run import add
 
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
+from corrobora.ports import IngestItem
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 HELD: Sequence[LiteralString] = (
     "select url, title, s.digest from source s join space x on x.id = s.space where name = %s order by url, 2, 3",

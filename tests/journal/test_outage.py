@@ -13,7 +13,7 @@ import pytest
 from tests.journal.fleet import Fleet, begun_after_commit, repeated
 from tests.journal.test_fleet import assert_whole, submitted
 
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.postgres.embedded import EmbeddedServer, server_status
 from corrobora.storage.postgres.processes import is_running
 

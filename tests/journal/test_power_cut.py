@@ -18,8 +18,7 @@ from corrobora.domain.run import Request
 from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres import embedded
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database, embedded
 from corrobora.storage.postgres.embedded import EmbeddedServer
 from corrobora.storage.postgres.processes import is_running
 

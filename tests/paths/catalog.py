@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from corrobora.config.settings import list_secrets, list_settings
-from corrobora.faces.cli.main import cli
+from corrobora.faces.cli import cli
 
 TESTS = Path(__file__).resolve().parents[1]
 

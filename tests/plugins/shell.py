@@ -78,10 +78,10 @@ class Shell:
 
     def __call__(self, *args: str) -> Result:
         """Run in this process; a bug raises."""
-        from corrobora.faces.cli.main import run
+        from corrobora.faces.cli import run_command_line
 
         self._capture.readouterr()
-        code = run(args)
+        code = run_command_line(args)
         captured = self._capture.readouterr()
         return Result(int(code), captured.out, captured.err)
 

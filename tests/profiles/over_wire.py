@@ -27,7 +27,7 @@ from corrobora.roles.clarify import Scoping
 from corrobora.roles.extract import Extraction
 from corrobora.roles.refine import Refinement, Shortfall
 from corrobora.roles.review import Confirming, Rulings
-from corrobora.roles.scout import Shortlist, Sweep
+from corrobora.roles.scope import Shortlist, Sweep
 from corrobora.testing.server import ModelServer
 
 Wire = dict[str, Any]

@@ -22,7 +22,7 @@ from corrobora.domain.report import Outcome
 from corrobora.domain.thread import Intent, Proposal
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, angle_range
 from corrobora.policies.queries import is_near_duplicate
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 TOPICS = (
     "password rotation guidance",

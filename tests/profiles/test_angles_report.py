@@ -19,7 +19,7 @@ from corrobora.roles.review import critique, judge
 from corrobora.roles.synthesize import summarize, synthesize
 from corrobora.storage.journal.events import rewind_run
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 SCORES = ("factual_accuracy", "citation_accuracy", "completeness", "source_quality", "source_diversity")
 

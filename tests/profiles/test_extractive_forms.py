@@ -18,11 +18,11 @@ from corrobora.app import Workspace
 from corrobora.app.attempts import execute_run
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
+from corrobora.ports import IngestItem
 from corrobora.storage.index.catalog import Catalog
 
 FILES: dict[str, dict[str, str]] = {

@@ -17,11 +17,11 @@ from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import submit_run
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Outcome, Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
+from corrobora.ports import IngestItem
 from corrobora.storage.index.catalog import Catalog
 from corrobora.text import phrases
 

@@ -27,8 +27,7 @@ from corrobora.engine.session.budget import Budget
 from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
 from corrobora.reporting.thread_json import render_round_files
-from corrobora.testing import MemoryJournal, MemoryLibrary
-from corrobora.testing.scripted import Fault
+from corrobora.testing import Fault, MemoryJournal, MemoryLibrary
 from corrobora.testing.server import Latency, ModelServer
 
 HURRY = 20.0

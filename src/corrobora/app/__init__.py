@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corrobora.storage.journal.dialogues import Dialogues
     from corrobora.storage.journal.events import EventLog
     from corrobora.storage.journal.runs import Runs
-    from corrobora.storage.postgres.database import Database
+    from corrobora.storage.postgres import Database
     from corrobora.storage.queue import Queue, Schedules
 
     OpenWeb = Callable[[Settings, Clock], WebAccess]
@@ -58,7 +58,7 @@ class Workspace:
         """
         from corrobora.storage.journal import JournalWriter  # noqa: PLC0415
         from corrobora.storage.journal.events import EventLog  # noqa: PLC0415
-        from corrobora.storage.postgres.database import Database  # noqa: PLC0415
+        from corrobora.storage.postgres import Database  # noqa: PLC0415
 
         own = settings.database_url
         target = settings.home / "database" if own is None else own.reveal()
@@ -77,7 +77,7 @@ class Workspace:
     @property
     def place(self) -> str:
         """Where the journal is, for people: no secret in it."""
-        from corrobora.storage.postgres.database import describe_database  # noqa: PLC0415
+        from corrobora.storage.postgres import describe_database  # noqa: PLC0415
 
         own = self.settings.database_url
         return describe_database(self.database.conninfo) if own else str(self.settings.home / "database")

@@ -31,7 +31,7 @@ from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal
 from corrobora.storage.journal.runs import Artifact, Runs
 

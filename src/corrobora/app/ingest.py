@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from corrobora.domain.documents import IngestItem, ParsedDocument
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import ReadOutcome, Source, SourceId
 from corrobora.domain.limits import LIMITS
+from corrobora.ports import IngestItem, ParsedDocument
 
 MANIFEST = "manifest.jsonl"
 MAX_FILES = 200_000

@@ -15,14 +15,13 @@ from corrobora.app.ingest import Ingest, IngestReport
 from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
-from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
-from corrobora.ports import Embedder
+from corrobora.ports import Embedder, ParsedDocument
 from corrobora.registry import list_added, load_part
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.index.vectors import VectorIndex
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
-from corrobora.domain.documents import IngestItem, ParsedDocument
 from corrobora.domain.errors import ReadError, UserError
 from corrobora.domain.evidence import Hit, Source, SourceId
+from corrobora.ports import IngestItem, ParsedDocument
 from corrobora.reporting.markdown import html_to_markdown, is_html
 from corrobora.reporting.recheck import RecheckResult, recheck_report
 from corrobora.reporting.references import Lookups, SourceLookup, StoredSource

@@ -26,8 +26,8 @@ from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.registry import list_parts, load_part, refuse_name
-from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.limiter import Limiter as RateLimiter
+from corrobora.storage.postgres import Database
+from corrobora.storage.queue.statements import Limiter as RateLimiter
 
 if TYPE_CHECKING:
     from corrobora.adapters.qdrant import QdrantFacts

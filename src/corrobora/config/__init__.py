@@ -7,8 +7,8 @@ engine or the adapters do with the values.
 from corrobora.config.layers import find_user_file
 from corrobora.config.loading import load_settings
 from corrobora.config.profiles import list_presets, load_profile, override_profile, resolve_profile
-from corrobora.config.secrets import Secret, read_small_file
 from corrobora.config.settings import Endpoint, Origin, Price, Settings
+from corrobora.config.values import Secret, read_small_file
 
 __all__ = [
     "Endpoint",

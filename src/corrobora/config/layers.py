@@ -19,10 +19,9 @@ from typing import Literal, cast
 
 import platformdirs
 
-from corrobora.config.secrets import read_small_file
 from corrobora.config.settings import DATABASE_URL, FREE_TABLES, Endpoint, Price, list_secrets, list_settings
 from corrobora.config.trust import digest_text
-from corrobora.config.values import find_fields
+from corrobora.config.values import find_fields, read_small_file
 from corrobora.domain.errors import UserError
 
 MAX_CONFIG_BYTES = 1_000_000

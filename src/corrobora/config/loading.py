@@ -23,7 +23,6 @@ from corrobora.config.layers import (
     read_environment_layers,
     read_layer,
 )
-from corrobora.config.secrets import Secret, parse_reference, read_environment, read_literal, read_secret_file
 from corrobora.config.settings import (
     DATABASE_URL,
     Endpoint,
@@ -36,7 +35,16 @@ from corrobora.config.settings import (
     list_settings,
 )
 from corrobora.config.trust import TrustStore, find_borrowed, split_harmless
-from corrobora.config.values import describe_forms, find_fields, parse_value
+from corrobora.config.values import (
+    Secret,
+    describe_forms,
+    find_fields,
+    parse_reference,
+    parse_value,
+    read_environment,
+    read_literal,
+    read_secret_file,
+)
 from corrobora.domain.errors import UserError
 
 _SHOWN = 60  # characters of a wrong value that a message repeats

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from corrobora.config.layers import parse_toml
-from corrobora.config.secrets import read_small_file
 from corrobora.config.settings import Settings, list_settings
-from corrobora.config.values import describe_forms, find_fields, list_words, read_value
+from corrobora.config.values import describe_forms, find_fields, list_words, read_small_file, read_value
 from corrobora.domain.errors import UserError
 from corrobora.domain.thread import Phase
 from corrobora.policies.profile import Profile, Review

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le
 
-from corrobora.config.secrets import Secret
 from corrobora.config.values import (
     AngleCount,
     Dollars,
@@ -27,6 +26,7 @@ from corrobora.config.values import (
     Names,
     Number,
     RunMinutes,
+    Secret,
     Url,
     Whole,
     iterate_marks,

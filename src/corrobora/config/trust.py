@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import cast
 from urllib.parse import urlsplit
 
-from corrobora.config.secrets import parse_reference, read_small_file
 from corrobora.config.settings import list_keys, list_settings
+from corrobora.config.values import parse_reference, read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.registry import list_added, list_parts, load_part
 

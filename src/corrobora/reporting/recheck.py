@@ -1,7 +1,8 @@
 """A second check of a cited report against the stored sources, sentence by sentence, without a model.
 
-Knows what a citation may lead to, what our own references must say about their sources, and when a report passes. Does
-not know where the sources are stored or fetched: it is given lookups.
+Knows what a citation may lead to, what our own references must say about their sources, when a report passes, and how
+SARIF 2.1.0 shows a finding beside its line in editors and pipelines. Does not know where the sources are stored or
+fetched: it is given lookups.
 """
 
 from __future__ import annotations
@@ -264,3 +265,55 @@ def find_best_window(sentence: str, text: str) -> str:
     spans = split_sentences(text)
     windows = [text[spans[i].start : spans[min(i + _WINDOW, len(spans)) - 1].end] for i in range(len(spans))]
     return max(windows, key=lambda window: token_overlap(sentence, window), default="")
+
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"contradicted": "error", "unsupported": "error", "unclear": "warning", "partly": "warning"}
+_RULES = {
+    "changed": "The text differs from the report that was delivered.",
+    "reference": "A reference does not agree with its stored source.",
+    "contradicted": "The cited source contradicts the statement.",
+    "unsupported": "The cited source does not support the statement.",
+    "partly": "The cited source supports a part of the statement.",
+    "unclear": "It could not be decided whether the cited source supports the statement.",
+    "supported": "The statement is supported, but one of its citations does not hold.",
+    "not_checkable": "The cited source could not be looked at.",
+}
+
+
+def build_sarif(result: RecheckResult, name: str, version: str) -> dict[str, object]:
+    """Return the findings as one SARIF run of this program version over `name`; what could not be checked is a note."""
+    lines = {each.number: each.line for each in result.references}
+    findings = [
+        _make_result("changed", "error", f"{'Added' if each.added else 'Left out'}: {each.text}", name, each.line)
+        for each in result.changes
+    ]
+    findings += [
+        _make_result("reference", "error", f"Reference [{number}]: {problem}", name, lines.get(number, 1))
+        for number, problem in result.problems.items()
+    ]
+    unknown = [each for each in result.statements if each.support.value == "not_checkable"]
+    for each in (*result.failed, *unknown):
+        state = each.support.value
+        why = "; ".join(each.reasons) or _RULES[state]
+        found = _make_result(state, _LEVELS.get(state, "note"), f"{each.text} ({why})", name, each.line)
+        found["properties"] = {
+            "state": state,
+            "failingWords": list(each.failing),
+            "citations": list(each.cited),
+            "found": [status.value for status in each.found],
+        }
+        findings.append(found)
+    rules = [{"id": rule, "shortDescription": {"text": text}} for rule, text in _RULES.items()]
+    driver = {"name": "corrobora", "version": version, "rules": rules}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": findings}]}
+
+
+def _make_result(rule: str, level: str, text: str, name: str, line: int) -> dict[str, object]:
+    location = {"artifactLocation": {"uri": name}, "region": {"startLine": max(1, line)}}
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": text[:1000]},
+        "locations": [{"physicalLocation": location}],
+    }

@@ -1,8 +1,8 @@
-"""The roles: typed functions that an analyst plays, one file for each.
+"""The roles: typed functions that an analyst plays.
 
-A file holds the input, the output, the form that a language model fills in, how the form becomes the output, an example
-input, and the `Role` value itself; its prompt lies in `prompts/`. Knows types and prompts. Does not know who plays a
-role, nor when.
+A file holds one role, or a few that share their input: the input, the output, the form that a language model fills in,
+how the form becomes the output, an example input, and the `Role` value itself; its prompt lies in `prompts/`. Knows
+types and prompts. Does not know who plays a role, nor when.
 """
 
 from __future__ import annotations

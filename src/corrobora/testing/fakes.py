@@ -20,11 +20,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
 
-from corrobora.domain.documents import Heading
 from corrobora.domain.errors import ReadError, Stale
 from corrobora.domain.evidence import Document, Fact, FactId, Hit, Insight, Passage, PassageId, Query, Source, SourceId
 from corrobora.domain.run import Event
-from corrobora.ports import Entry
+from corrobora.ports import Entry, Heading
 from corrobora.text.tokens import stem_text
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self, cast
 
+from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import (
     PROTOCOL_PATHS,
@@ -24,7 +25,6 @@ from corrobora.testing.protocols import (
     write_events,
     write_failure,
 )
-from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.scripted_model import answer_prompt
 
 Answers = Callable[[WireRequest], str | WireReply]

@@ -1,10 +1,16 @@
-"""Phrases: every sentence that code itself writes into a report.
+"""Phrases: every sentence that code itself writes into a report, and the words for what it stores as codes.
 
-Knows fixed wordings about the report and the search, never about the world. Does not know any source: a sentence of an
-extractive report is either one of these or stands in a source.
+Knows fixed wordings about the report and the search, never about the world: a sentence of an extractive report is
+either one of these or stands in a source. Knows every code that a report, a line of progress or an error may have to
+name: outcomes, reasons to stop, states of runs, fates of documents. Does not know where any of it is shown.
 """
 
 from __future__ import annotations
+
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.domain.report import Outcome
+from corrobora.domain.run import RunStatus
+from corrobora.domain.thread import Escape, StopReason
 
 NO_EVIDENCE = "No sufficient evidence was found"
 NEAREST = "The nearest statements that were read follow; they do not answer the question"
@@ -64,3 +70,85 @@ def is_written_by_code(sentence: str) -> bool:
 def is_near_miss(gap: str) -> bool:
     """True if a gap says that the evidence is close to the question but does not answer it."""
     return gap.startswith((UNNAMED, UNSTATED, UNLIKELY)) and not gap.startswith(OTHER_SIDE)
+
+
+_WORDS: dict[str, str] = {
+    Outcome.PASSAGES: "passages near the question",
+    Outcome.NO_EVIDENCE: "no sufficient evidence was found",
+    Outcome.INACCESSIBLE: "evidence was found but could not be read",
+    Outcome.LIMIT_REACHED: "a limit was reached before the question was answered",
+    Outcome.PROVIDER_DOWN: "the search providers could not be reached",
+    StopReason.CRITERIA_MET: "everything that was asked for was found",
+    StopReason.GAPS_EMPTY: "no gaps were left",
+    StopReason.MODEL_DONE: "nothing more was worth looking for",
+    StopReason.ITERATION_CAP: "all rounds were used",
+    StopReason.TIME_RESERVE: "only the time for writing was left",
+    StopReason.ALL_EXHAUSTED: "every open question had been tried as often as allowed",
+    StopReason.UNLIKELY: "nothing here comes near to what is still open",
+    StopReason.PLATEAU: "further rounds brought nothing new",
+    StopReason.LIMIT: "a limit of tokens, money, calls or searches was reached",
+    StopReason.ERROR: "an error occurred",
+    ReadOutcome.DRIFTED: "off the subject",
+    ReadOutcome.REFUSED: "not allowed",
+    ReadOutcome.ROBOTS: "refused by robots.txt",
+    ReadOutcome.UNSUPPORTED: "of an unknown format",
+    ReadOutcome.TIMEOUT: "timed out",
+    ReadOutcome.NOT_CONTENT: "without content",
+    ReadOutcome.CUT: "cut off by the time limit",
+    Escape.REFORMULATE: "other words",
+    Escape.SHIFT_SOURCES: "other kinds of sources",
+    Escape.LATERAL: "neighbouring subjects",
+    Escape.NEGATIVE: "a search for the opposite",
+    Escape.COMMUNITY: "communities",
+    Escape.FRACTAL: "a closer look at one part",
+    RunStatus.AWAITING: "waiting for authorization",  # also an outcome
+    "plan_not_authorized": "waiting for authorization",
+    "stage_reached": "paused after a stage",
+    # tasks of an analyst, as a note names them
+    "clarify": "checking the question",
+    "plan": "planning",
+    "scope": "choosing what to search for",
+    "scout": "choosing sources",
+    "extract": "reading statements out of sources",
+    "reflect": "judging what is missing",
+    "refine": "changing the plan",
+    "synthesize": "writing",
+    "critique": "reviewing the report",
+    "revise": "revising the report",
+    "judge": "scoring the report",
+    # why another analyst did a task
+    "provider_down": "the provider was down",
+    "provider_unreachable": "the provider could not be reached",
+    "provider_timeout": "the provider did not answer in time",
+    "provider_busy": "the provider allowed no more calls",
+    "provider_failed": "the provider failed",
+    "provider_bad_content": "the provider gave no whole answer",
+    "provider_rejected": "the provider rejected the request",
+    "provider_refused": "the provider refused the key",
+    "provider_quota": "the provider's quota was used up",
+    "model_not_found": "the provider does not know the model",
+    "model_context": "the prompt was too long for the model",
+    "too_slow": "the model was too slow for the time of the run",
+    "nothing_cited": "the draft cited nothing that holds",
+    "limit_tokens": "the limit of tokens was reached",
+    "limit_dollars": "the limit of money was reached",
+    "limit_calls": "the limit of calls was reached",
+    "refusal": "the model refused",
+    "empty_output": "the answer was empty",
+    "json_invalid": "the answer was not valid JSON",
+    "json_too_deep": "the answer was nested too deeply",
+    "output_invalid": "the answer did not have the form that was asked for",
+    "output_truncated": "the answer was cut off at its limit of length",
+    "output_too_large": "the answer was too long",
+}
+
+
+def describe_code(code: object) -> str:
+    """Return a stored code in words; one without words of its own is returned with spaces for underscores.
+
+    Example:
+        >>> describe_code("iteration_cap"), describe_code("too_large")
+        ('all rounds were used', 'too large')
+    """
+    text = str(code)
+    return _WORDS.get(text, text.replace("_", " "))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from corrobora.domain.documents import Heading
+    from corrobora.ports import Heading
 
 
 class Span(NamedTuple):

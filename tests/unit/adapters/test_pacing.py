@@ -10,8 +10,8 @@ from tests.unit.adapters.models.conftest import asking, sample
 from corrobora.adapters.pacing import Gate, LoopClock, Pace
 from corrobora.domain.errors import ProviderError
 from corrobora.domain.limits import LIMITS
+from corrobora.testing import Fault
 from corrobora.testing.fakes import FakeClock, run_virtually
-from corrobora.testing.scripted import Fault
 from corrobora.testing.server import Latency, ModelServer
 
 

@@ -13,11 +13,11 @@ from corrobora.adapters.embedders import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
 from corrobora.app.libraries import ingest_files, open_embedder
-from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import UserError
+from corrobora.ports import ParsedDocument
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 
 @pytest.fixture

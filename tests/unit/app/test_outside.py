@@ -14,8 +14,8 @@ from corrobora.app.wiring import open_analysts, open_searches, run_allowance
 from corrobora.config import load_profile
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, RequestOption
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 
 TIMED = load_profile("timed")
 LAN = '[models.endpoints.lan]\nbase_url = "http://models.example:8000/v1"\n'

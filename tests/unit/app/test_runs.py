@@ -10,7 +10,7 @@ from corrobora.domain.errors import NeedsHuman
 from corrobora.domain.plan import Node, Plan
 from corrobora.domain.run import Request
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 TREE = Plan(Node("root", "t", "o"))
 

@@ -24,8 +24,8 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import Request
 from corrobora.ports import Limiter
 from corrobora.registry import list_parts
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 KEYS = {"TAVILY_API_KEY": "t-canary", "EXA_API_KEY": "e-canary", "FIRECRAWL_API_KEY": "f-canary"}

@@ -1,10 +1,116 @@
-"""Kinds of values: ranges, forms, what is refused (bad-input C04, C08, C10)."""
+"""Secrets: by reference, never shown, never borrowed (bad-input C05, C06, C07)."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from corrobora.domain.errors import UserError
+
+
+def test_c02_a_file_that_is_not_utf8_names_line_and_column(loading: Any) -> None:
+    (loading.folder / "corrobora.toml").write_bytes(b'profile = "timed"\n# \xff\n')
+    error = loading.refused()
+    assert (error.code, "line 2, column 3" in str(error)) == ("file_not_utf8", True)
+
+
+def test_c01_a_config_that_is_no_regular_file_is_refused_without_waiting(loading: Any) -> None:
+    pipe = loading.folder / "pipe"
+    os.mkfifo(pipe)
+    loop = loading.folder / "loop"
+    loop.symlink_to(loop)
+    for path, why in (
+        (loading.folder / "missing", "does not exist"),
+        (loading.folder, "is a folder"),
+        (pipe, "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
+        (loop, "loop of symbolic links"),
+        (loading.folder / "missing" / "\0", "cannot be opened"),
+    ):
+        assert why in str(loading.refused(config=path))
+
+
+def test_c01_a_config_of_100_mb_is_refused_without_reading_it(loading: Any) -> None:
+    big = loading.folder / "corrobora.toml"
+    with big.open("wb") as file:
+        file.truncate(100_000_000)
+    assert "100,000,000 bytes; the limit is 1,000,000" in str(loading.refused())
+
+
+@pytest.mark.parametrize(
+    "variable", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY", "FIRECRAWL_API_KEY"]
+)
+def test_the_vendors_own_variables_are_keys(loading: Any, variable: str) -> None:
+    vendor = variable.partition("_")[0].lower()
+    settings = loading(env={variable: "planted-value"})
+    assert settings.key(vendor).reveal() == "planted-value"
+    assert "planted-value" not in repr(settings)
+    assert str(settings.origins[f"keys.{vendor}"]) == f"vendor environment ({variable})"
+
+
+def test_a_database_url_comes_from_the_environment_and_is_never_shown(loading: Any) -> None:
+    settings = loading(env={"CORROBORA_DATABASE_URL": "postgresql://u:planted@db/x"})
+    assert settings.database_url is not None
+    assert settings.database_url.reveal() == "postgresql://u:planted@db/x"
+    assert "planted" not in repr(settings)
+
+
+def test_c05_a_literal_secret_is_refused_in_the_project_file_and_never_echoed(loading: Any) -> None:
+    for toml in (
+        "[keys]\nopenai = 'sk-planted'",
+        "[models.endpoints.x]\nbase_url='http://x'\napi_key='sk-planted'",
+        "[storage]\ndatabase_url = 'postgresql://u:sk-planted@h/d'",
+    ):
+        error = loading.refused(toml)
+        assert error.code == "config_secret_literal"
+        assert "sk-planted" not in str(error)
+
+
+def test_c05_a_literal_secret_in_the_user_file_works_with_a_note(loading: Any) -> None:
+    settings = loading(user_file=loading.user("[keys]\nopenai = 'sk-planted'"))
+    assert settings.key("openai").reveal() == "sk-planted"
+    assert any("keys.openai stands as text" in note for note in settings.notes)
+    assert "sk-planted" not in repr(settings)
+
+
+def test_c05_a_secret_in_a_wrong_place_is_not_echoed(loading: Any) -> None:
+    assert "sk-planted" not in str(loading.refused("OPENAI_API_KEY = 'sk-planted'"))
+    assert "sk-planted" not in str(loading.refused("[keys]\nopenai = ['sk-planted']"))
+
+
+@pytest.mark.parametrize("form", ["{ env = 'MINE' }", "'env:MINE'"])
+def test_c06_a_reference_to_a_variable_that_is_not_set_names_it_when_used(loading: Any, form: str) -> None:
+    toml = f"[keys]\nopenai = {form}"
+    for value in ({}, {"MINE": ""}, {"MINE": "  "}, {"MINE": "'quoted'"}):
+        secret = loading.trusted(toml, env=value).key("openai")
+        with pytest.raises(UserError, match="MINE"):
+            secret.reveal()
+    settings = loading.trusted(toml, env={"MINE": "value\n"})
+    assert settings.key("openai").reveal() == "value"
+    assert any("line end" in note for note in settings.notes)
+
+
+def test_c07_a_key_file_that_others_may_read_is_noted(loading: Any) -> None:
+    key = loading.folder / "key"
+    key.write_text("value\n")
+    key.chmod(0o644)
+    toml = "[keys]\ntavily = { file = 'key' }"
+    settings = loading.trusted(toml)
+    assert settings.key("tavily").reveal() == "value"
+    assert any("chmod 600" in note for note in settings.notes)
+    key.chmod(0o600)
+    assert not any("chmod" in note for note in loading.trusted(toml).notes)
+
+
+def test_a_project_file_may_not_send_a_vendor_s_key_or_a_stranger_s_file_to_its_own_server(loading: Any) -> None:
+    start = "[models.endpoints.x]\nbase_url = 'http://elsewhere'\napi_key = "
+    for reference in ("{ env = 'OPENAI_API_KEY' }", "'env:OPENAI_API_KEY'", "{ file = '/etc/passwd' }", "'file:../x'"):
+        assert loading.refused(start + reference).code == "config_operator_only"
+        assert loading.refused_although_trusted(start + reference).code == "config_secret_borrowed"
+
 
 C04_VALUES = {
     "wrong type": ("deep = 3", "deep"),

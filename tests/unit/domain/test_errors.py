@@ -11,7 +11,7 @@ from corrobora.domain import errors
 from corrobora.domain.errors import CorroboraError, LimitReached, NoEvidence, ProviderError, ReadError, Stale
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import Usage
-from corrobora.faces.cli.exit_codes import Exit
+from corrobora.faces.cli import Exit
 
 DRAWN = {
     name: (int(code), int(status))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import pytest
 
 from corrobora.domain.evidence import Source, SourceId
 from corrobora.domain.report import Support
-from corrobora.reporting.recheck import RecheckResult, find_best_window, recheck_report
+from corrobora.reporting.recheck import CheckedStatement, RecheckResult, build_sarif, find_best_window, recheck_report
 from corrobora.reporting.references import CitationStatus, Lookups, StoredSource
 from corrobora.reporting.report_parser import Reference, parse_report
+from corrobora.reporting.seal import Change
 from corrobora.text.phrases import OPENINGS
 
 SNAPSHOT = "The mill was built in 1874. It has two wheels.\n\nIts owner was Ruth Hale."
@@ -191,3 +193,32 @@ async def test_a_heading_passage_or_side_that_was_changed_is_found(old: str, new
 async def test_the_passages_of_another_library_have_other_numbers() -> None:
     found = await check_rules(lambda text: text.replace("`S1:C1`", "`S8:C80`").replace("`S2:C2`", "`S9:C90`"))
     assert (found.failed, dict(found.problems), dict(found.misplaced)) == ((), {}, {})
+
+
+def test_findings_have_lines_levels_and_failing_words() -> None:
+    verified, lost = (CitationStatus.VERIFIED,), (CitationStatus.NOT_STORED,)
+    result = RecheckResult(
+        statements=(
+            CheckedStatement("Fine.", ("1",), verified, Support.SUPPORTED, line=3),
+            CheckedStatement("It has 64.", ("1",), verified, Support.UNSUPPORTED, ("no 64",), ("64",), 4),
+            CheckedStatement("Unknown.", ("2",), lost, Support.NOT_CHECKABLE, line=5),
+        ),
+        references=(Reference(1, "A", line=9), Reference(2, "B", line=11)),
+        never_cited=(),
+        duplicates=0,
+        problems={1: "the stored source has the title “C”"},
+        changes=(Change(7, "Added.", added=True),),
+    )
+    run = cast("Any", build_sarif(result, "report.md", "1.0"))["runs"][0]
+    found = [
+        (each["ruleId"], each["level"], each["locations"][0]["physicalLocation"]["region"]["startLine"])
+        for each in run["results"]
+    ]
+    assert found == [
+        ("changed", "error", 7),
+        ("reference", "error", 9),
+        ("unsupported", "error", 4),
+        ("not_checkable", "note", 5),
+    ]
+    assert run["results"][2]["properties"]["failingWords"] == ["64"]
+    assert {each["ruleId"] for each in run["results"]} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}

@@ -15,8 +15,7 @@ from corrobora.roles.extract import WireExtraction, WireFollowUp, WireLinked, Wi
 from corrobora.roles.forms import FACTS, TEXT, UnusableAnswer
 from corrobora.roles.refine import WireChange, WireRefinement
 from corrobora.roles.reflect import WireContradiction, WireGap, WireProposal
-from corrobora.roles.scope import WireIntent, WireSearch
-from corrobora.roles.scout import WireChoice, WireExcluded, WireShortlist
+from corrobora.roles.scope import WireChoice, WireExcluded, WireIntent, WireSearch, WireShortlist
 from corrobora.roles.synthesize import WireReport
 from corrobora.testing.conformance import find_sample
 

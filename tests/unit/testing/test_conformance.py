@@ -11,6 +11,7 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.errors import RoleError, Stale
 from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome
 from corrobora.ports import Answer, Entry
+from corrobora.testing import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 from corrobora.testing.conformance import (
     SAMPLES,
     check_analyst,
@@ -20,7 +21,6 @@ from corrobora.testing.conformance import (
     check_search,
 )
 from corrobora.testing.fakes import MemoryJournal, MemoryLibrary
-from corrobora.testing.scripted import ScriptedAnalyst, ScriptedReader, ScriptedSearch
 
 PAGES = {
     "https://a.example/": "# Otter\n\nThe otter swims at night.",

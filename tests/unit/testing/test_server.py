@@ -16,9 +16,9 @@ import pytest
 from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
 from corrobora.analysts.language_model import Form, Prompt
+from corrobora.testing import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.scripted import FAULT_KINDS, Fault, FaultInjector
 from corrobora.testing.server import MODELS, Latency, ModelServer, main
 
 PROTOCOL_PATHS = {"chat": "/v1/chat/completions", "anthropic": "/v1/messages"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.domain.documents import Heading
+from corrobora.ports import Heading
 from corrobora.text.segmentation import PASSAGE_BYTES, segment_passages
 
 _TEXTS = st.text() | st.lists(st.sampled_from(["Word ", "end. ", "\n\n", "é" * 40, "北京大学。", "x" * 300, " "])).map(

@@ -1,4 +1,239 @@
-"""Readers: from the bytes of a format to readable text, and from a hit to a document.
+"""Readers: from the bytes of a format to readable text; and what all of them use: decoding, and the writer of the text.
 
-Know formats. Do not know the network or the database.
+Knows byte order marks, UTF-8, UTF-16, declared character sets and the magic bytes of what is no text; that blocks are
+separated by a blank line and rows of a table by a line break, and where each heading starts. Reads plain text, CSV and
+the like itself; the modules below know the other formats. Does not know the network or the database.
 """
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Sequence
+
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import ReadOutcome
+from corrobora.ports import Heading, ParsedDocument
+from corrobora.text.markup import sanitize_text
+
+_MAGIC = (
+    (b"%PDF-", "a PDF file"),
+    (b"PK\x03\x04", "a ZIP archive or office file"),
+    (b"\x89PNG", "a PNG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"SQLite format 3", "a database"),
+    (b"\xd0\xcf\x11\xe0", "an old office file"),
+    (b"OggS", "audio or video"),
+    (b"ID3", "audio"),
+    (b"RIFF", "audio, video or an image"),
+)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_REFUSED = frozenset({"utf-7", "utf7", "unicode-1-1-utf-7"})
+_BAD_SHARE = 0.05
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def decode_text(data: bytes, declared: str = "") -> str:
+    """Return the text of `data`, line ends as single line feeds.
+
+    Raises:
+        ReadError: `unsupported` for bytes that are no text, or of which more than 5 % cannot be decoded.
+    """
+    for magic, what in _MAGIC:
+        if data.startswith(magic) and (magic != b"MZ" or b"\x00" in data[:512]):
+            raise ReadError(ReadOutcome.UNSUPPORTED, f"It is {what}, not text.")
+    text = _decode_bytes(data, declared)
+    bad = text.count("�") + len(_CONTROL.findall(text))
+    if bad > _BAD_SHARE * len(text):
+        raise ReadError(ReadOutcome.UNSUPPORTED, f"It is not text: {bad} of {len(text)} characters make no sense.")
+    return sanitize_text(_LINE_END.sub("\n", text))
+
+
+def _decode_bytes(data: bytes, declared: str) -> str:
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace")
+    if data and b"\x00" in data[:4096]:
+        return data.decode(_guess_utf16(data), "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode(_choose_codec(declared), "replace")
+
+
+def _guess_utf16(data: bytes) -> str:
+    """Name the UTF-16 order in which most odd or even bytes are zero; UTF-8 if neither, so that NULs are counted."""
+    even, odd = data[0:4096:2].count(0), data[1:4096:2].count(0)
+    sampled = len(data[:4096]) // 2
+    if odd > 0.3 * sampled and odd > even:
+        return "utf-16-le"
+    if even > 0.3 * sampled and even > odd:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _choose_codec(declared: str) -> str:
+    """Return a usable codec: the declared one unless it is unknown, no text codec, or utf-7."""
+    name = declared.strip().strip("\"'").lower()
+    if not name or name in _REFUSED or name in {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin-1"}:
+        return "cp1252"
+    try:
+        info = codecs.lookup(name)
+    except LookupError:
+        return "cp1252"
+    return info.name if info.name not in _REFUSED and getattr(info, "_is_text_encoding", True) else "cp1252"
+
+
+_SPACES = re.compile(r"[^\S\n]+")
+_TITLE_CHARS = 300
+_SNIFFED = 8_192  # characters from which the dialect of a table of values is told
+
+
+class TextWriter:
+    """Collects blocks of readable text."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._headings: list[Heading] = []
+        self._kind = ""
+
+    def add_block(self, text: str, *, tight: bool = False) -> int:
+        """Append a block and return where it starts, -1 for one without words.
+
+        `tight` keeps an item of a list close to the item before it.
+        """
+        return self._add_near(text, "item" if tight else "")
+
+    def _add_near(self, text: str, kind: str) -> int:
+        """Append a block on the next line if the block before it is of the same kind, else after a blank line."""
+        text = fold_spaces(sanitize_text(text))  # an entity may have brought what the bytes did not show
+        if not text:
+            return -1
+        if self._parts:
+            self._append_text("\n" if kind and kind == self._kind else "\n\n")
+        self._append_text(text)
+        self._kind = kind
+        return self._length - len(text)
+
+    def note_page(self, start: int, number: int) -> None:
+        """Note the page on which the text from `start` stands, in place of a heading."""
+        if self._headings and self._headings[-1].start == start:  # of a page without text
+            self._headings.pop()
+        self._headings.append(Heading(start, 1, f"p. {number}"))
+
+    def add_rows(self, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> None:
+        """Append the rows of a table, one on a line: "Head: cell; Head: cell." under a head, else "cell | cell".
+
+        Empty cells are left out. A row with another number of cells than the head is written without it.
+        """
+        for row in rows or ([head] if head else []):
+            cells = [" ".join(cell.split()) for cell in row]
+            names = [" ".join(name.split()) for name in head] if rows and len(head) == len(row) else []
+            named = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+            line = "; ".join(named)
+            if any(names) and named:
+                line += "" if line[-1] in ".!?" else "."
+            else:
+                line = " | ".join(cell for cell in cells if cell)
+            self._add_near(line, "row")
+
+    def add_verbatim(self, text: str) -> None:
+        """Append a block as it is: program text, where spaces mean something."""
+        text = sanitize_text(text).strip("\n").rstrip()
+        if not text.strip():
+            return
+        if self._parts:
+            self._append_text("\n\n")
+        self._append_text(text)
+        self._kind = ""
+
+    def add_heading(self, text: str, level: int) -> None:
+        """Append a heading and note where it starts."""
+        text = " ".join(sanitize_text(text).split())
+        if not text:
+            return
+        if self._parts:
+            self._append_text("\n\n")
+        self._headings.append(Heading(self._length, level, text[:_TITLE_CHARS]))
+        self._append_text(text)
+        self._kind = ""
+
+    def _append_text(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+    @property
+    def first_heading(self) -> str:
+        """The text of the first heading of the highest level, "" if there is none."""
+        if not self._headings:
+            return ""
+        top = min(heading.level for heading in self._headings)
+        return next(heading.title for heading in self._headings if heading.level == top)
+
+    def build_parsed(  # noqa: PLR0913 - named parts of one value
+        self,
+        title: str = "",
+        *,
+        published: str = "",
+        version: str = "",
+        publisher: str = "",
+        truncated: bool = False,
+        note: str = "",
+    ) -> ParsedDocument:
+        """Return what was written, titled by `title` or the first heading."""
+        return ParsedDocument(
+            title=" ".join(sanitize_text(title).split())[:_TITLE_CHARS] or self.first_heading,
+            text="".join(self._parts),
+            headings=tuple(self._headings),
+            published=published,
+            version=version,
+            publisher=publisher,
+            truncated=truncated,
+            note=note,
+        )
+
+
+def fold_spaces(text: str) -> str:
+    """Fold runs of spaces, strip every line, drop empty lines."""
+    lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+_FIRST_LINE_CHARS = 120
+
+
+def read_text(data: bytes, charset: str = "") -> ParsedDocument:
+    """Return the text of a file. Raises `ReadError` if the bytes are no text."""
+    lines = [line.rstrip() for line in decode_text(data, charset).split("\n")]
+    text = "\n".join(lines).strip("\n")
+    first = next((line.strip() for line in lines if line.strip()), "")
+    second = text.find("\n")
+    stands_alone = second >= 0 and text[second + 1 : second + 2] in {"\n", "=", "-"}
+    return ParsedDocument(title=first if stands_alone and len(first) <= _FIRST_LINE_CHARS else "", text=text)
+
+
+def read_csv(data: bytes, charset: str = "") -> ParsedDocument:
+    """Read a table of values: each row becomes a line that names its heads. Raises `ReadError` if it is not text.
+
+    A text without a dialect that can be told is read as plain text.
+    """
+    text = decode_text(data, charset)
+    try:
+        dialect = csv.Sniffer().sniff(text[:_SNIFFED], delimiters=",;\t|")
+        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(row)]
+    except csv.Error:
+        return read_text(data, charset)
+    out = TextWriter()
+    out.add_rows(rows[1:], rows[0])
+    return out.build_parsed()

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from typing import NamedTuple, Protocol, cast
 
-from corrobora.adapters.readers.text import TextWriter, decode_text, fold_spaces
-from corrobora.domain.documents import ParsedDocument
+from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
+from corrobora.ports import ParsedDocument
 from corrobora.text.tokens import split_words
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())

@@ -14,9 +14,9 @@ from html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from corrobora.adapters.readers import TextWriter, decode_text
 from corrobora.adapters.readers.html import is_element, read_tags
-from corrobora.adapters.readers.text import TextWriter, decode_text
-from corrobora.domain.documents import ParsedDocument
+from corrobora.ports import ParsedDocument
 
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,500}>")
 _TEMPLATE = re.compile(

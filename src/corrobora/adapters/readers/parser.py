@@ -20,10 +20,10 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Self
 
-from corrobora.domain.documents import Heading, ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+from corrobora.ports import Heading, ParsedDocument
 from corrobora.registry import list_parts, load_part
 
 DOCUMENTS_PER_PROCESS = 200
@@ -62,17 +62,17 @@ HTML = FormatReader(
     "corrobora.adapters.readers.html:read_html", (".html", ".htm", ".xhtml"), ("text/html", "application/xhtml+xml")
 )
 RST = FormatReader("corrobora.adapters.readers.markup:read_rst", (".rst", ".rest"), ("text/x-rst",))
-TEXT = FormatReader("corrobora.adapters.readers.text:read_text", (".txt", ".text"), ("text/plain",))
-CSV = FormatReader("corrobora.adapters.readers.text:read_csv", (".csv", ".tsv"), ("text/csv",))
+TEXT = FormatReader("corrobora.adapters.readers:read_text", (".txt", ".text"), ("text/plain",))
+CSV = FormatReader("corrobora.adapters.readers:read_csv", (".csv", ".tsv"), ("text/csv",))
 PDF = FormatReader(
-    "corrobora.adapters.readers.pdf:read_pdf",
+    "corrobora.adapters.readers.office:read_pdf",
     (".pdf",),
     ("application/pdf",),
     whole=True,
     cpu_seconds=LIMITS.parse_pdf_seconds,
 )
 DOCX = FormatReader(
-    "corrobora.adapters.readers.docx:read_docx",
+    "corrobora.adapters.readers.office:read_docx",
     (".docx",),
     ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
     whole=True,

@@ -14,10 +14,10 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from typing import BinaryIO
 
-from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
+from corrobora.ports import ParsedDocument
 
 
 def parse_bytes(read: str, data: bytes, charset: str = "") -> ParsedDocument:

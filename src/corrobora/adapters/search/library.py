@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corrobora.adapters.web import host_of
-from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.evidence import Document, Hit, Passage, Query, Source, SourceId
 from corrobora.domain.limits import LIMITS
 from corrobora.policies.grading import is_official
 from corrobora.policies.selection import score_passages
-from corrobora.ports import Library, QuestionRater
+from corrobora.ports import Library, ParsedDocument, QuestionRater
 
 _OPENING = 3  # passages of a page in which no word of the query occurs
 

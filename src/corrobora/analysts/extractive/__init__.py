@@ -14,7 +14,7 @@ from corrobora.analysts.extractive.plan import make_plan, refine_plan
 from corrobora.analysts.extractive.reflect import reflect_on_facts
 from corrobora.analysts.extractive.review import critique_draft, judge_draft, revise_draft
 from corrobora.analysts.extractive.scope import scope_round
-from corrobora.analysts.extractive.shortlist import shortlist_candidates
+from corrobora.analysts.extractive.selection import shortlist_candidates
 from corrobora.analysts.extractive.write import write_draft
 from corrobora.domain.errors import RoleError
 from corrobora.domain.thread import ScopeInput
@@ -25,7 +25,7 @@ from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
 from corrobora.roles.reflect import Learned
 from corrobora.roles.review import Confirming, Reviewing, Revising, Rulings
-from corrobora.roles.scout import Sweep
+from corrobora.roles.scope import Sweep
 from corrobora.roles.synthesize import Material
 from corrobora.text.tokens import tokenizer_fingerprint
 

@@ -42,9 +42,9 @@ from corrobora.reporting.thread_json import (
     write_phase_state,
 )
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
-from corrobora.reporting.words import describe_code
 from corrobora.roles.synthesize import Material, synthesize
 from corrobora.text.markup import sanitize_json, sanitize_text
+from corrobora.text.phrases import describe_code
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 

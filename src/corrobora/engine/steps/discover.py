@@ -22,8 +22,7 @@ from corrobora.engine.session.journal import RoundBuffer
 from corrobora.engine.steps.read import read_hits
 from corrobora.engine.steps.search import search_round
 from corrobora.policies.selection import cluster_copies, list_given_hits
-from corrobora.roles.scope import scope
-from corrobora.roles.scout import Candidate, Shortlist, Sweep, scout
+from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 
 _SOURCE_ID = re.compile(r"\bS[0-9]+\b")
 MAX_SCANS = 12  # candidates that are quick-scanned, best first

@@ -1,4 +1,276 @@
-"""The command line: stdout is the report, stderr is the progress, the exit code says how it ended.
+"""The command `corrobora`: its subcommands, a bare question as `research`, and errors as one line and an exit code.
 
-Knows flags, terminals and signals. Imports neither a model SDK, nor the database, nor numpy until a command needs them.
+Knows which commands exist, the error tree, click's own errors, and where the traceback of a bug is saved. Stdout is the
+report, stderr is the progress. What a command needs is imported before it runs and not earlier: `--version` and
+`--help` load neither the database, nor a model's client, nor numpy.
+
+    0 done   1 bug   2 usage or configuration   3 needs a human   4 below the threshold   5 strict and incomplete
+    6 no usable evidence   7 provider   8 budget   130 interrupted
 """
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from enum import IntEnum
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import cast
+
+import click
+
+from corrobora import __version__
+from corrobora.domain.errors import CorroboraError
+from corrobora.faces.cli.screen import one_line, prepare_streams, silence_closed_pipe
+
+_MAX_LINE = 1_000
+_FULL_DISK_BYTES = 1_000_000  # a disk with less free space counts as full
+_DISK_ERRORS = {  # error number: what happened, and what to do
+    errno.ENOSPC: ("The disk is full", "free some space"),
+    errno.EDQUOT: ("The disk quota is used up", "free some space"),
+    errno.EROFS: ("The disk is read-only", "choose another folder with CORROBORA_HOME"),
+    errno.EIO: ("The disk failed", "choose another folder with CORROBORA_HOME"),
+    errno.EACCES: ("Permission denied", "change the rights or choose another folder"),
+    errno.EPERM: ("Permission denied", "change the rights or choose another folder"),
+}
+
+
+class Exit(IntEnum):
+    """The exit codes (docs/reference/errors.md)."""
+
+    DONE = 0
+    BUG = 1
+    USAGE = 2
+    NEEDS_HUMAN = 3
+    BELOW_THRESHOLD = 4
+    INCOMPLETE = 5
+    NO_EVIDENCE = 6
+    PROVIDER = 7
+    BUDGET = 8
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+def print_notice(message: str) -> None:
+    """Print one line for a person to stderr; never fails, even if stderr is closed."""
+    try:
+        click.echo(f"corrobora: {one_line(message, _MAX_LINE)}", err=True)
+    except (OSError, ValueError):
+        return
+
+
+def error_exit_code(error: BaseException) -> int:
+    """Return the exit code of an expected error; any other exception is a bug."""
+    if isinstance(error, CorroboraError):
+        return error.exit_code
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return Exit.INTERRUPTED
+    return Exit.USAGE if isinstance(error, click.UsageError) else Exit.BUG
+
+
+def explain_usage(error: click.ClickException) -> str:
+    """Return click's message as one line with the next step (bad-input Q14)."""
+    message = error.format_message().rstrip(".") + "."
+    if isinstance(error, click.NoSuchOption):
+        return f"{message} A question that starts with a dash follows --: corrobora -- QUESTION"
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "corrobora"
+    return f"{message} See: {command} --help"
+
+
+def explain_disk(error: OSError) -> str:
+    """Return a disk error as one line with the place and the next step, or "" for any other error.
+
+    Requirement: bad-input R16.
+    """
+    if error.errno not in _DISK_ERRORS:
+        return ""
+    what, step = _DISK_ERRORS[error.errno]
+    return f"{what}{_disk_place(error)}. Finished work is saved: {step}, then run the same command again."
+
+
+def _disk_place(error: OSError) -> str:
+    """Return the file of the error, else the folder whose disk is full, else the target of the output."""
+    if error.filename:
+        return f": {error.filename}"
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return ""
+    for folder in (_data_folder(), Path(tempfile.gettempdir())):
+        there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
+        if shutil.disk_usage(there).free < _FULL_DISK_BYTES:
+            return f": {folder}"
+    return ", on the disk of the output"
+
+
+def save_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Save the traceback of a bug to a file and print one line that names the file; used as `sys.excepthook`."""
+    text = "".join(traceback.format_exception(kind, error, trace))
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    name = f"corrobora-bug-{stamp}-{os.getpid()}.txt"
+    summary = one_line(f"{kind.__name__}: {error}", 200)
+    for folder in (_bug_folder(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"corrobora {__version__}, Python {sys.version}\n{text}")
+        except OSError:
+            continue
+        print_notice(
+            f"A bug: {summary}. The details are in {folder / name}. Finished work is saved: corrobora runs list"
+        )
+        return
+    print_notice(f"A bug: {summary}. The details could not be saved.")
+
+
+def _bug_folder() -> Path:
+    return _data_folder() / "bugs"
+
+
+def _data_folder() -> Path:
+    """Return the data folder without reading the settings, because reading them may have failed."""
+    home = os.environ.get("CORROBORA_HOME", "")
+    if home:
+        return Path(home).expanduser()
+    from corrobora.config.layers import find_data_folder  # noqa: PLC0415 - a failing start should need little
+
+    return find_data_folder()
+
+
+_COMMANDS = {  # name: module, name in it and the line that the list of commands shows
+    "research": ("request:research", "Research a question and print the cited report."),
+    "chat": ("new_run:chat", "Narrow a question with the manager, then research it."),
+    "schedule": ("runs:schedule", "Add, list or remove scheduled runs."),
+    "library": ("library:library", "Fill, list and search libraries of documents."),
+    "runs": ("runs:runs", "List, show and remove runs."),
+    "investigate": ("new_run:investigate", "Investigate one given thread."),
+    "resume": ("runs:resume", "Continue a run."),
+    "authorize": ("runs:authorize", "Authorize the waiting plan of a run and continue the run."),
+    "cancel": ("runs:cancel", "Cancel a run, also one that a worker on another machine works on."),
+    "steer": ("runs:steer", "Give a paused run a hint for its next round; `corrobora resume` continues it."),
+    "verify": ("verify:verify", "Check a report against the delivered one and its stored sources."),
+    "export": ("report:export", "Write the report of a run as Markdown, HTML and JSON."),
+    "profiles": ("config:profiles", "List the profiles: how a question is researched."),
+    "demo": ("new_run:demo", "Research a question over the documents that ship with the package."),
+    "worker": ("runs:worker", "Work on queued runs until SIGTERM or Ctrl-C."),
+    "db": ("installation:db", "Start, stop or show the embedded database."),
+    "doctor": ("installation:doctor", "Check database, models, keys, disk and versions."),
+    "config": ("config:config", "Show the settings and where they come from."),
+    "trust": (
+        "config:trust",
+        "Let the configuration file of FOLDER set servers, keys, prices and paths outside of it.",
+    ),
+    "completion": ("options:completion", "Print the completion script of a shell."),
+}
+
+
+class QuestionOrCommand(click.Group):
+    """A group whose first word may be a question: `corrobora QUESTION` is `corrobora research QUESTION`.
+
+    A command is imported when it is run: `--version` and `--help` need none of them.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        return cast("click.Command", getattr(import_module(f"corrobora.faces.cli.{module}"), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in sorted(_COMMANDS)])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert `research` unless a command or one of the group's own options comes first."""
+        own = {name for parameter in self.params for name in parameter.opts} | set(ctx.help_option_names)
+        if args and args[0] not in _COMMANDS and args[0] not in own:
+            if not ctx.resilient_parsing:  # a shell asks for completions: it wants no complaint
+                self._refuse_typo(ctx, args)
+            args = ["research", *args]
+        return super().parse_args(ctx, args)
+
+    def _refuse_typo(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse a single word that is close to the name of a command, instead of researching it."""
+        near = get_close_matches(args[0], list(_COMMANDS), n=1, cutoff=0.75)
+        if near and not any(letter in args[0] for letter in " ?"):
+            text = (
+                f"There is no command {args[0]!r}; did you mean {near[0]}? To research it: corrobora research {args[0]}"
+            )
+            raise click.UsageError(text, ctx)
+
+
+@click.group(
+    cls=QuestionOrCommand,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="Deep research you can check: ask a question and get a report whose citations lead to stored passages.\n\n"
+    "\b\n"
+    "corrobora demo                          try it without a key, a model or a network\n"
+    'corrobora "QUESTION" --library FOLDER   search your documents (short for: corrobora research)\n'
+    "corrobora verify report.md              check the citations of a report again",
+    epilog="Guides and reference: docs/ in the source tree; begin with docs/guides/start.md.\n\n"
+    "Exit codes: 0 done, 1 bug, 2 usage, 3 needs a human, 4 below threshold, 5 strict and incomplete, "
+    "6 no usable evidence, 7 provider, 8 budget, 130 interrupted.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="corrobora", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Choose a command; without one, the first word is a question."""
+
+
+def run_command_line(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code. A bug leaves as an exception, for `sys.excepthook`."""
+    prepare_streams()
+    sys.excepthook = save_traceback
+    try:
+        result: object = cli.main(
+            args=list(sys.argv[1:] if argv is None else argv), prog_name="corrobora", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # click leaves by SystemExit when the reader of stdout has gone
+        silence_closed_pipe()
+        return Exit.DONE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())  # a command that was called to see what there is
+        return Exit.DONE
+    except click.ClickException as error:
+        print_notice(explain_usage(error))
+        return error_exit_code(error)
+    except CorroboraError as error:
+        print_notice(str(error))
+        return error_exit_code(error)
+    except (click.Abort, KeyboardInterrupt):
+        print_notice("Interrupted.")
+        return Exit.INTERRUPTED
+    except BaseExceptionGroup as group:
+        return _report_first_error(group)
+    except OSError as error:
+        problem = explain_disk(error)
+        if not problem:
+            raise
+        print_notice(problem)
+        return Exit.BUG
+    return result if isinstance(result, int) else Exit.DONE
+
+
+def _report_first_error(group: BaseExceptionGroup[BaseException]) -> int:
+    """Print the first expected error of a group of parallel failures; a group of bugs alone is raised again."""
+    known = group.subgroup(lambda error: isinstance(error, (CorroboraError, KeyboardInterrupt)))
+    if known is None:
+        raise group
+    error: BaseException = known
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    print_notice(str(error) or "Interrupted.")  # pyright: ignore[reportUnknownArgumentType]
+    return error_exit_code(error)  # pyright: ignore[reportUnknownArgumentType]

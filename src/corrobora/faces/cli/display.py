@@ -30,7 +30,7 @@ from corrobora.faces.cli.screen import (
     thread_path,
     write_line,
 )
-from corrobora.reporting.words import describe_code
+from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.faces.cli.live import LiveDrawing

@@ -22,7 +22,7 @@ import click
 from corrobora import __version__
 from corrobora.config import Settings
 from corrobora.domain.errors import CorroboraError, UserError
-from corrobora.faces.cli.exit_codes import Exit, explain_disk
+from corrobora.faces.cli import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import one_line
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corrobora.faces.cli.screen import Gauge, Lane, Screen, one_line, thread_label
-from corrobora.reporting.words import describe_code
+from corrobora.text.phrases import describe_code
 
 _MAX_LANES = 12
 

@@ -23,7 +23,7 @@ from corrobora.config.values import split_annotation
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import STAGE_ALIASES, Stage
-from corrobora.faces.cli.exit_codes import print_notice
+from corrobora.faces.cli import print_notice
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
 from corrobora.text.markup import sanitize_text

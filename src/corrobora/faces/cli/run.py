@@ -32,12 +32,11 @@ from corrobora.app.runs import (
 from corrobora.config import Settings
 from corrobora.domain.errors import JournalError, NoEvidence, UserError
 from corrobora.domain.run import Event, EventType, Request, RunId, RunRow, RunStatus, Stage
+from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
-from corrobora.faces.cli.exit_codes import Exit, print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
-from corrobora.faces.cli.report import OutputTarget
-from corrobora.faces.cli.run_exit import has_body, low_score_exit, run_exit
+from corrobora.faces.cli.report import OutputTarget, has_body, low_score_exit, run_exit
 from corrobora.faces.cli.screen import (
     ask_authorization,
     count_noun,
@@ -49,7 +48,7 @@ from corrobora.faces.cli.screen import (
     write_stderr,
 )
 from corrobora.reporting.report_format import REPORT_FILES
-from corrobora.reporting.words import describe_code
+from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -18,7 +18,7 @@ import click
 from corrobora.app.runs import authorize_run, resolve_profile, schedule_run, steer_run
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.run import RunId, RunRow, RunStatus, parse_stage, validate_id
-from corrobora.faces.cli.exit_codes import print_notice
+from corrobora.faces.cli import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
@@ -45,7 +45,7 @@ from corrobora.faces.cli.request import (
 )
 from corrobora.faces.cli.run import resume_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
-from corrobora.reporting.words import describe_code
+from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -16,7 +16,7 @@ from corrobora import __version__
 from corrobora.config import read_small_file
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import validate_id
-from corrobora.faces.cli.exit_codes import Exit, print_notice
+from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.options import (
     config_option,
     json_option,
@@ -27,7 +27,7 @@ from corrobora.faces.cli.options import (
 )
 from corrobora.faces.cli.report import missing_report_error
 from corrobora.faces.cli.screen import one_line
-from corrobora.reporting.words import describe_code
+from corrobora.text.phrases import describe_code
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
@@ -89,7 +89,7 @@ def verify(  # noqa: PLR0913 - one parameter for each flag, all by name
     if as_json:
         print_json(summarize_recheck(result) | list_findings(result))
     elif as_sarif:
-        from corrobora.reporting.sarif import build_sarif  # noqa: PLC0415 - only this format needs it
+        from corrobora.reporting.recheck import build_sarif  # noqa: PLC0415 - only this format needs it
 
         print_json(build_sarif(result, what, __version__))
     else:

@@ -1,1 +1,272 @@
-"""The index of the library: documents, postings, links and vectors, and the search over them."""
+"""The library: stored documents and passages, the search over them, and what runs have learned from them.
+
+Knows the spaces it was opened with, joins words, links, boosts and vectors into one ranked list, and caches what was
+read lately. The modules below are its index. Does not know files, the web or who asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, LiteralString, TypeVar
+
+from corrobora.domain.errors import ReadError
+from corrobora.domain.evidence import Fact, Hit, Insight, Passage, PassageId, ReadOutcome, Source, SourceId
+from corrobora.domain.limits import LIMITS
+from corrobora.ports import IngestItem
+from corrobora.storage.index import facts
+from corrobora.storage.index.bm25 import Scorer
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.coverage import CoverageRater
+from corrobora.storage.index.posting_cache import PostingCache
+from corrobora.storage.index.posting_lists import Tokenizer
+from corrobora.storage.index.search import FoundPassage, Search
+from corrobora.storage.index.vectors import VectorIndex
+
+T = TypeVar("T")
+MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
+MAX_CACHED_PASSAGES = 1_000
+
+
+class DocumentCache:
+    """An LRU cache of documents and passages, each limited in size. What it holds never changes in the database."""
+
+    def __init__(self, *, characters: int = MAX_CACHED_CHARACTERS, passages: int = MAX_CACHED_PASSAGES) -> None:
+        self._characters = characters
+        self._most_passages = passages
+        self._held = 0
+        self._documents: OrderedDict[SourceId, tuple[Source, str]] = OrderedDict()
+        self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
+
+    def put_document(self, source: Source, text: str) -> None:
+        """Cache a document, unless it is larger than the whole cache."""
+        if source.id in self._documents or len(text) > self._characters:
+            return
+        self._documents[source.id] = (source, text)
+        self._held += len(text)
+        while self._held > self._characters:
+            _, (_, dropped) = self._documents.popitem(last=False)
+            self._held -= len(dropped)
+
+    def get_document(self, source: SourceId) -> tuple[Source, str] | None:
+        found = self._documents.get(source)
+        if found is not None:
+            self._documents.move_to_end(source)
+        return found
+
+    def put_passages(self, passages: Iterable[Passage]) -> None:
+        for passage in passages:
+            self._passages[passage.id] = passage
+            self._passages.move_to_end(passage.id)
+        while len(self._passages) > self._most_passages:
+            self._passages.popitem(last=False)
+
+    def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
+        """Return these passages in this order if all of them are cached."""
+        found = [self._passages[each] for each in ids if each in self._passages]
+        return found if len(found) == len(ids) else None
+
+
+if TYPE_CHECKING:
+    from corrobora.ports import Embedder, Heading
+    from corrobora.storage.postgres import Database
+
+DEPTH = 100  # passages ranked before boosts and links
+_SNIPPET_CHARS = 1_200
+_TITLES_SHOWN = 12  # of a description
+
+
+class PostgresLibrary:
+    """A `Library` over some spaces of one database.
+
+    Without an embedder, which is the default, it ranks by words and links alone.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        spaces: Sequence[str],
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._database = database
+        self.spaces = tuple(spaces)
+        self._tokenizer = Tokenizer()
+        self._vectors = VectorIndex(database, embedder) if embedder is not None else None
+        self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
+        self._scorers: list[Scorer] = []
+        self._postings = PostingCache(spaces)
+        self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
+        self._documents = DocumentCache()
+
+    @contextlib.contextmanager
+    def _lend_scorer(self) -> Generator[Scorer]:
+        """Lend a scorer, whose buffers serve one question at a time."""
+        scorer = self._scorers.pop() if self._scorers else Scorer()
+        try:
+            yield scorer
+        finally:
+            self._scorers.append(scorer)
+
+    async def hybrid_search(self, text: str, *, limit: int = 10) -> Sequence[Hit]:
+        """Return the best passages for `text`: BM25, boosts for sources and dates it names, links, vectors if any.
+
+        The order is the same for the same content, however it was added. A hybrid search (ANGLES-13).
+        """
+        text = text[: LIMITS.question_max_chars]
+        terms = self._tokenizer.query_terms(text)
+        if not terms or limit < 1:
+            return ()
+        return await self._catch_up(lambda: self._search(text, terms, limit))
+
+    async def _search(self, text: str, terms: Sequence[int], limit: int) -> Sequence[Hit]:
+        near: Sequence[int] = ()
+        if self._vectors is not None:
+            await self.catalog.index_pending(self.spaces)  # else a page that was just stored would have no vector
+            near = await self._vectors.find_nearest(text, await self.catalog.space_numbers(self.spaces), DEPTH)
+        async with self._database.connection("searching the library") as connection:
+            with self._lend_scorer() as scorer:
+                search = Search(connection, self._postings, text, scorer, self._tokenizer)
+                search.near = near
+                found = await search.find_passages(terms, max(DEPTH, 2 * limit), limit)
+            bodies = await search.read_bodies([each.row.id for each in found])
+        return [_make_hit(each, bodies.get(each.row.id, ""), text) for each in found]
+
+    async def rate_question(self, text: str) -> float | None:
+        """Return how likely these spaces answer `text`, 0 to 1; None if they are too small to tell."""
+        return await self._catch_up(lambda: self._rate(text[: LIMITS.question_max_chars]))
+
+    async def _rate(self, text: str) -> float | None:
+        async with self._database.connection("rating a question") as connection:
+            return await self._coverage.rate(connection, text)
+
+    async def _catch_up(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask the index; if it missed what is stored, index that and ask again."""
+        found = await ask()
+        if self._postings.behind:
+            await self.catalog.index_pending(self.spaces)
+            found = await ask()
+        return found
+
+    @property
+    def vector_problem(self) -> str:
+        """Why vectors are not used, for people; "" if they are, or if no embedder is configured."""
+        return self._vectors.problem if self._vectors is not None else ""
+
+    async def document(self, source: SourceId) -> tuple[Source, str]:
+        """Return a source and the text of its snapshot, also if it is no longer in search.
+
+        Raises:
+            ReadError: no such source in the spaces of this library.
+        """
+        cached = self._documents.get_document(source)
+        if cached is not None:
+            return cached
+        row = await self._database.fetch_one(
+            "select s.id, s.title, s.url, s.snapshot, s.origin, s.version, s.published, s.publisher, s.kind,"
+            " s.official, n.body from source s join snapshot n on n.sha = s.snapshot join space p on p.id = s.space"
+            " where s.id = %s and p.name = any(%s)",
+            (_parse_number(source), list(self.spaces)),
+        )
+        if row is None:
+            raise ReadError(
+                ReadOutcome.NOT_FOUND,
+                f"The source {source} is not in the library ({', '.join(self.spaces)}).",
+                next_step="List the sources with: corrobora library show NAME.",
+            )
+        found = Source(SourceId(f"S{row[0]}"), *row[1:10])
+        self._documents.put_document(found, row[10])
+        return found, row[10]
+
+    async def describe(self) -> str:
+        """Say what is stored: each library with its number of documents, and titles from all over them."""
+        rows = await self._database.fetch_all(
+            "select x.name, s.title from source s join space x on x.id = s.space"
+            " where s.gone is null and x.name = any(%s) and x.name not like 'run:%%' order by x.name, s.id",
+            (list(self.spaces),),
+        )
+        count = Counter(name for name, _ in rows)
+        titles = dict.fromkeys(title for _, title in rows[:: max(1, len(rows) // _TITLES_SHOWN)])
+        held = ", ".join(f"{name} ({number} documents)" for name, number in count.items())
+        return f"{held}, such as: {'; '.join(list(titles)[:_TITLES_SHOWN])}" if rows else ""
+
+    async def passages(self, ids: Sequence[PassageId]) -> Sequence[Passage]:
+        cached = self._documents.get_passages(ids)
+        if cached is not None:
+            return cached
+        rows = await self._passage_rows("p.id = any(%s)", [_parse_number(each) for each in ids])
+        found = {each.id: each for each in rows}
+        return [found[each] for each in ids if each in found]
+
+    async def source_passages(self, source: SourceId) -> Sequence[Passage]:
+        return await self._passage_rows("p.source = %s", _parse_number(source))
+
+    async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+        return await self._passage_rows(
+            "(p.source, p.place) in (select q.source, q.place + d from passage q, generate_series(%s::int4, %s::int4) d"
+            " where q.id = %s)",
+            -max(0, before),
+            max(0, after),
+            _parse_number(passage),
+        )
+
+    async def _passage_rows(self, condition: LiteralString, *values: object) -> list[Passage]:
+        rows = await self._database.fetch_all(
+            "select p.id, p.source, p.body, p.starts, p.ends, p.heading from passage p"  # noqa: S608 - our own words
+            f" join space x on x.id = p.space where {condition} and x.name = any(%s) order by p.source, p.place",
+            (*values, list(self.spaces)),
+        )
+        found = [Passage(PassageId(f"C{row[0]}"), SourceId(f"S{row[1]}"), *row[2:]) for row in rows]
+        self._documents.put_passages(found)
+        return found
+
+    async def store(
+        self, source: Source, text: str, *, space: str, headings: Sequence[Heading] = ()
+    ) -> tuple[Source, Sequence[Passage]]:
+        """Store a document once and return it with its number and its passages; the next search indexes it."""
+        stored = await self.catalog.store_unindexed(space, IngestItem(source, text, tuple(headings)))
+        self._documents.put_document(stored.source, text)
+        self._documents.put_passages(stored.passages)
+        return stored.source, stored.passages
+
+    async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
+        """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
+        async with self._database.connection("storing facts") as connection:
+            return await facts.insert_facts(connection, self._tokenizer, facts_, run=run)
+
+    async def recall(self, text: str, *, limit: int = 20) -> Sequence[Fact]:
+        """Return stored facts that share words with `text`, best first, from sources of the spaces of this library."""
+        spaces = await self.catalog.space_numbers(self.spaces)
+        async with self._database.connection("recalling facts") as connection:
+            return await facts.query_facts(connection, self._tokenizer, spaces, text, limit=limit)
+
+    async def remember_insights(self, insights_: Sequence[Insight], *, run: str) -> int:
+        """Store what sources mention beside what was asked, once for each source. Returns how many were new."""
+        async with self._database.connection("storing insights") as connection:
+            return await facts.insert_insights(connection, self._tokenizer, insights_, run=run)
+
+    async def recall_insights(self, text: str, *, limit: int = 20) -> Sequence[Insight]:
+        spaces = await self.catalog.space_numbers(self.spaces)
+        async with self._database.connection("looking for insights") as connection:
+            return await facts.query_insights(connection, self._tokenizer, spaces, text, limit=limit)
+
+
+def _parse_number(id_: str) -> int:
+    digits = id_[1:]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else -1  # noqa: PLR2004 - int4
+
+
+def _make_hit(found: FoundPassage, body: str, query: str) -> Hit:
+    row = found.row
+    return Hit(
+        url=row.url,
+        title=row.title,
+        snippet=body[:_SNIPPET_CHARS],
+        score=found.score,
+        provider="library",
+        query=query,
+        published=row.published,
+        source=SourceId(f"S{row.source}"),
+        passage=PassageId(f"C{row.id}"),
+        linked_from=found.linked_from,
+    )

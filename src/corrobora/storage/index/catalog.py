@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, LiteralString
 
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.errors import JournalError, UserError
+from corrobora.ports import IngestItem
 from corrobora.storage.index import links, segments
 from corrobora.storage.index.posting_lists import Fields, Tokenizer
 from corrobora.storage.index.prepared import DocumentKey, PreparedDocument, StoredDocument, make_fields
@@ -22,7 +22,7 @@ from corrobora.text.tokens import tokenizer_fingerprint
 
 if TYPE_CHECKING:
     from corrobora.storage.index.vectors import VectorIndex
-    from corrobora.storage.postgres.database import Connection, Database
+    from corrobora.storage.postgres import Connection, Database
 
 
 PASSAGES_A_STEP = 4_000  # of new documents, whose words and links are in memory at once

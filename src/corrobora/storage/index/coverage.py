@@ -28,7 +28,7 @@ from corrobora.text.questions import weigh_terms
 from corrobora.text.segmentation import split_sentences
 
 if TYPE_CHECKING:
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 Floats = NDArray[np.float64]
 

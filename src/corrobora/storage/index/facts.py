@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
     from corrobora.storage.index.posting_lists import Tokenizer
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 
 _GRADES = [grade.value for grade in (Grade.UNVERIFIED, Grade.PLAUSIBLE, Grade.VERIFIED)]

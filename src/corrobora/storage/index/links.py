@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
     from corrobora.storage.index.posting_lists import Tokenizer
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 
 PostingKeys = NDArray[np.int64]  # term << 32 | passage, rising

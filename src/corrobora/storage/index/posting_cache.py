@@ -19,7 +19,7 @@ from corrobora.text.ranking import list_publisher_names
 if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 
 MAX_BYTES = 64_000_000

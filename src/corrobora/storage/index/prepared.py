@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
+from corrobora.ports import IngestItem
 from corrobora.storage.index.posting_lists import Fields
 from corrobora.text.markup import sanitize_text
 from corrobora.text.segmentation import PassageSpan, segment_passages

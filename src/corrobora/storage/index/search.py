@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corrobora.storage.index.bm25 import Scorer
     from corrobora.storage.index.posting_cache import PostingCache, PublisherNames
     from corrobora.storage.index.posting_lists import Tokenizer
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 # Rows of passages, with the texts of the likeliest; the candidates from sources that the question names; the links from
 # those and from the first. The planner does not look at an array in a subselect, so one plan serves all questions.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from psycopg.rows import TupleRow
 
-    from corrobora.storage.postgres.database import Connection
+    from corrobora.storage.postgres import Connection
 
 
 FOLD_AT = 256

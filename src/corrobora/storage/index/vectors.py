@@ -19,7 +19,7 @@ from corrobora.policies.queries import compute_backoff
 
 if TYPE_CHECKING:
     from corrobora.ports import Embedder
-    from corrobora.storage.postgres.database import Connection, Database
+    from corrobora.storage.postgres import Connection, Database
 
 INDEX_FROM = 30_000  # passages; below it an exact scan is as fast and loses nothing
 MAX_DIMENSIONS = 16_000  # of a column of halfvec

@@ -32,7 +32,7 @@ from corrobora.storage.journal.commits import (
     require_storable,
     verify_entry,
 )
-from corrobora.storage.postgres.database import Connection, Database, explain_error, open_connection
+from corrobora.storage.postgres import Connection, Database, explain_error, open_connection
 
 _MAX_ROWS = 1_000
 _MAX_CHARACTERS = 8_000_000

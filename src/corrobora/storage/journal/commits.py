@@ -17,7 +17,7 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale
 from corrobora.ports import Entry
-from corrobora.storage.postgres.database import Connection
+from corrobora.storage.postgres import Connection
 
 
 def entry_digest(entry: Entry) -> bytes:

@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from corrobora.domain.errors import Stale, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.storage.journal.runs import dump_request, load_request, new_run_id, validate_id
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 _GET: LiteralString = """
 SELECT id, request, said, pending, run, version, updated_at FROM dialogue

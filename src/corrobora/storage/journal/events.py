@@ -20,7 +20,7 @@ from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.run import Event, EventType, Stage
 from corrobora.storage.journal.commits import EVENT_CHANNEL
 from corrobora.storage.journal.runs import FINAL_STATUSES, STATUS_CHANNEL, unknown_run_error, validate_id
-from corrobora.storage.postgres.database import Database, open_connection
+from corrobora.storage.postgres import Database, open_connection
 
 _PAGE = 500
 _AGAIN_SECONDS = 1.0

@@ -25,7 +25,7 @@ from psycopg.rows import TupleRow
 
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus, validate_id
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

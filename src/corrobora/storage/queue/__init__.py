@@ -28,7 +28,7 @@ from corrobora.storage.journal.runs import (
     new_run_id,
     validate_id,
 )
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.statements import (
     ATTEMPT_TASK,

@@ -18,7 +18,7 @@ from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue.statements import ATTEMPT_TASK, POLL_SECONDS
 
 HEARTBEAT_SECONDS = 1.0

@@ -17,9 +17,9 @@ from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswe
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
+from corrobora.testing import Fault
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, read_request, write_answer
-from corrobora.testing.scripted import Fault
 from corrobora.testing.server import ModelServer
 
 KEY = "canary-1234567890"

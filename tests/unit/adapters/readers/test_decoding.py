@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from corrobora.adapters.readers.text import decode_text
+from corrobora.adapters.readers import decode_text
 from corrobora.domain.errors import ReadError
 
 TEXT = "Größe – „acht“ Zeichen\n"

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from corrobora.adapters.readers.docx import MAX_ENTRIES, read_docx
+from corrobora.adapters.readers.office import MAX_ENTRIES, read_docx
 from corrobora.domain.errors import ReadError
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -11,8 +11,8 @@ from corrobora.adapters.readers.pages import FirecrawlReader
 from corrobora.adapters.search.keyed import Firecrawl
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, SourceId
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 from corrobora.testing.http_server import HttpServer, Request, Response
 
 SITE = "https://rivers.example"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html
-from corrobora.domain.documents import ParsedDocument
 from corrobora.domain.errors import ReadError
+from corrobora.ports import ParsedDocument
 
 ARTICLE = "<p>" + "</p><p>".join(
     f"The committee met for the {n}th time and decided on the length of passwords in federal systems." for n in range(9)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
-from corrobora.adapters.readers.pdf import join_paragraphs, read_pdf, write_pages
-from corrobora.adapters.readers.text import TextWriter
+from corrobora.adapters.readers import TextWriter
+from corrobora.adapters.readers.office import join_paragraphs, read_pdf, write_pages
 from corrobora.domain.errors import ReadError
 
 

@@ -19,8 +19,8 @@ from corrobora.adapters.web.network import AllowList
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 from corrobora.testing.http_server import PAGE_FAULTS, HttpServer, Request, Response
 from corrobora.testing.web import LoopbackWeb, WebPage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.adapters.readers.text import TextWriter, fold_spaces
+from corrobora.adapters.readers import TextWriter, fold_spaces
 
 
 @given(st.lists(st.tuples(st.sampled_from(["block", "tight", "heading", "verbatim"]), st.text(max_size=20))))

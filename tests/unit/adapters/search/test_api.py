@@ -12,8 +12,8 @@ import pytest
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.search import ProviderApi
 from corrobora.domain.errors import ProviderError, UserError
-from corrobora.storage.postgres.database import Database
-from corrobora.storage.queue.limiter import Limiter
+from corrobora.storage.postgres import Database
+from corrobora.storage.queue.statements import Limiter
 from corrobora.testing.http_server import HttpServer, Request, Response
 
 KEY = 'key-canary/+="%'

@@ -7,7 +7,7 @@ import pytest
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Hit, Query, Source, SourceId
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary
 
 
 async def test_a_hit_is_read_with_its_neighbours_and_quotes_are_literal(database):

@@ -20,9 +20,9 @@ from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError
 from corrobora.domain.report import Critique, Draft
+from corrobora.testing import Fault
 from corrobora.testing.conformance import SAMPLES, check_analyst
 from corrobora.testing.protocols import WireReply, WireRequest
-from corrobora.testing.scripted import Fault
 from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
 

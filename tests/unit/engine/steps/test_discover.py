@@ -11,7 +11,7 @@ from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Brief, Gate, Node, SubQuestion
 from corrobora.engine.steps.discover import share_shortlist, sweep_sources
-from corrobora.roles.scout import Shortlist, Shortlisted
+from corrobora.roles.scope import Shortlist, Shortlisted
 
 BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")
 SCOUT = Node(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrobora.domain.run import Request, RunId, RunRow, RunStatus
-from corrobora.faces.cli.run_exit import run_exit
+from corrobora.faces.cli.report import run_exit
 
 GOOD: dict[str, Any] = {
     "outcome": "complete",

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from corrobora.faces.cli.exit_codes import explain_disk
+from corrobora.faces.cli import explain_disk
 
 
 def test_a_bug_leaves_one_line_and_a_file(shell: Any) -> None:
-    code = "import sys\nfrom corrobora.faces.cli import main\nmain.cli = None\nsys.exit(main.run(['runs']))"
+    code = "import sys\nfrom corrobora.faces import cli\ncli.cli = None\nsys.exit(cli.run_command_line(['runs']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1

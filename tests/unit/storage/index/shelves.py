@@ -7,12 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corrobora.domain.documents import IngestItem
 from corrobora.domain.evidence import Source, SourceId
+from corrobora.ports import IngestItem
 from corrobora.storage.index.bm25 import K1, B
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.index.posting_lists import LENGTHS, TITLE_WEIGHT, length_codes
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.text.tokens import split_words, stem_word
 
 WORDS = "king queen rome paris crown war peace river stone bridge ship harbour law court judge gold".split()

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.storage.index import shelves
 
 from corrobora.storage.index import segments
 from corrobora.storage.index.bm25 import Blob, QueryPostings, Scorer
 from corrobora.storage.index.posting_cache import PostingCache
 from corrobora.storage.index.posting_lists import Tokenizer
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
 
 QUESTIONS = ["king of rome", "war and peace at the river", "gold n17", "judge court law", "nothing known"]
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.unit.storage.index import shelves
 
 from corrobora.domain.errors import JournalError, UserError
 from corrobora.domain.evidence import SourceId
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import PASSAGES_A_STEP, Catalog, lock_space
-from corrobora.storage.index.library import PostgresLibrary
 from corrobora.storage.index.posting_lists import Tokenizer
 from corrobora.storage.index.prepared import clean_text
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
 
 
 async def test_the_same_text_under_the_same_address_is_stored_once(database):

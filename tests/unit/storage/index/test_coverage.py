@@ -7,7 +7,7 @@ import random
 import pytest
 from tests.unit.storage.index.shelves import fill, item
 
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary
 
 WORDS = [
     one + two + three for one in ("bar", "ler", "mon", "tas") for two in "aeiou" for three in ("dek", "lum", "nir")

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.storage.index import shelves
 
 from corrobora.domain.evidence import Document, Fact, Grade
 from corrobora.policies.grading import claim_pairs, is_same_claim
-from corrobora.storage.index.library import PostgresLibrary
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
-
+from corrobora.storage.index import PostgresLibrary
 
 TEXT = "Passwords shall have at least eight characters in length when users choose them. Rivers flow to the sea."
 

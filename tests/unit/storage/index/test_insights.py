@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
+
+from tests.unit.storage.index import shelves
 
 from corrobora.domain.evidence import Insight, InsightKind, SourceId
-from corrobora.storage.index.library import PostgresLibrary
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
+from corrobora.storage.index import PostgresLibrary
 
 
 async def stored(library, number=1):

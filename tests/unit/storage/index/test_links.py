@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from tests.unit.storage.index import shelves
 
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.links import may_mention
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
-
 
 LOTHAIR = "Lothair II was king of Lotharingia. He was a son of Ermengarde of Tours and Lothair I."
 ERMENGARDE = "Ermengarde of Tours was an empress. She died on 20 March 851."

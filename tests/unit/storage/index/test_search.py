@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+from tests.unit.storage.index import shelves
 
-from corrobora.storage.index.library import PostgresLibrary
-from corrobora.storage.postgres.database import Database
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.postgres import Database
 
 
 async def test_the_order_does_not_depend_on_how_documents_came(database):

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-from pathlib import Path
 
 import numpy as np
+from tests.unit.storage.index import shelves
 
-from corrobora.storage.index import posting_lists, segments
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary, posting_lists, segments
 from corrobora.storage.index.segments import FAN, FOLD_AT, Segment, full_tier
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
 
 
 async def counts(database):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
-from corrobora.storage.index.library import DocumentCache, PostgresLibrary
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.index import DocumentCache, PostgresLibrary
+from corrobora.storage.postgres import Database
 
 
 def source(number: int) -> Source:

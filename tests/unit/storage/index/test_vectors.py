@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.util
 import math
-from pathlib import Path
 
 import pytest
+from tests.unit.storage.index import shelves
 
 from corrobora.domain.errors import ProviderError
-from corrobora.storage.index import vectors
-from corrobora.storage.index.library import PostgresLibrary
+from corrobora.storage.index import PostgresLibrary, vectors
 from corrobora.storage.index.vectors import VectorIndex
-
-_spec = importlib.util.spec_from_file_location("shelves", Path(__file__).with_name("shelves.py"))
-assert _spec is not None
-assert _spec.loader is not None
-shelves = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(shelves)
 
 
 class Buckets:

@@ -9,7 +9,7 @@ import pytest
 from corrobora.domain.errors import Stale, UserError
 from corrobora.domain.run import Request, RunId
 from corrobora.storage.journal.dialogues import Dialogues, dialogue_run_id, new_dialogue
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 ASKED = Request("", "tree", libraries=("mill",))
 

@@ -11,7 +11,7 @@ from corrobora.domain.run import Event, EventType, Request, RunStatus, Stage
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.events import EventLog, cancel_tasks, last_event_number, read_events, rewind_run
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 
 async def attempt(database: Database, writer: JournalWriter) -> RunJournal:

@@ -17,7 +17,7 @@ from corrobora.storage.journal.commits import (
 )
 from corrobora.storage.journal.events import read_events
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database, open_connection
+from corrobora.storage.postgres import Database, open_connection
 
 
 async def lane(database: Database) -> tuple[Lane, dict[str, Entry]]:

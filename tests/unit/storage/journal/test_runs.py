@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corrobora.domain.errors import JournalError, Stale, UserError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Artifact, Runs, dump_request, load_request, new_run_id, validate_id
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 

@@ -14,7 +14,7 @@ from corrobora.ports import Entry
 from corrobora.storage.journal import JournalWriter, RunJournal
 from corrobora.storage.journal.events import read_events
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 
 
 async def attempt(database: Database, writer: JournalWriter) -> RunJournal:

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.database import Database, open_connection
+from corrobora.storage.postgres import Database, open_connection
 from corrobora.storage.postgres.schema import Migration, apply_migrations, load_migrations
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from procrastinate import PsycopgConnector
 from procrastinate.jobs import Job, Status
 
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue.attempts import HEARTBEAT_SECONDS, ResilientJobManager
 from corrobora.storage.queue.statements import DEAD_AFTER_SECONDS
 

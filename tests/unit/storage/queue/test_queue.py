@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from corrobora.domain.errors import JournalError
 from corrobora.domain.run import Request, RunId, RunStatus
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue import SHARED_QUEUE, Queue, own_queue_name
 from corrobora.storage.queue.statements import this_process
 

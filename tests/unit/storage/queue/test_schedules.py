@@ -10,7 +10,7 @@ import pytest
 from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request
 from corrobora.storage.journal.runs import Runs
-from corrobora.storage.postgres.database import Database
+from corrobora.storage.postgres import Database
 from corrobora.storage.queue import SHARED_QUEUE, Queue, Schedules, next_run_time
 from corrobora.storage.queue.statements import ATTEMPT_TASK
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrobora.adapters.readers.text import read_text
+from corrobora.adapters.readers import read_text
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import PoolTimeout
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres.database import (
+from corrobora.storage.postgres import (
     Database,
     complete_conninfo,
     describe_database,

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from corrobora import __version__
-from corrobora.faces.cli.main import _COMMANDS, cli
+from corrobora.faces.cli import _COMMANDS, cli
 
 QUESTION = "When was the bridge at Arnholm opened and how long is it?"
 HEAVY = {
@@ -31,8 +31,8 @@ HEAVY = {
 @pytest.mark.parametrize("flags", [["--version"], ["--help"], ["research", "--help"]])
 def test_help_and_version_import_nothing_heavy(shell: Any, flags: list[str]) -> None:
     code = (
-        "import sys\nfrom corrobora.faces.cli.main import run\n"
-        f"code = run({flags!r})\nprint(code, sorted(set(sys.modules) & {HEAVY!r}), file=sys.stderr)"
+        "import sys\nfrom corrobora.faces.cli import run_command_line\n"
+        f"code = run_command_line({flags!r})\nprint(code, sorted(set(sys.modules) & {HEAVY!r}), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=shell.folder)
     assert done.stderr.strip() == "0 []"
