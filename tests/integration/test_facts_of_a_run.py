@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.integration.harness import good, open_harness
+from tests.integration.harness import DOCUMENTS, good, open_harness
 
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import answer_prompt
@@ -76,7 +76,8 @@ async def test_a_quote_that_answers_a_sibling_reaches_the_sibling_and_is_no_gap(
 
 
 async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_later(database_url: str):
-    async with ModelServer() as server, open_harness(database_url) as harness:
+    long = {name: text + "\n" + "The wheel turns once more. " * 450 for name, text in DOCUMENTS.items()}
+    async with ModelServer() as server, open_harness(database_url, long) as harness:
         await good(await harness.run(server, "timed"), harness)
     read = [asked.user for asked in server.asked if is_role(asked, "extract")]
     assert len(read) > 1

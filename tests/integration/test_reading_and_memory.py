@@ -78,14 +78,62 @@ def _queries(asked: WireRequest) -> list[dict[str, str]]:
     return json.loads(answer_prompt(asked.system, asked.user))["queries"]
 
 
+def list_sources(prompt: str) -> list[str]:
+    """Return the titles of the sources that are read in a call."""
+    return re.findall(r"^The source(?: S\d+)?: <data-\w+>(.*?)</data", prompt, re.MULTILINE)
+
+
 async def test_a_document_is_read_whole_in_one_call_and_no_passage_twice(database_url: str):
     async with ModelServer() as server, open_harness(database_url) as harness:
         await good(await harness.run(server, "timed"), harness)
-    titles = Counter(re.findall(r"The source: <data-\w+>(.*?)</data", user)[0] for user in prompts(server, "extract"))
+    titles = Counter(title for user in prompts(server, "extract") for title in list_sources(user))
     assert max(titles.values()) == 1
     assert max(passages_sent(server).values()) == 1
     rules = next(user for user in prompts(server, "extract") if "tide mill, 2014</data" in user)
     assert all(text in rules for text in ("animal fat", "spill way opens", "Look for: sq-1"))
+
+
+async def test_short_documents_share_a_call_and_what_was_said_stays_with_its_source(database_url: str):
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "extract"):
+            shown = dict(re.findall(r"^The source (S\d+): <data-\w+>(.*?)</data", asked.user, re.MULTILINE))
+            said["summary"] = " ".join(f"{name}: It is about {title}." for name, title in shown.items())
+            told = re.search(
+                r"^Passage (C\d+)(?:, under .*?)?:\n<data-\w+>\n[^<]*In March 2018", asked.user, re.MULTILINE
+            )
+            assert told
+            linked = {"reference": "The log", "context": "hours", "priority": 0.5, "passage": told[1]}
+            said |= {"gaps": [f"{told[1]}: the cause is not known"], "linked": [linked]}
+        return json.dumps(said)
+
+    documents = {**DOCUMENTS, "flood.md": f"{DOCUMENTS['flood.md']}\n## Limitations\n\nThe cause is not known.\n"}
+    async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
+        found = await harness.run(server, "timed", overrides=(("max_rounds", "1"),))
+        await good(found, harness)
+    [together] = prompts(server, "extract")
+    assert len(list_sources(together)) > 3
+    assert found.report is not None
+    readings = [reading for done in found.report.findings.rounds for reading in done.readings]
+    assert len(readings) == len(list_sources(together))
+    for reading in readings:
+        assert all(fact.source == reading.source for fact in reading.facts)
+        assert reading.summary == f"It is about {reading.title}."
+        own = reading.title == "The flood of 2018"
+        assert list(reading.gaps) == (["the cause is not known"] if own else [])
+        assert [link.reference for link in reading.linked] == (["The log"] if own else [])
+    assert len({fact.source for reading in readings for fact in reading.facts}) > 2
+
+
+async def test_documents_that_do_not_fit_into_one_call_are_read_in_several(database_url: str):
+    long = {name: text + "\n" + "The wheel turns once more. " * 300 for name, text in DOCUMENTS.items()}
+    async with ModelServer() as server, open_harness(database_url, long) as harness:
+        await good(await harness.run(server, "timed", overrides=(("max_rounds", "1"),)), harness)
+    calls = [list_sources(user) for user in prompts(server, "extract")]
+    assert len(calls) > 1
+    assert max(map(len, calls)) == 2
+    assert max(passages_sent(server).values()) == 1
+    assert all(len(user) < READ_CHARS * 1.3 for user in prompts(server, "extract"))
 
 
 async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_ask_for_another(database_url: str):
@@ -102,7 +150,7 @@ async def test_of_a_long_document_the_best_sections_are_read_and_a_reader_may_as
     documents = {"long.md": f"# Counting of gates\n\n{LONG}", "grease.md": DOCUMENTS["grease.md"]}
     async with ModelServer(answers=answer) as server, open_harness(database_url, documents) as harness:
         await harness.run(server, "timed")
-    long = [user for user in prompts(server, "extract") if "Counting of gates</data" in user]
+    long = [user for user in prompts(server, "extract") if "Counting of gates" in list_sources(user)]
     assert wanted
     assert f"Passage {wanted[0]}," not in long[0]
     assert len(long[0]) < READ_CHARS * 1.3
@@ -117,7 +165,7 @@ async def test_a_document_that_a_source_names_is_read_and_one_that_is_nowhere_re
     changes = {"extract": asks, "reflect": UNSATISFIED}
     async with ModelServer(answers=answer_with(changes)) as server, open_harness(database_url) as harness:
         await harness.run(server, "timed")
-    assert any("Bread of the village</data" in user for user in prompts(server, "extract"))
+    assert any("Bread of the village" in list_sources(user) for user in prompts(server, "extract"))
     assert "asked for Annals of the county of Orrin" in prompts(server, "scope")[1]
 
 

@@ -66,7 +66,7 @@ async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(da
     searched = [event.data["query"] for event in events if event.type == "search"]
     assert searched.count(QUESTION) == 1
     assert any(
-        "sluice gates" in asked.user.rpartition("Passage ")[2] for asked in server.asked if is_role(asked, "extract")
+        "sluice gates" in asked.user.partition("Passage ")[2] for asked in server.asked if is_role(asked, "extract")
     )
 
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corrobora.domain.evidence import Contradiction, Document, Fact, Grade, Passage
+from corrobora.domain.evidence import Contradiction, Fact, Grade, Passage
 from corrobora.domain.plan import Coverage, Node, SubQuestion, SubQuestionStatus, describe_task, join_specs
 from corrobora.domain.record import Record
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Escape, Gap, Intent, ScopeInput, ThreadState
 from corrobora.engine.record import build_record
-from corrobora.engine.session.journal import name_task
+from corrobora.engine.session.journal import ReadPart, name_task
 from corrobora.policies.assessment import choose_forced_subject
 from corrobora.policies.drift import select_remaining_terms
 from corrobora.policies.outcome import merge_gaps
@@ -291,31 +291,47 @@ def _merge_leaf_needs(thread: ThreadState, run: Session) -> ThreadState:
     return replace(thread, objective=run.brief.question, sub_questions=tuple(asked.values()), out_of_scope="")
 
 
-def extract_input(
-    free: Sequence[Passage], document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage] = ()
-) -> Excerpt:
-    """What the reader of some passages is given: every need of the run, because no passage is sent twice for a task."""
-    source, served, spec = document.source, _merge_leaf_needs(thread, run), join_specs(thread.specs)
+def extract_input(shelf: Sequence[ReadPart], thread: ThreadState, run: Session) -> Excerpt:
+    """What the reader of some passages is given: every need of the run, because no passage is sent twice for a task.
+
+    The first document leads; the others are read beside it.
+    """
+    served, spec = _merge_leaf_needs(thread, run), join_specs(thread.specs)
     asked = {question.id: question for question in (*run.questions, *thread.sub_questions)}
-    return Excerpt(
-        path=f"extract/{name_reading_task(thread, run)}/{source.id}/{'+'.join(p.id for p in free)}",
-        title=source.title,
-        version=source.version,
-        published=source.published,
-        passages=tuple(free),
+    passages = [passage for part in shelf for passage in part.passages]
+    made = Excerpt(
+        path=f"extract/{name_reading_task(thread, run)}/{shelf[0].source.id}/{'+'.join(p.id for p in passages)}",
+        title="",
+        version="",
+        published="",
+        passages=(),
         question=run.brief.question,
         sub_questions=tuple(asked.values()),
         subjects=run.brief.subjects or thread.subjects,
         guidance=fill_prompt(thread.phase.reading_prompt, served),
         spec=spec,
-        rubric="" if spec else build_rubric(served, free),
+        rubric="" if spec else build_rubric(served, passages),
         discovery_intense=any(s.discovery_intense for s in thread.specs),
         known_facts=(*run.brief.known_facts, *(fact.claim for fact in thread.recalled[:MAX_RECALLED_SHOWN])),
         terms=collect_terms(thread),
+        tasks=() if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run),
+    )
+    parts = [_show_source(made, part) for part in shelf]
+    return replace(parts[0], beside=tuple(parts[1:]))
+
+
+def _show_source(made: Excerpt, part: ReadPart) -> Excerpt:
+    source = part.source
+    return replace(
+        made,
+        title=source.title,
+        version=source.version,
+        published=source.published,
+        passages=part.passages,
         publisher=source.publisher,
         host=urlsplit(source.url).netloc,
-        tasks=() if run.leaves == 1 and not (spec or thread.output_format) else _list_tasks(thread, run),
-        elsewhere=tuple(elsewhere),
+        elsewhere=part.elsewhere,
+        source=source.id,
     )
 
 

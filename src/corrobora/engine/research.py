@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import replace
 
 from corrobora.domain.errors import Infeasible, JournalError, ReadError
-from corrobora.domain.evidence import Document, Fact, SourceId
+from corrobora.domain.evidence import Document, Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
@@ -265,27 +265,26 @@ async def _restore_facts(run: Session) -> list[Fact]:
     """Facts of all journaled extractions; a quote that no longer stands in its snapshot is dropped."""
     found: list[Fact] = []
     for key in run.journal.keys("extract/"):
-        entry = run.journal.get(key)
-        if entry is None:
+        if (entry := run.journal.get(key)) is None:
             continue
-        try:
-            source, text = await run.library.document(SourceId(key.split("/", 4)[2]))
-        except (ReadError, JournalError):
-            continue
-        extraction = decode(Extraction, entry.out, key=key)
-        wanted = tuple(dict.fromkeys(quote.passage for quote in extraction.quotes))
-        passages = {p.id: p for p in await run.library.passages(wanted)}  # pyright: ignore[reportArgumentType]
-        document = Document(source, text, tuple(passages.values()))
-        for quote in extraction.quotes:
-            passage = passages.get(quote.passage)  # pyright: ignore[reportArgumentType]
-            if passage is not None:
-                fact = Fact.from_quote(
-                    document,
-                    passage,
-                    quote.quote,
-                    confidence=quote.confidence,
-                    answers=quote.answers,
-                    claim=quote.claim,
-                )
-                found += [fact] if fact is not None else []
+        whole = decode(Extraction, entry.out, key=key)
+        for read in (whole, *whole.beside):
+            try:
+                source, text = await run.library.document(SourceId(read.source or key.split("/", 4)[2]))
+            except (ReadError, JournalError):
+                continue
+            wanted = tuple(dict.fromkeys(PassageId(quote.passage) for quote in read.quotes))
+            passages = {p.id: p for p in await run.library.passages(wanted)}
+            document = Document(source, text, tuple(passages.values()))
+            for quote in read.quotes:
+                if (passage := passages.get(PassageId(quote.passage))) is not None:
+                    fact = Fact.from_quote(
+                        document,
+                        passage,
+                        quote.quote,
+                        confidence=quote.confidence,
+                        answers=quote.answers,
+                        claim=quote.claim,
+                    )
+                    found += [fact] if fact is not None else []
     return found

@@ -1,12 +1,13 @@
-"""Extract: from passages of one source to facts with literal quotes.
+"""Extract: from passages of one source, or of several short ones, to facts with literal quotes.
 
-Knows one document and what is asked of it. Has no tools, sees no other source, and its quotes are checked by code.
+Knows documents and what is asked of them. Has no tools, and its quotes are checked by code.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import Field
@@ -29,13 +30,18 @@ from corrobora.roles.forms import (
 )
 from corrobora.roles.quoting import find_literal
 
+_PLACE = re.compile(r"[\[(\s]{0,3}(?:S\d{1,9}:)?(C\d{1,9})[\])\s:,|-]{1,4}")  # the passage that a text begins with
+_SOURCE_ID = re.compile(r"(?:^|(?<=\s))[\[(*]{0,3}(S\d{1,9})[\])*]{0,3}:[ *]")  # before what is said of a source
 _MAX_NEXT = 3  # sections and documents that one reader may ask for
 _WEAK = 0.5  # below this, evidence for a key claim counts as weak
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What an extractor reads: passages of one source, and the questions. `spec` is a planner's task spec, verbatim."""
+    """What an extractor reads: passages of one source, and the questions. `spec` is a planner's task spec, verbatim.
+
+    `beside` are short sources that are read in the same call; only their passages and what tells of them are shown.
+    """
 
     path: str
     title: str
@@ -55,6 +61,13 @@ class Excerpt:
     host: str = ""  # of its address, "" for a stored document without one
     tasks: tuple[str, ...] = ()  # what the lines of research want that are served by this reading
     elsewhere: tuple[Passage, ...] = ()  # the first passage of each section of this source that is not shown
+    source: str = ""
+    beside: tuple[Excerpt, ...] = ()
+
+    @property
+    def documents(self) -> tuple[Excerpt, ...]:
+        """All sources that are read, this one first."""
+        return (self, *self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,12 @@ class Extraction:
     contradicts_known: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # the source's own words for what was asked
     read_next: tuple[str, ...] = ()  # ids of sections that were listed, else names of documents
+    source: str = ""
+    beside: tuple[Extraction, ...] = ()  # what the sources beside the first one gave
+
+    def list_parts(self, source: str) -> tuple[Extraction, ...]:
+        """Return what this reading gave of one source; all of it if it was the only one."""
+        return tuple(each for each in (self, *self.beside) if each.source == source) if self.beside else (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +109,8 @@ class WireQuote:
 
     passage: Annotated[str, Field(description="Id as shown, like C12.")]
     quote: Annotated[str, Field(description="Copied letter for letter from that passage.")]
-    claim: str
     confidence: Score
+    claim: Annotated[str, Field(description="Empty if the quote can stand alone.")] = ""
     answers: Ids = field(default_factory=list[str])
     subjects: Names = field(default_factory=list[str])
 
@@ -103,6 +122,7 @@ class WireFollowUp:
     question: str
     confidence: Score
     rationale: str
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +132,12 @@ class WireLinked:
     reference: Annotated[str, Field(description="As the source names it.")]
     context: str
     priority: Score = 0.5
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class WireExtraction:
-    """What one source gave."""
+    """What was found."""
 
     relevant: bool
     quotes: list[WireQuote]
@@ -130,8 +151,10 @@ class WireExtraction:
 
 
 def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
-    """Give each quote the exact characters of its passage; pass optional insights on under a trigger only."""
-    passages = {str(passage.id): passage for passage in given.passages}
+    """Give each quote the exact characters of its passage, and each source what was said of it."""
+    sources = given.documents
+    passages = {str(passage.id): passage for each in sources for passage in each.passages}
+    owners = {str(p.id): at for at, each in enumerate(sources) for p in (*each.passages, *each.elsewhere)}
     ids = {question.id for question in given.sub_questions}
     quotes: list[Quote] = []
     for found in filled.quotes:
@@ -139,7 +162,37 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
         answers = tuple(each for each in drop_duplicates(found.answers) if each in ids)
         subjects = match_subjects(found.subjects, given.subjects)
         quotes.append(Quote(passage, text, " ".join(found.claim.split()), found.confidence, answers, subjects))
-    triggered = _allows_insights(given, filled)
+    summaries = _split_summary(filled.summary)
+    main = next((owners[quote.passage] for quote in quotes if quote.passage in owners), 0)
+
+    def find_owner(place: str) -> int:
+        return owners.get(_read_id(place), main)
+
+    parts = tuple(
+        _convert_part(
+            each,
+            [quote for quote in quotes if owners.get(quote.passage, main) == at],
+            WireExtraction(
+                filled.relevant,
+                [],
+                summaries.get(each.source, "") or (summaries.get("", "") if at == main else ""),
+                filled.terms,
+                [name for name in filled.read_next if find_owner(name.partition(" ")[0]) == at],
+                filled.contradicts_known,
+                [text for place, text in map(_split_place, filled.gaps) if find_owner(place) == at],
+                [asked for asked in filled.follow_ups if find_owner(asked.passage) == at],
+                [link for link in filled.linked if find_owner(link.passage) == at],
+            ),
+        )
+        for at, each in enumerate(sources)
+    )
+    return replace(parts[0], beside=parts[1:])
+
+
+def _convert_part(given: Excerpt, quotes: list[Quote], filled: WireExtraction) -> Extraction:
+    """Take what was said of one source; optional insights are passed on under a trigger only."""
+    weak = not quotes or max(quote.confidence for quote in quotes) < _WEAK
+    triggered = weak or bool(filled.gaps) or bool(filled.contradicts_known) or given.discovery_intense
     return Extraction(
         quotes=tuple(quotes),
         summary=filled.summary,
@@ -150,12 +203,30 @@ def convert_extraction(given: Excerpt, filled: WireExtraction) -> Extraction:
         contradicts_known=clean_texts(filled.contradicts_known),
         terms=drop_duplicates(clean_texts(filled.terms)),
         read_next=drop_duplicates(clean_texts(filled.read_next))[:_MAX_NEXT],
+        source=given.source,
     )
+
+
+def _read_id(text: str) -> str:
+    """Return the id of a passage as it is shown, however it was put: "C12" for "[S3:C12]"."""
+    return text.strip().strip("[]").rpartition(":")[2]
+
+
+def _split_summary(text: str) -> dict[str, str]:
+    """Split "S3: ... S4: ..." by source; what stands before the first id belongs to none."""
+    first, *rest = _SOURCE_ID.split(text)
+    return {"": first.strip(), **{name: said.strip() for name, said in zip(rest[::2], rest[1::2], strict=True)}}
+
+
+def _split_place(text: str) -> tuple[str, str]:
+    """Split a text that begins with the id of its passage into both."""
+    found = _PLACE.match(text)
+    return (found.group(1), text[found.end() :]) if found else ("", text)
 
 
 def _locate_quote(found: WireQuote, passages: Mapping[str, Passage]) -> tuple[str, str]:
     """Find the quote in its passage, else in another that was shown; one that is nowhere goes on, to be counted."""
-    named = found.passage.strip().strip("[]").rpartition(":")[2]
+    named = _read_id(found.passage)
     for each in sorted(passages, key=lambda each: each != named):
         text = find_literal(found.quote, passages[each].text)
         if text is not None:
@@ -163,14 +234,8 @@ def _locate_quote(found: WireQuote, passages: Mapping[str, Passage]) -> tuple[st
     return named, found.quote
 
 
-def _allows_insights(given: Excerpt, filled: WireExtraction) -> bool:
-    """Tell whether a trigger holds: weak evidence, admitted limits, contradictions, discovery."""
-    weak = not filled.quotes or max(quote.confidence for quote in filled.quotes) < _WEAK
-    return weak or bool(filled.gaps) or bool(filled.contradicts_known) or given.discovery_intense
-
-
 def _make_example() -> Excerpt:
-    return Excerpt(
+    only = Excerpt(
         "root/1",
         SOURCE.title,
         SOURCE.version,
@@ -189,7 +254,9 @@ def _make_example() -> Excerpt:
         host="example.org",
         tasks=("Find the flow",),
         elsewhere=PASSAGES[1:],
+        source="S3",
     )
+    return replace(only, beside=(replace(only, title="Valve manual", version="", passages=PASSAGES[1:], source="S4"),))
 
 
 extract: Role[Excerpt, Extraction] = Role(

@@ -205,7 +205,10 @@ def _extract_pick_quotes(page: ParsedPrompt) -> Mapping[str, object]:
         if found.group().rstrip().endswith("under"):  # the heading stands first, the passage in the next block
             text = next((b for before, b in page.blocks[_index_of(page, inside) + 1 :] if before == ":"), "")
         quotes += _pick_quotes(found.group(1), text, wanted, whole)
-    return {"relevant": bool(quotes), "quotes": quotes, "summary": "It speaks to the questions." if quotes else ""}
+    said = "It speaks to the questions." if quotes else ""
+    sources = re.findall(r"^The source (S\d+): <data-", page.text, re.MULTILINE)  # of a single one no id is shown
+    summary = " ".join(f"{source}: {said}" for source in sources) or said
+    return {"relevant": bool(quotes), "quotes": quotes, "summary": summary}
 
 
 def _index_of(page: ParsedPrompt, inside: str) -> int:

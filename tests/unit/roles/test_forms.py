@@ -105,9 +105,9 @@ def test_scout_puts_references_back_and_keeps_the_limit():
 
 def test_extract_gives_the_exact_words_of_the_passage_and_finds_misplaced_ones():
     quotes = [
-        WireQuote("C7", "The pump moves  12.5 litres\na minute.", "c", 0.9, ["sq-1", "sq-9"], ["P-1"]),
-        WireQuote("[S3:C8]", "Operators shall not exceed 4 bar.", "c", 0.9),
-        WireQuote("C7", "The pump moves 12.6 litres a minute.", "c", 0.9),
+        WireQuote("C7", "The pump moves  12.5 litres\na minute.", 0.9, "c", ["sq-1", "sq-9"], ["P-1"]),
+        WireQuote("[S3:C8]", "Operators shall not exceed 4 bar.", 0.9),
+        WireQuote("C7", "The pump moves 12.6 litres a minute.", 0.9),
     ]
     made = convert("extract", WireExtraction(True, quotes))
     assert [(quote.passage, quote.quote in TEXT) for quote in made.quotes] == [
@@ -119,7 +119,7 @@ def test_extract_gives_the_exact_words_of_the_passage_and_finds_misplaced_ones()
 
 
 def test_insights_of_an_extraction_pass_only_under_a_trigger():
-    good = [WireQuote("C7", "The pump moves 12.5 litres a minute.", "c", 0.9)]
+    good = [WireQuote("C7", "The pump moves 12.5 litres a minute.", 0.9)]
     follow = [WireFollowUp("q?", 0.5, "r")]
     linked = [WireLinked("Manual", "c")]
     sure = WireExtraction(True, good, follow_ups=follow, linked=linked)

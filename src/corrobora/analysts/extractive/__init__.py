@@ -6,6 +6,7 @@ always gives the same output, and every sentence of its reports stands in a sour
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from corrobora.analysts.extractive.clarify import clarify_question
@@ -65,7 +66,8 @@ def _play_role(role: str, given: object) -> object:  # noqa: C901, PLR0911 - one
         case Sweep():
             return shortlist_candidates(given)
         case Excerpt():
-            return extract_quotes(given)
+            parts = [replace(extract_quotes(each), source=each.source) for each in given.documents]
+            return replace(parts[0], beside=tuple(parts[1:]))
         case Learned():
             return reflect_on_facts(given)
         case Material():

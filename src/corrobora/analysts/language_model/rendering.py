@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from importlib import resources
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,7 +34,7 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
 MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
-_SECTION_WORDS = 80  # characters that name a section without a heading
+_SECTION_WORDS = 80  # characters that name a section
 NOT_SHOWN = frozenset({"path"})  # fields of inputs that belong to the engine: journal keys mean nothing to a model
 
 
@@ -94,12 +95,20 @@ def _load_template(name: str, folder: Path | None, package: str) -> _Template:
     return _Template(f"{common.strip()}\n\n{system.strip()}", *parts, digest)
 
 
+class _Environment(jinja2.Environment):
+    """The template language. What a macro joins was shown piece by piece, so that the whole may be shown."""
+
+    @staticmethod
+    def concat(parts: Iterable[str]) -> Shown:
+        return Shown("".join(parts))
+
+
 @functools.cache
 def _make_environment() -> jinja2.Environment:
     """Return the template language: undefined variables are errors, and only `Shown` text is printed."""
-    env = jinja2.Environment(
+    env = _Environment(
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701 - prompts are no HTML; `finalize` refuses whatever was not quoted
+        autoescape=False,  # prompts are no HTML; `finalize` refuses whatever was not quoted
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_refuse_unquoted,
@@ -135,21 +144,30 @@ def _show_gaps(gaps: Sequence[Gap]) -> Shown:
 
 
 def _show_facts(facts: Sequence[Fact]) -> Shown:
-    """One line a fact: id, marker, grade, what it answers; then source, claim (if it is not the quote) and quote."""
+    """One line a fact: id, marker, grade, what it answers; then claim (if it is not the quote) and quote."""
     return quote_rows(map(_fact_row, facts))
 
 
 def _fact_row(fact: Fact) -> tuple[str, Sequence[str]]:
     answers = f" for {','.join(fact.answers)}" if fact.answers else ""
-    origin = ", ".join(part for part in (fact.title, fact.version, fact.published) if part)
     claim = "" if fact.claim == " ".join(fact.quote.split()) else fact.claim
-    return f"{fact.id} {fact.marker} {fact.grade.value}{answers}", (origin, claim, f'"{fact.quote}"')
+    return f"{fact.id} {fact.marker} {fact.grade.value}{answers}", (claim, f'"{fact.quote}"')
 
 
 def _show_found(facts: Sequence[Fact]) -> Shown:
-    """The same without grades, which later rounds may change, and without sources, which are listed beside them."""
+    """The same without grades, which later rounds may change."""
     rows = ((fact, *_fact_row(fact)) for fact in facts)
-    return quote_rows((label.replace(f" {fact.grade.value}", "", 1), texts[1:]) for fact, label, texts in rows)
+    return quote_rows((label.replace(f" {fact.grade.value}", "", 1), texts) for fact, label, texts in rows)
+
+
+def _show_origins(facts: Iterable[Fact]) -> Shown:
+    """The sources of facts, each once: id, title, version, date."""
+    told = {str(fact.source): (fact.title, fact.version, fact.published) for fact in facts}
+    return quote_rows(told.items())
+
+
+def _show_origins_of_parts(parts: Sequence[Part]) -> Shown:
+    return _show_origins(fact for part in parts for fact in part.facts)
 
 
 def _show_claims(facts: Sequence[Fact]) -> Shown:
@@ -172,7 +190,18 @@ def _show_sources(sources: Sequence[SourceYield]) -> Shown:
 
 
 def _show_sections(passages: Sequence[Passage]) -> Shown:
-    return quote_rows((each.id, (each.heading or each.text[:_SECTION_WORDS],)) for each in passages)
+    names = (each.heading.rpartition(" > ")[2] or each.text for each in passages)
+    return quote_rows((each.id, (name[:_SECTION_WORDS],)) for each, name in zip(passages, names, strict=True))
+
+
+def _choose_heading(passages: Sequence[Passage], at: int) -> str:
+    """Return what is new in the heading of a passage after the one before it, and not the beginning of its text."""
+    before = passages[at - 1].heading.split(" > ") if at else []
+    own = passages[at].heading.split(" > ")
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(own, before, strict=False))
+    fresh = sum(1 for _ in same)
+    told = own[fresh:]
+    return " > ".join(told[:-1] if told and passages[at].text.lstrip("# ").startswith(told[-1]) else told)
 
 
 def _show_contradictions(contradictions: Sequence[Contradiction]) -> Shown:
@@ -219,11 +248,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gaps_of": _show_gaps,
     "facts_of": _show_facts,
     "found_of": _show_found,
+    "origins_of": _show_origins,
+    "origins_of_parts": _show_origins_of_parts,
     "claims_of": _show_claims,
     "grades_of": _show_grades,
     "yields_of": _show_yields,
     "sources_of": _show_sources,
     "sections_of": _show_sections,
+    "new_heading": _choose_heading,
     "contradictions_of": _show_contradictions,
     "links_of": _show_links,
     "facts_of_part": _show_facts_of_part,

@@ -1,7 +1,8 @@
 """What the session journals: values as JSON text, the digests in keys, and what is rebuilt from the entries.
 
-Knows the types of domain and roles, what a cut round keeps, and which passage was sent to an analyst, so that none is
-sent twice in a run. Revives values only, never objects; does not know how anything was gathered.
+Knows the types of domain and roles, what a cut round keeps, which passage was sent to an analyst, so that none is sent
+twice in a run, and which documents share a call. Revives values only, never objects; does not know how anything was
+gathered.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from corrobora.domain.errors import JournalError
-from corrobora.domain.evidence import Hit, Passage, Reading
+from corrobora.domain.evidence import Hit, Passage, Reading, Source
 from corrobora.domain.limits import Usage
 from corrobora.domain.thread import Intent
+from corrobora.policies.selection import READ_CHARS
 from corrobora.ports import Entry, Journal
 from corrobora.roles.extract import Extraction
 
@@ -177,6 +179,50 @@ class PassageClaims:
     def _register_claim(self, task: str, passages: Iterable[str], claim: PassageClaim) -> None:
         for passage in passages:
             self._by_passage[task, passage] = claim
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """What is read of one document: passages, and the first one of each section that is left out."""
+
+    source: Source
+    passages: tuple[Passage, ...]
+    elsewhere: tuple[Passage, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Shelf:
+    """The stored documents of a round, until all that can be read are there: then those that fit share a call.
+
+    A page of the web is read alone: what it says must not reach the reader of another one.
+    """
+
+    waiting: int
+    parts: dict[int, ReadPart] = field(default_factory=dict[int, ReadPart])
+    full: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def put(self, place: int, part: ReadPart | None) -> None:
+        """Take in what is read of a document; None if it is not read after all."""
+        if part is not None:
+            self.parts[place] = part
+        self.waiting -= 1
+        if self.waiting <= 0:
+            self.full.set()
+
+    def list_neighbours(self, place: int) -> tuple[ReadPart, ...]:
+        """Return the documents that share a call with the one at this place, it included, in the order of the hits."""
+        calls: list[list[int]] = []
+        room: list[int] = []
+        for each in sorted(self.parts):
+            size = sum(len(passage.text) for passage in self.parts[each].passages)
+            at = next((at for at, left in enumerate(room) if size <= left), len(calls))
+            if at == len(calls):
+                calls.append([])
+                room.append(READ_CHARS)
+            calls[at].append(each)
+            room[at] -= size
+        call = next(call for call in calls if place in call)
+        return tuple(self.parts[each] for each in call)
 
 
 def name_task(*wanted: str) -> str:

@@ -27,7 +27,7 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
 from corrobora.engine.session import Session
-from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
+from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts
 from corrobora.engine.steps.knowledge import resolve_requests, widen_reading
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
@@ -59,15 +59,18 @@ async def read_hits(
 
     `found` are all results of the round: a model reads whole sections around those of a document; without them a hit
     is scanned quickly. Hits that the evidence policy wants in order claim their passages in it, whichever is fetched
-    first. Raises nothing for a document that cannot be read: that is an outcome.
+    first; of those that a model reads, stored documents that fit into one call share it. Raises nothing for a document
+    that cannot be read: that is an outcome.
     """
     tasks: list[asyncio.Task[Reading]] = []
     turns: list[asyncio.Event] = []
-    for hit in score_by_query(hits):
+    read_whole = found is not None and run.evidence.has_model()
+    shelf = Shelf(sum(hit.source is not None for hit in hits))
+    for place, hit in enumerate(score_by_query(hits)):
         ordered = run.evidence.claims_in_order(hit)
-        turn = ReadingTurn(tuple(turns) if ordered else ())
+        turn = ReadingTurn(tuple(turns) if ordered else (), place, shelf if read_whole and hit.source else None)
         turns += [turn.own] if ordered else []
-        whole = None if found is None or not run.evidence.has_model() else _list_found(hit, found)
+        whole = _list_found(hit, found) if found is not None and read_whole else None
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, whole)))
     try:
         for done in asyncio.as_completed(tasks):
@@ -91,18 +94,35 @@ def score_by_query(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ReadingTurn:
-    """The place of a hit among those that share their passages: who claims first reads them."""
+    """The place of a hit among those that share their passages, or a call: who claims first reads them."""
 
     before: tuple[asyncio.Event, ...] = ()
+    place: int = 0
+    shelf: Shelf | None = None
     own: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def wait_turn(self) -> None:
-        """Wait until all before have claimed or ended. Whoever comes next runs only after this task waits again."""
+    async def wait_turn(self, part: ReadPart) -> tuple[ReadPart, ...]:
+        """Wait until all before have claimed or ended, and return what is read together with a document.
+
+        Whoever comes next runs only after this task waits again.
+        """
         for each in self.before:
             await each.wait()
         self.own.set()
+        if (shelf := self.shelf) is None:
+            return (part,)
+        self.shelf = None
+        shelf.put(self.place, part)
+        await shelf.full.wait()
+        return shelf.list_neighbours(self.place)
+
+    def leave(self) -> None:
+        """Let those who wait go on without this hit."""
+        self.own.set()
+        if self.shelf is not None:
+            self.shelf.put(self.place, None)
 
 
 def _list_found(hit: Hit, found: Sequence[Hit]) -> tuple[PassageId, ...]:
@@ -123,7 +143,7 @@ async def read_hit(
     try:
         return await _read_in_turn(hit, thread, run, turn, found)
     finally:
-        turn.own.set()
+        turn.leave()
 
 
 async def _read_in_turn(
@@ -154,8 +174,8 @@ async def _read_in_turn(
     elsewhere: tuple[Passage, ...] = ()
     if found is not None:
         document, elsewhere = await widen_reading(hit, document, found, thread, run)
-    await turn.wait_turn()
-    reading = await _extract_facts(hit, document, thread, run, elsewhere)
+    together = await turn.wait_turn(ReadPart(source, document.passages, elsewhere))
+    reading = await _extract_facts(hit, document, thread, run, together)
     return _emit_reading(replace(reading, attempts=fetched.attempts, drift_checked=thread.course.drift), thread, run)
 
 
@@ -167,7 +187,7 @@ async def reread_sources(thread: ThreadState, run: Session) -> list[Reading]:
             continue
         document = await _load_document(reading.source, reading.passages, run)
         source = document.source
-        excerpt = extract_input(document.passages, document, thread, run)
+        excerpt = extract_input([ReadPart(source, document.passages)], thread, run)
         path = f"{thread.round_path}/again/{source.id}/{reading.hit.passage}"
         extraction = await run.call(extract, replace(excerpt, path=path))
         facts, *_ = _quotes_to_facts(extraction.quotes, document, thread, reading.hit.score)
@@ -227,20 +247,24 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
 
 
 async def _extract_facts(
-    hit: Hit, document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage]
+    hit: Hit, document: Document, thread: ThreadState, run: Session, together: Sequence[ReadPart]
 ) -> Reading:
-    """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot."""
+    """Extract what no one extracted yet, share what others did, and keep only quotes that stand in the snapshot.
+
+    `together` is what is read in one call, this document among it.
+    """
     task = name_reading_task(thread, run)
     passages = document.passages
     while True:
         free, held = run.claims.split_claimed(task, passages)
         if free:
-            await _send_passages(free, document, thread, run, elsewhere)
+            await _send_passages(together, thread, run)
         for claim in held:
             await claim.done.wait()
         if not run.claims.split_claimed(task, passages)[0]:
             break
-    found = run.claims.find_extractions(task, passages)
+    whole = run.claims.find_extractions(task, passages)
+    found = [part for each in whole for part in each.list_parts(document.source.id)]
     ids = {p.id for p in passages}
     quotes = tuple({(q.passage, q.quote): q for e in found for q in e.quotes if q.passage in ids}.values())
     facts, others, dropped = _quotes_to_facts(quotes, document, thread, hit.score)
@@ -290,18 +314,19 @@ def contradicts_itself(extraction: Extraction) -> bool:
     return any(find_differences(one.quote, other.quote) for one, other in combinations(extraction.quotes, 2))
 
 
-async def _send_passages(
-    free: Sequence[Passage], document: Document, thread: ThreadState, run: Session, elsewhere: Sequence[Passage]
-) -> None:
-    """Claim and send passages; if this is cut, give them back, so that nobody waits for an answer that never comes."""
+async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run: Session) -> None:
+    """Claim and send what is free; if this is cut, give it back: nobody waits for an answer that never comes."""
     task = name_reading_task(thread, run)
-    claim = run.claims.claim_passages(task, free)
+    free = [replace(part, passages=run.claims.split_claimed(task, part.passages)[0]) for part in together]
+    parts = [part for part in free if part.passages]
+    passages = [passage for part in parts for passage in part.passages]
+    claim = run.claims.claim_passages(task, passages)
     answer: Extraction | None = None
     try:
-        answer = await run.call(extract, extract_input(free, document, thread, run, elsewhere))
+        answer = await run.call(extract, extract_input(parts, thread, run))
     finally:
         if answer is None:
-            run.claims.release(task, free)
+            run.claims.release(task, passages)
         claim.settle(answer)
 
 

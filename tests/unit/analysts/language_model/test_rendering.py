@@ -155,14 +155,14 @@ FROZEN = {
     "refine": "refine@6ecc2599cc19.ce989820",
     "scope": "scope@f92728ee0a10.52d572b5",
     "scout": "scout@fc3d65a373c6.99f96c6c",
-    "extract": "extract@fa7fe5df8153.167e07c2",
-    "reflect": "reflect@80ef0ceba3cc.3331144e",
-    "synthesize": "synthesize@fc91f9a81519.7999585e",
-    "summarize": "summarize@446033c2e374.e062b737",
+    "extract": "extract@f67be4365aa0.0ef24b56",
+    "reflect": "reflect@56e0270c9f2c.3331144e",
+    "synthesize": "synthesize@0701755d7c35.7999585e",
+    "summarize": "summarize@df24c75fd616.e062b737",
     "confirm": "confirm@06ce2560c18a.bb752e7b",
-    "critique": "critique@913c467695f2.00539e47",
-    "revise": "revise@b00601904fa0.e062b737",
-    "judge": "judge@26f6f201a609.aed8607e",
+    "critique": "critique@0df71cc184a5.00539e47",
+    "revise": "revise@819323d6ca30.e062b737",
+    "judge": "judge@18276626218c.aed8607e",
 }
 
 

@@ -1,0 +1,196 @@
+"""What a model is sent in whole runs: tokens for each source read, the share that repeats earlier prompts, calls.
+
+Every profile researches one question over the demo library and over a loopback web of the same documents, with the
+scripted model, which obeys the schema and finds a gap after every round, so that all rounds are used. Prints for each
+run, and with `--roles` for each role: calls; input tokens of a call (four characters each; schema, system text and
+user's text, in the order in which providers read them); the share of these characters that repeats the beginning of an
+earlier prompt of the run, of all and of what is no text of a source, since no such text is sent twice; characters of an
+answer. Run: python -m bench.prompts [PROFILE ...] [--place library] [--roles]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.engine_calls import COMMAND, environment
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.libraries import ingest_files
+from corrobora.app.runs import load_report, submit_run
+from corrobora.config import load_settings
+from corrobora.data import demo_documents
+from corrobora.domain.run import Request
+from corrobora.policies.intake import CANONICAL_ANGLES
+from corrobora.testing.protocols import WireRequest
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
+from corrobora.testing.server import ModelServer
+from corrobora.testing.web import LoopbackWeb
+
+PROFILES = ("timed", "angles", "rounds", "tree", "triplet", "full")
+QUESTION = (
+    "How did NIST guidance on password rotation, composition rules and length change between SP 800-63-3 and the "
+    "draft of SP 800-63-4?"
+)
+TOPICS = ("draft", "hashing", "phishing", "federation", "entropy", "usability", "history")
+ASKED = ("password rotation", "composition rules", "password length")
+SOURCE_GOAL, PREFIX_GOAL, CALLS_GOAL = 5_000, 0.5, {"angles": 60}
+THREAD = "\n".join(
+    (
+        "round_budget = 4",
+        '[thread]\nname = "Passwords"',
+        f"subjects = {json.dumps(ASKED)}",
+        *(f'[[thread.sub_questions]]\nquestion = "How did guidance on {each} change?"' for each in ASKED),
+        f'[brief]\nquestion = "{QUESTION}"',
+    )
+)
+_PASSAGE = re.compile(r"^Passage C\d+(?:, under [^\n]*)?:\n<data-(\w+)>\n(.*?)</data-\1>", re.DOTALL | re.MULTILINE)
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt as it was sent, and what came back."""
+
+    role: str
+    text: str
+    repeated: int  # characters at its beginning that an earlier prompt began with
+    source: int  # characters of sources
+    answer: int  # characters
+
+
+def answer_unsatisfied(asked: WireRequest) -> str:
+    """Answer with words of the prompt; a plan has every angle, and no round is enough."""
+    page = ParsedPrompt.read(asked.system, asked.user)
+    said = json.loads(answer_prompt(asked.system, asked.user))
+    if page.role == "plan" and "Split: angles" in page.text:
+        first = said["tasks"][0]
+        said |= {"tier": "complex", "tasks": [make_task(first, at) for at in range(len(CANONICAL_ANGLES))]}
+    if page.role == "reflect":
+        number = len(page.lines("Queries so far:"))
+        gap = f"{ASKED[number % 3]} {('verifiers', 'usability', 'blocklist', 'threats', 'entropy')[number % 5]}"
+        said |= {"answered": [], "done": False, "gaps": [{"text": gap}], "next_topic": gap}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def make_task(first: Mapping[str, object], at: int) -> dict[str, object]:
+    """Return the task of one angle; each asks for something of its own."""
+    angle = CANONICAL_ANGLES[at]
+    words = f"{TOPICS[at]} {ASKED[at % 3]}"
+    own = {"key": angle.slug, "angle": angle.slug, "title": angle.title, "objective": words, "queries": [words]}
+    return {**first, **own, "sub_questions": [f"What is said of {words}?"]}
+
+
+def list_prompts(asked: Sequence[WireRequest], answers: Sequence[str]) -> list[Prompt]:
+    """Measure prompts in the order in which they were sent."""
+    found: list[Prompt] = []
+    for each, answer in zip(asked, answers, strict=True):
+        form = each.body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        text = f"{json.dumps(form)}\n{each.system}\n{each.user}"
+        role = each.system.partition("# Role: ")[2].partition("\n")[0]
+        repeated = max((measure_shared(text, other.text) for other in found), default=0)
+        source = sum(len(passage.group(2)) for passage in _PASSAGE.finditer(each.user))
+        found.append(Prompt(role, text, repeated, source, len(answer)))
+    return found
+
+
+def measure_shared(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def measure_repeated(prompts: Sequence[Prompt]) -> float:
+    """Return the share of all characters, but those of sources, that repeats an earlier beginning."""
+    return sum(each.repeated for each in prompts) / sum(len(each.text) - each.source for each in prompts)
+
+
+def describe_prompts(prompts: Sequence[Prompt]) -> str:
+    """Return calls, tokens of a call, the repeated shares and the length of answers as a line."""
+    size, count = sum(len(each.text) for each in prompts), len(prompts)
+    tokens, answer = size // _CHARACTERS_PER_TOKEN // count, sum(each.answer for each in prompts) // count
+    shared = f"{sum(each.repeated for each in prompts) / size:>4.0%} / {measure_repeated(prompts):>4.0%} repeated"
+    return f"{count:>3} calls {tokens:>6} tokens in  {shared}  {answer:>5} characters out"
+
+
+async def measure(workspace: Workspace, server: ModelServer, profile: str, place: str, *, roles: bool) -> bool:
+    """Run a profile, print its figures, return whether they reach the goals."""
+    server.asked.clear()
+    request = Request(
+        QUESTION,
+        profile,
+        authorized="policy",
+        models=(("worker", f"openai-compatible:scripted-large@{server.url}/v1"),),
+        thread_file=THREAD if profile == "triplet" else "",
+        overrides=(("minutes", "unlimited"),),
+        libraries=("demo",) if place == "library" else (),
+        providers=("tavily",) if place == "web" else (),
+    )
+    run = await submit_run(workspace, request, deferred=False)
+    await run_here(workspace, run)
+    report = await load_report(workspace, run)
+    assert report is not None, (await workspace.runs.get(run)).reason
+    prompts = list_prompts(server.asked, [answer_unsatisfied(each) for each in server.asked])
+    read, tokens = report.methodology.sources_read, sum(len(each.text) for each in prompts) // _CHARACTERS_PER_TOKEN
+    own = sum(each.source for each in prompts) // _CHARACTERS_PER_TOKEN // read
+    told = f"{tokens // read:>6} tokens a source, {own} of them its text ({read} read)"
+    print(f"{profile:<8}{place:<8}{told}  {describe_prompts(prompts)}", flush=True)
+    by_role: dict[str, list[Prompt]] = defaultdict(list)
+    for each in prompts:
+        by_role[each.role].append(each)
+    for role, some in by_role.items() if roles else ():
+        print(f"    {role:<12} {describe_prompts(some)}")
+    few = len(prompts) <= CALLS_GOAL.get(profile, len(prompts))
+    return few and tokens // read <= SOURCE_GOAL and measure_repeated(prompts) >= PREFIX_GOAL
+
+
+async def measure_all(home: Path, profiles: Sequence[str], places: Sequence[str], *, roles: bool) -> bool:
+    """Run every profile over every place."""
+    documents = demo_documents(home)
+    async with ModelServer(answers=answer_unsatisfied) as server, LoopbackWeb.of_folder(documents, key="web") as web:
+        env = {
+            "CORROBORA_HOME": str(home),
+            "CORROBORA_SOURCES_TAVILY_URL": web.url,
+            "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
+            "TAVILY_API_KEY": web.key,
+        }
+        settings = load_settings(env=env, folder=home, user_file=home / "none.toml")
+        async with Workspace.open(settings) as workspace:
+            await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
+            runs = [(profile, place) for profile in profiles for place in places]
+            return all([await measure(workspace, server, *run, roles=roles) for run in runs])
+
+
+def main() -> int:
+    """Print all figures; return 1 if one misses its goal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("profiles", nargs="*", default=PROFILES, metavar="PROFILE")
+    parser.add_argument("--place", action="append", choices=("library", "web"))
+    parser.add_argument("--roles", action="store_true", help="print a line for each role, too")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="corrobora-prompts-") as folder:
+        home = Path(folder)
+        try:
+            good = asyncio.run(
+                measure_all(home, options.profiles, options.place or ("library", "web"), roles=options.roles)
+            )
+        finally:
+            subprocess.run([*COMMAND, "db", "stop"], env=environment(home), check=False, capture_output=True)
+    print(f"goals: {SOURCE_GOAL:,} tokens a source, {PREFIX_GOAL:.0%} repeated, {CALLS_GOAL['angles']} calls of angles")
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
