@@ -239,8 +239,12 @@ class Journal(Protocol):
         """Note that a paid call is about to be sent; unanswered calls are listed as uncertain after a crash."""
         ...
 
-    async def put(self, entry: Entry) -> Entry:
-        """Commit an answer and return the one that counts: the first committed for its key. Raises `Stale`."""
+    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:
+        """Commit an answer and return the one that counts: the first committed for its key. Raises `Stale`.
+
+        Without `wait`, for what was not paid for, it counts at once; it is committed soon, and before whatever is put
+        after it.
+        """
         ...
 
     def emit(self, event: Event) -> None:

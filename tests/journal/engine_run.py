@@ -121,9 +121,13 @@ class LedgerJournal:
     def begin(self, key: str) -> None:
         self._journal.begin(key)
 
-    async def put(self, entry: Entry) -> Entry:
-        kept = await self._journal.put(entry)
-        self._progress.point("commit", entry.key)
+    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:
+        kept = await self._journal.put(entry, wait=wait)
+        later = self._journal._pending.get(entry.key)  # what nobody waits for is committed later
+        if later is None:
+            self._progress.point("commit", entry.key)
+        else:
+            later.add_done_callback(lambda _: self._progress.point("commit", entry.key))
         return kept
 
     def emit(self, event: Event) -> None:

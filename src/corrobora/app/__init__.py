@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from corrobora.config import Settings
     from corrobora.engine.session import Session
     from corrobora.ports import Clock, Embedder
+    from corrobora.storage.index.posting_lists import Tokenizer
     from corrobora.storage.journal import JournalWriter
     from corrobora.storage.journal.dialogues import Dialogues
     from corrobora.storage.journal.events import EventLog
@@ -112,6 +113,13 @@ class Workspace:
         from corrobora.app.libraries import open_embedder  # noqa: PLC0415
 
         return open_embedder(self.settings)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of all libraries of this process."""
+        from corrobora.storage.index.posting_lists import Tokenizer  # noqa: PLC0415
+
+        return Tokenizer()
 
     @cached_property
     def wiring(self) -> Wiring:

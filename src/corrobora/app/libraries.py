@@ -31,7 +31,7 @@ Progress = Callable[[int, int, str], None]
 
 def open_library(workspace: Workspace, names: Sequence[str]) -> PostgresLibrary:
     """Open the named libraries as one."""
-    return PostgresLibrary(workspace.database, tuple(names), workspace.embedder)
+    return PostgresLibrary(workspace.database, tuple(names), workspace.embedder, workspace.tokenizer)
 
 
 async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords

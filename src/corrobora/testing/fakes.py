@@ -156,7 +156,7 @@ class MemoryJournal:
         self._check_stale()
         self.begun.add(key)
 
-    async def put(self, entry: Entry) -> Entry:
+    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:  # noqa: ARG002 - nothing here takes time
         """Keep the first answer of a key and return it; a stale attempt's answer is kept if the key is free."""
         kept = self.entries.setdefault(entry.key, entry)
         self._check_stale()

@@ -99,7 +99,7 @@ async def test_the_journal_in_memory_keeps_the_contract():
 async def test_a_journal_that_forgets_or_overwrites_is_found():
     @dataclass(slots=True)
     class Overwriting(MemoryJournal):
-        async def put(self, entry: Entry) -> Entry:
+        async def put(self, entry: Entry, *, wait: bool = True) -> Entry:
             self.entries[entry.key] = entry
             return entry
 

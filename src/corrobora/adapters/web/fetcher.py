@@ -47,8 +47,10 @@ class Politeness:
         self._all = asyncio.Semaphore(limits.fetches_at_once)
 
     @contextlib.asynccontextmanager
-    async def take_turn(self, host: str, *, pause: float = 0.0) -> AsyncGenerator[None]:
-        """Hold the turn of `host`; `pause` is the time between two requests that it asks for.
+    async def take_turn(self, host: str, *, pause: float | None = 0.0) -> AsyncGenerator[None]:
+        """Hold the turn of `host`; `pause` is the time between two pages that it asks for.
+
+        With None the next page need not wait: robots.txt is asked for once a day, right before the first page.
 
         Raises:
             ReadError: `skipped`, if the host wants a longer pause than we wait.
@@ -59,7 +61,8 @@ class Politeness:
             async with state.lock:
                 await self._wait_turn(host, state)
                 async with self._all:
-                    state.next_start = self._clock.now() + max(self._limits.host_pause_seconds, pause)
+                    if pause is not None:
+                        state.next_start = self._clock.now() + max(self._limits.host_pause_seconds, pause)
                     yield
         finally:
             state.waiting -= 1
@@ -226,7 +229,7 @@ class PageFetcher:
             if len(seen) > self._limits.redirects_max:
                 raise ReadError(ReadOutcome.FAILED, f"It redirects more than {self._limits.redirects_max} times.")
             seen.add(here)
-            pause = await self._check_robots(here) if ask_robots else 0.0
+            pause = await self._check_robots(here) if ask_robots else None
             async with self._turns.take_turn(host_of(here), pause=pause):
                 began = self._clock.now()
                 reply = await self._transport.request_page(

@@ -196,7 +196,7 @@ class Session:
             self.journal.begin(key)
         out, meta = await perform()
         timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
-        return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)))).out
+        return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)), wait=paid)).out
 
     async def _play_role(self, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
         why, spent = "", Usage()  # what replaced answers cost
@@ -290,7 +290,7 @@ class Session:
         """Read the meter for a decision; journaled, or a resumed run would decide differently."""
         key = f"{path}/meter"
         entry = self.journal.get(key)
-        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())))).out
+        out = (entry or await self.journal.put(Entry(key, encode(Meter, self.budget.read_meter())), wait=False)).out
         return decode(Meter, out, key=key)
 
     @asynccontextmanager

@@ -80,7 +80,8 @@ _TITLES_SHOWN = 12  # of a description
 class PostgresLibrary:
     """A `Library` over some spaces of one database.
 
-    Without an embedder, which is the default, it ranks by words and links alone.
+    Without an embedder, which is the default, it ranks by words and links alone. Libraries may share a tokenizer, whose
+    memory of words takes some megabytes.
     """
 
     def __init__(
@@ -88,10 +89,11 @@ class PostgresLibrary:
         database: Database,
         spaces: Sequence[str],
         embedder: Embedder | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> None:
         self._database = database
         self.spaces = tuple(spaces)
-        self._tokenizer = Tokenizer()
+        self._tokenizer = tokenizer or Tokenizer()
         self._vectors = VectorIndex(database, embedder) if embedder is not None else None
         self.catalog = Catalog(database, self._tokenizer, vectors=self._vectors)
         self._scorers: list[Scorer] = []

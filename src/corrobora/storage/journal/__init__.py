@@ -37,6 +37,7 @@ from corrobora.storage.postgres import Connection, Database, explain_error, open
 _MAX_ROWS = 1_000
 _MAX_CHARACTERS = 8_000_000
 _GATHER_SECONDS = 0.004
+_LATER_SECONDS = 0.02  # what nobody waits for may share the commit of what comes so soon
 _OTHER_PATIENCE_SECONDS = 15.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError, JournalError)
@@ -76,12 +77,13 @@ class JournalWriter:
         finally:
             await self._disconnect()
 
-    def add_answer(self, lane: Lane, entry: Entry) -> asyncio.Future[Entry]:
+    def add_answer(self, lane: Lane, entry: Entry, *, soon: bool = True) -> asyncio.Future[Entry]:
         """Queue an answer; the future ends when it is committed, or with `Stale` or `JournalError`."""
         future: asyncio.Future[Entry] = asyncio.get_running_loop().create_future()
         self._answers.append(AnswerWrite(lane, entry, future))
         self._count_write(lane)
-        self.flush_now()
+        if soon:
+            self.flush_now()
         return future
 
     def add_intent(self, lane: Lane, key: str) -> None:
@@ -95,12 +97,12 @@ class JournalWriter:
         self._count_write(event.lane)
 
     def _count_write(self, lane: Lane) -> None:
-        """Count a write. Nobody waits for an intent or an event, so it may share the commit of the next writes."""
+        """Count a write. If nobody waits for it, as for an intent or an event, it shares the commit of the next."""
         if self._task is None or self._task.done():
             raise JournalError("journal_closed", "The journal is closed: the program is ending.")
         lane.pending += 1
         if self._later is None and not self._wake.is_set():
-            self._later = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self.flush_now)
+            self._later = asyncio.get_running_loop().call_later(_LATER_SECONDS, self.flush_now)
 
     def flush_now(self) -> None:
         """Write everything that is queued without further delay."""
@@ -245,23 +247,27 @@ class RunJournal:
         if key not in self._entries:
             self._writer.add_intent(self._lane, key)
 
-    async def put(self, entry: Entry) -> Entry:
-        """Commit an answer and return the one that was committed first for its key.
+    async def put(self, entry: Entry, *, wait: bool = True) -> Entry:
+        """Commit an answer and return the one that was committed first for its key; without `wait`, the one given.
 
-        If the waiter is cancelled, the answer is committed all the same, because it was paid for.
+        If the waiter is cancelled, the answer is committed all the same, because it was paid for. Answers are committed
+        in the order in which they are put, so that none depends on one that a crash could lose.
 
         Raises:
             Stale: a newer attempt owns the run.
             JournalError: the database did not come back in time, or cannot store the text.
         """
         self._lane.raise_if_failed()
-        if (known := self._entries.get(entry.key)) is not None:
-            return known
         pending = self._pending.get(entry.key)
         if pending is None:
+            if (known := self._entries.get(entry.key)) is not None:
+                return known
             entry_digest(require_storable(entry))
-            pending = self._pending[entry.key] = self._writer.add_answer(self._lane, entry)
+            pending = self._pending[entry.key] = self._writer.add_answer(self._lane, entry, soon=wait)
             pending.add_done_callback(lambda done: self._drop_pending(entry.key, done))
+        if not wait:
+            return self._entries.setdefault(entry.key, entry)
+        self._writer.flush_now()
         return await asyncio.shield(pending)
 
     def emit(self, event: Event) -> None:

@@ -255,8 +255,8 @@ async def test_robots_are_asked_once_for_many_pages():
         assert [request.path for request in web.requests].count("/robots.txt") == 1
 
 
-async def test_f20_a_page_and_its_robots_file_are_a_second_apart():
-    """The pause holds between all requests to a host: on a virtual clock this costs nothing."""
+async def test_f20_the_pages_of_a_host_are_a_second_apart_and_the_first_follows_its_robots_file():
+    """On a virtual clock this costs nothing."""
     async with LoopbackWeb([PAGE]) as web:
         clock = VirtualClock()
         at = PageFetcher(clock, allow=AllowList(endpoints=frozenset({web.endpoint})))
@@ -266,4 +266,5 @@ async def test_f20_a_page_and_its_robots_file_are_a_second_apart():
                 await fetch(at, f"{web.url}/page.html")
 
         await clock.run(work())
-        assert clock.time >= 3.0
+        assert [request.path for request in web.requests] == ["/robots.txt", *["/page.html"] * 3]
+        assert 2.0 <= clock.time < 3.0

@@ -49,6 +49,19 @@ async def test_it_keeps_the_contract_of_the_port(database: Database) -> None:
         await check_journal(lambda: attempt(database, writer, run))
 
 
+async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the_next_answer(database: Database) -> None:
+    async with JournalWriter(database.conninfo) as writer:
+        journal = await attempt(database, writer)
+        before = writer.flushes
+        pages = [Entry(f"read#{number}", "{}") for number in range(8)]
+        assert [await journal.put(page, wait=False) for page in pages] == pages
+        assert journal.get("read#7") == pages[7], "whoever needs it does not wait for its commit"
+        await journal.put(Entry("root/extract", "{}"))
+        assert writer.flushes == before + 1
+        later = await attempt(database, writer, journal.run)
+        assert len(later.keys()) == 9, "what an answer was made of is never committed after it"
+
+
 async def test_many_answers_at_once_are_committed_in_few_groups(database: Database) -> None:
     async with JournalWriter(database.conninfo) as writer:
         journals = [await attempt(database, writer) for _ in range(5)]
