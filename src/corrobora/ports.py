@@ -8,6 +8,7 @@ text of a file or page without its markup, whatever its format was and wherever 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -100,6 +101,27 @@ class Analyst(Protocol):
     async def play(self, role: Role[I, O], given: I) -> Answer[O]:
         """Play `role` once."""
         ...
+
+
+CALL_SCOPE = "one call"  # of `LimitReached`: what is left of a limit is too little for any answer
+
+
+class CallBook(Protocol):
+    """Where a paid call is booked before it is sent, and corrected when its end is known."""
+
+    async def reserve(self, most: Usage) -> float:
+        """Book what a call may cost at most, and return the dollars that it may take: fewer where a limit is near.
+
+        Waits for calls in flight where only they leave too little. Raises `LimitReached` if nothing may be spent.
+        """
+        ...
+
+    def settle(self, most: Usage, cost: Usage) -> None:
+        """Replace a reservation by what is known now."""
+        ...
+
+
+open_book: ContextVar[CallBook | None] = ContextVar("open_book", default=None)  # of the task that plays a role
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from corrobora.app.runs import submit_run
 from corrobora.app.verification import verify_report
 from corrobora.config import load_settings
 from corrobora.domain.report import Report
-from corrobora.domain.run import Request, RunRow
+from corrobora.domain.run import Request, RunId, RunRow
 from corrobora.engine.session.journal import decode
 from corrobora.faces.cli.report import run_exit
 from corrobora.reporting.recheck import RecheckResult
@@ -127,13 +127,22 @@ class Harness:
 
     async def run(
         self, server: ModelServer | None, profile: str = "timed", *, protocol: str = "openai", **request: Any
-    ):
+    ) -> Ended:
         """Research the question through the workspace, as a worker does, and say how it ended."""
+        return await self.work(await self.submit(server, profile, protocol=protocol, **request))
+
+    async def submit(
+        self, server: ModelServer | None, profile: str = "timed", *, protocol: str = "openai", **request: Any
+    ) -> RunId:
+        """Store a run of the question."""
         models = (("worker", PROTOCOLS[protocol](server)),) if server else ()
         fields: dict[str, Any] = {"libraries": (LIBRARY,), "authorized": "policy", "models": models, **request}
         if profile == "triplet":
             fields.setdefault("thread_file", THREAD)
-        run = await submit_run(self.workspace, Request(QUESTION, profile, **fields), deferred=False)
+        return await submit_run(self.workspace, Request(QUESTION, profile, **fields), deferred=False)
+
+    async def work(self, run: RunId) -> Ended:
+        """Make one attempt at a run."""
         epoch = await self.workspace.runs.claim(run, "test")
         assert epoch is not None
         await execute_run(self.workspace, run, epoch)

@@ -1,34 +1,101 @@
-"""What a run cost, over the wire: answers that could not be used and calls that were not waited for are in the bill.
+"""What a run cost, over the wire: every request that the provider received is in the bill, whatever became of it.
 
-Knows the server's log, which has every request. Does not know prices.
+Knows the server's log, which has every request. Prices are stated, so that a limit of dollars can be checked.
 """
 
 from __future__ import annotations
 
-import pytest
-from tests.integration.harness import good, open_harness
+from dataclasses import replace
 
+import pytest
+from tests.integration.harness import Ended, good, open_harness
+from tests.integration.test_faults import QUICK, ROWS, SLOW, quick
+from tests.profiles.research import make_run
+
+from corrobora.adapters.models.connection import ModelConnection
+from corrobora.adapters.models.registry import Price, parse_target
+from corrobora.adapters.pacing import Gate, SystemClock
+from corrobora.analysts.extractive import ExtractiveAnalyst
+from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.app.runs import pause_after
+from corrobora.domain.limits import Allowance
+from corrobora.engine.session.budget import Budget
 from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 
+SLOWED = {**ROWS, "half of the calls never end": [Fault("slow", p=0.5, seconds=3_600)]}
 
-@pytest.mark.parametrize("kind", ["empty", "refusal"])
+
+def compare_bill(found: Ended, server: ModelServer) -> None:
+    """Requests received are requests billed or refused, and their tokens are those of the bill."""
+    assert found.report is not None
+    usage = found.report.methodology.usage
+    assert usage.calls + usage.refused == server.received > 0
+    assert usage.input_tokens == pytest.approx(server.received_tokens, rel=0.05)
+    refused = [call for call in server.calls if call.status != 200]
+    assert usage.refused == len(refused)
+
+
+@pytest.mark.parametrize("protocol", ["openai", pytest.param("anthropic", marks=SLOW)])
+@pytest.mark.parametrize("profile", quick("timed", of=("timed", "rounds", "angles", "tree", "triplet", "full")))
+@pytest.mark.parametrize("row", SLOWED)
+async def test_calls_received_are_calls_billed(database_url: str, row: str, profile: str, protocol: str):
+    limit = (("minutes", "0.2"),) if "never" in row else ()
+    settings = {"ANTHROPIC_API_KEY": "sk-test"}
+    async with (
+        ModelServer(faults=SLOWED[row], latency=QUICK, seed=7) as server,
+        open_harness(database_url, settings=settings) as harness,
+    ):
+        found = await harness.run(server, profile, protocol=protocol, overrides=limit)
+        await good(found, harness)
+    compare_bill(found, server)
+    assert found.report is not None
+    cut = row in ("connections cut 20 %", "half of the calls never end")
+    assert bool(found.report.methodology.uncertain_calls) == cut
+
+
+@pytest.mark.parametrize("kind", ["empty", "refusal", "bad-json"])
 async def test_unusable_answers_count_in_the_spend(database_url: str, kind: str):
     async with ModelServer(faults=[Fault(kind, p=1.0)]) as server, open_harness(database_url) as harness:
         found = await harness.run(server, "timed")
         await good(found, harness)
-    assert found.report is not None
-    usage = found.report.methodology.usage
-    sent = sum(len(asked.system) + len(asked.user) for asked in server.asked)
-    assert usage.calls == len(server.calls) > 0
-    assert usage.input_tokens >= sent // 5
+    compare_bill(found, server)
 
 
-async def test_calls_that_were_not_waited_for_count_in_the_spend(database_url: str):
-    slow = [Fault("slow", p=0.5, seconds=3_600)]
-    async with ModelServer(faults=slow, latency=Latency(0.01), seed=5) as server, open_harness(database_url) as harness:
-        found = await harness.run(server, "timed", overrides=(("minutes", "0.4"),))
+@pytest.mark.parametrize("faults", [[], [Fault("cut-connection", p=0.3)], [Fault("bad-json", p=0.5)]])
+@pytest.mark.parametrize("dollars", [0.1, 0.3, 1.0])
+async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float, faults: list[Fault]):
+    price = 10.0  # dollars for a million tokens
+    async with ModelServer(faults=faults, latency=Latency(0.02), seed=3) as server:
+        target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
+        connection = ModelConnection(replace(target, price=Price(price, price)), Gate("dollars"))
+        made = await make_run(
+            "angles", analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()), clock=SystemClock()
+        )
+        budget = made.session.budget = Budget(Allowance(seconds=120.0, dollars=dollars), SystemClock())
+        report = await made.research()
+        await connection.aclose()
+    assert server.received > 0
+    assert budget.read_meter().usage.dollars <= dollars
+    assert server.received_tokens * price / 1e6 <= dollars
+    assert report.methodology.usage.calls == budget.read_meter().usage.calls == server.received
+    assert report.methodology.usage.dollars == pytest.approx(budget.read_meter().usage.dollars)
+    said = "; ".join(report.methodology.limits_hit)
+    assert dollars == 1.0 or "limit of money" in said or "tokens, money" in said
+
+
+async def test_the_cost_of_an_earlier_attempt_counts_in_the_next_one(database_url: str):
+    """Replaced answers as well: they are journaled beside the answers."""
+    async with (
+        ModelServer(faults=[Fault("bad-json", p=0.5)], latency=QUICK, seed=2) as server,
+        open_harness(database_url) as harness,
+    ):
+        run = await harness.submit(server, "timed")
+        await pause_after(harness.workspace, run, "investigate")
+        await harness.work(run)
+        first = server.received
+        await pause_after(harness.workspace, run, "")
+        found = await harness.work(run)
         await good(found, harness)
-    assert found.report is not None
-    answered = [call for call in server.calls if call.status == 200]
-    assert found.report.methodology.usage.calls > len(answered)
+    assert 0 < first < server.received
+    compare_bill(found, server)

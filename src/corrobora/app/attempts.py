@@ -27,7 +27,7 @@ from corrobora.domain.thread import StopReason
 from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds
+from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_usage
 from corrobora.policies.budget import Estimate
 from corrobora.policies.profile import resolve_advance, resolve_rules
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
@@ -147,7 +147,12 @@ class Attempt:
                 read=self._read_artifact,
                 facts=wiring.facts,
             ),
-            budget=Budget(run_allowance(request, profile), wiring.clock, carried_seconds=earlier),
+            budget=Budget(
+                run_allowance(request, profile),
+                wiring.clock,
+                carried_seconds=earlier,
+                carried_usage=sum_usage(journal, ""),
+            ),
             started_at=self._row.created_at,
             retry_failures=RETRY_TOPIC in answers,
             until=answers.get(UNTIL_TOPIC, ""),

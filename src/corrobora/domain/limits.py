@@ -62,7 +62,11 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call cost, in US dollars; `priced` is False if no price is known."""
+    """What calls cost, in US dollars; `priced` is False if no price is known.
+
+    Every request that reached a provider is in `calls` or in `refused`. An `uncertain` one was cut before its answer
+    ended: its dollars are the most that it can have cost, its tokens those that were sent.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -70,6 +74,8 @@ class Usage:
     dollars: float = 0.0
     calls: int = 0
     priced: bool = True
+    uncertain: int = 0  # of the calls
+    refused: int = 0  # requests that were answered with an error, and are not billed
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -79,6 +85,8 @@ class Usage:
             self.dollars + other.dollars,
             self.calls + other.calls,
             self.priced and other.priced,
+            self.uncertain + other.uncertain,
+            self.refused + other.refused,
         )
 
 
@@ -102,6 +110,8 @@ class Meter:
     elapsed_seconds: float = 0.0
     usage: Usage = Usage()
     searches: int = 0
+    short: str = ""  # the limit that is not used up, but left too little for a call
+    call_seconds: float = 0.0  # how long most model calls of this run took at most; 0 before there was one
 
     @property
     def remaining_seconds(self) -> float:
@@ -113,6 +123,8 @@ class Meter:
     @property
     def exhausted_limit(self) -> str | None:
         """The name of the first exhausted limit other than time, or None."""
+        if self.short:
+            return self.short
         pairs = (
             ("tokens", self.usage.input_tokens + self.usage.output_tokens, self.allowance.tokens),
             ("dollars", self.usage.dollars, self.allowance.dollars),

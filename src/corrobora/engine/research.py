@@ -46,7 +46,7 @@ from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS
-from corrobora.policies.profile import dump_profile
+from corrobora.policies.profile import dump_profile, fit_profile
 from corrobora.reporting.thread_json import get_synthesis_badge
 from corrobora.reporting.verify import (
     CheckedDraft,
@@ -86,6 +86,8 @@ async def research(brief: Brief, run: Session) -> Report:
             agreed = read_agreed_scope(run.request)  # narrow, split, refuse (TREE-2); a dialogue has done it before
             scoping = require_feasible(agreed or await run.call(clarify, clarify_input(brief, run.profile)))
             run.enter_stage(Stage.PLAN)
+            if run.evidence.has_model() and run.profile.minutes is not None:
+                run.profile = fit_profile(run.profile, await run.record_meter("root/plan"))
             tree = await make_plan(scoping, run)
         finally:
             if early is not None:

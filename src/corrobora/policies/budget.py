@@ -29,6 +29,9 @@ from corrobora.text.tokens import stem_text
 
 RESERVE_MINUTES = 1.5  # also without a limit (TIMED-1)
 RESERVE_SHARE = 0.3
+MOST_RESERVE_SHARE = 0.5  # of the run's time, however slow its calls are
+WRITER_CALLS = 3.0  # how many usual calls the writing of a report takes
+CALLS_OF_A_ROUND = 3  # in turn: what to look for, reading, and what is still missing
 
 SHORT_REPORT_SHARE = 0.95  # used share of the tightest limit from which a report is short: it is never skipped
 
@@ -75,6 +78,24 @@ def make_allowance(  # noqa: PLR0913 - one keyword for each limit
         calls=calls,
         searches=searches,
     )
+
+
+def fit_reserve(allowance: Allowance, call_seconds: float) -> float:
+    """Return the seconds to keep for writing: more than was asked for where calls are slow, at most half of the time.
+
+    A report is the longest answer of a run: it takes some three times as long as other calls.
+    """
+    if allowance.seconds is None:
+        return allowance.reserve_seconds
+    return max(allowance.reserve_seconds, min(WRITER_CALLS * call_seconds, MOST_RESERVE_SHARE * allowance.seconds))
+
+
+def count_calls_in_turn(meter: Meter) -> int | None:
+    """Return how many calls, one after the other, the research time has room for; None if nothing limits them."""
+    if meter.allowance.seconds is None or not meter.call_seconds:
+        return None
+    left = meter.remaining_seconds - meter.allowance.reserve_seconds - meter.call_seconds  # the planner is still to come
+    return max(0, int(left / meter.call_seconds))
 
 
 def find_spent_limit(meter: Meter) -> str | None:

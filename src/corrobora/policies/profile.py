@@ -14,7 +14,7 @@ from typing import Annotated, Literal, cast
 
 from annotated_types import Ge, Le, MaxLen, MinLen, doc
 
-from corrobora.domain.limits import LIMITS, MAX_MINUTES, Allowance, Minutes, OneOf, Text
+from corrobora.domain.limits import LIMITS, MAX_MINUTES, Allowance, Meter, Minutes, OneOf, Text
 from corrobora.domain.plan import Split
 from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
@@ -121,6 +121,26 @@ class Profile:
         if self.reserve_minutes is not None:
             return 60.0 * self.reserve_minutes
         return budget.compute_reserve_seconds(self.minutes)
+
+
+def fit_profile(profile: Profile, meter: Meter) -> Profile:
+    """Return the profile with as many leaves and rounds as its time allows, where model calls are slow.
+
+    The plan becomes smaller before the writer gets less time. A note says what was left out, and why.
+    """
+    slots = budget.count_calls_in_turn(meter)
+    if slots is None:
+        return profile
+    rounds = max(1, min(profile.max_rounds, slots // budget.CALLS_OF_A_ROUND))
+    lanes = 1 if profile.leaves_in_turn else profile.max_concurrency
+    leaves = max(1, min(profile.max_leaves, lanes * max(1, slots // (rounds * budget.CALLS_OF_A_ROUND))))
+    if (rounds, leaves) == (profile.max_rounds, profile.max_leaves):
+        return profile
+    note = (
+        f"a model call took up to {meter.call_seconds:.0f} s, so at most {leaves} parts with {rounds} rounds each were "
+        f"planned, where the profile has {profile.max_leaves} and {profile.max_rounds}"
+    )
+    return dataclasses.replace(profile, max_rounds=rounds, max_leaves=leaves, notes=(*profile.notes, note))
 
 
 def dump_profile(profile: Profile) -> dict[str, object]:

@@ -33,6 +33,7 @@ from corrobora.text.tokens import stem_text
 from corrobora.text.vocabulary import parse_equivalence
 
 MIN_OVERLAP = 0.60  # TRIPLET-32
+LEAST_CALLS = 2  # model calls in a row without which a round gives nothing: what to look for, and reading it
 STALE_ROUNDS = 2  # this many rounds without a new fact are a signal
 _FETCHED = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})
 
@@ -258,9 +259,10 @@ def no_gaps(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
 
 def reserve_reached(thread: ThreadState, meter: Meter) -> StopReason | None:
-    """Stop when only the writing time is left (TIMED-9), or when it cut the last round."""
+    """Stop when only the writing time is left (TIMED-9), when it cut the last round, or would cut the next one."""
     cut = thread.last is not None and thread.last.cut
-    return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < meter.allowance.reserve_seconds else None
+    needed = meter.allowance.reserve_seconds + LEAST_CALLS * meter.call_seconds
+    return StopReason.TIME_RESERVE if cut or meter.remaining_seconds < needed else None
 
 
 def all_exhausted(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: ARG001 - one signature

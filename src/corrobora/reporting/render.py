@@ -323,7 +323,11 @@ def render_methodology(report: Report) -> str:
     lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
     lines += [f"- Limit hit: {text}." for text in done.limits_hit]
     if done.uncertain_calls:
-        lines.append(f"- {done.uncertain_calls} calls were in flight when a process died; they may have been billed.")
+        calls = phrases.format_count(done.uncertain_calls, "call")
+        lines.append(f"- {calls} had no whole answer and may have been billed; counted at the most that they can cost.")
+    if done.usage.refused:
+        requests = phrases.format_count(done.usage.refused, "further request")
+        lines.append(f"- {requests} to models ended with an error of the provider and are not billed.")
     lines += [f"- Note: {format_cell(note, 300)}" for note in done.notes]
     return "## Methodology\n\n" + "\n".join(lines)
 

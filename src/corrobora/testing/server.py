@@ -81,6 +81,8 @@ class ModelServer:
     asked: list[WireRequest] = field(default_factory=list[WireRequest])
     keep: bool = True  # remember `calls` and `asked`; False for long measurements
     in_flight: int = 0
+    received: int = 0  # requests for an answer, whatever became of them
+    received_tokens: int = 0  # of the prompts that were not refused
     _struck: FaultInjector = field(default_factory=FaultInjector)
     _http: HttpServer | None = None
     _first: float | None = None
@@ -126,6 +128,7 @@ class ModelServer:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return Response(400, write_failure(protocol, 400, f"not a request of this protocol: {error!r}"))
         self.in_flight += 1
+        self.received += 1
         try:
             return await self._answer(asked, request.body)
         finally:
@@ -139,6 +142,7 @@ class ModelServer:
         if refused is not None:
             return refused
         said = self._build_reply(asked, call)
+        self.received_tokens += (len(asked.system) + len(asked.user)) // _BYTES_PER_TOKEN
         slow = self._struck.find_fault("slow", call)
         await asyncio.sleep(self.latency.of(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
         self._note(asked, now - self._first, 200, "slow" if slow else "")

@@ -10,23 +10,38 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import cast
 
 from corrobora.adapters.http import parse_retry_after
-from corrobora.adapters.models.registry import Completion, ModelRequest, ModelWire, OutputMode, Target, meter_reply
+from corrobora.adapters.models.registry import (
+    Completion,
+    ModelRequest,
+    ModelWire,
+    OutputMode,
+    Target,
+    bound_cost,
+    meter_reply,
+)
 from corrobora.adapters.models.transport import (
     BrokenAnswerError,
     IdleTimeoutError,
     OversizedAnswerError,
     RejectedError,
     TransportError,
+    UnreachableError,
 )
 from corrobora.adapters.pacing import Gate, Slot
 from corrobora.analysts.language_model import Correction, Form, Prompt, Reply
-from corrobora.domain.errors import CorroboraError, ProviderError, RoleError
+from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
+from corrobora.domain.limits import Usage
+from corrobora.ports import CALL_SCOPE, open_book
 
 CALL_SECONDS = 600.0  # wall clock of one request, whatever trickles in; silence ends it much earlier
+_LEAST_ROOM = 1_024  # tokens: a shorter answer is of no use
+_USUAL_BYTES_PER_TOKEN = 4
+_OK = 200
 THINKING_ROOM = 20_480  # tokens beside the answer: providers count thinking and answer together
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
@@ -75,23 +90,56 @@ class ModelConnection:
         while True:
             request = ModelRequest(prompt, form, self._mode, room, correction)
             try:
-                completion = await self._send(request)
-                break
+                return await self._send_booked(request)
             except ProviderError as error:
                 if error.retryable and self.gate.down and error.code != "provider_timeout":
                     continue  # one that was too slow would be sent for ever: whoever called decides
                 if not self._adapt(request, error):
                     raise
-        sent = sum(_count_bytes(text) for text in _list_texts(request))
-        usage = meter_reply(self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text))
-        return Reply(completion.text, completion.ending, usage)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
         await self._wire.aclose()
 
-    async def _send(self, request: ModelRequest) -> Completion:
+    async def _send_booked(self, request: ModelRequest) -> Reply:
+        """Send a request that is booked before it leaves, and settled whatever becomes of it.
+
+        Where a limit of dollars leaves less than the longest answer costs, a shorter one is asked for.
+        """
+        book, sent = open_book.get(), sum(_count_bytes(text) for text in _list_texts(request))
+        if book is None:
+            return self._meter(await self._send(request, _Sending()), sent)
+        most = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=request.max_tokens)
+        granted = await book.reserve(most)
+        sending, cost = _Sending(), Usage()
+        try:
+            if granted < most.dollars:
+                request = self._shorten_answer(request, sent, most, granted)
+            reply = self._meter(await self._send(request, sending), sent)
+            cost = reply.usage
+        except BaseException as error:
+            lost = replace(most, dollars=granted, input_tokens=sent // _USUAL_BYTES_PER_TOKEN, uncertain=1)
+            cost = _find_cost(error, sending, lost)
+            raise
+        finally:
+            book.settle(most, cost)
+        return reply
+
+    def _meter(self, completion: Completion, sent: int) -> Reply:
+        usage = meter_reply(self.target, completion.tokens, sent=sent, received=_count_bytes(completion.text))
+        return Reply(completion.text, completion.ending, usage)
+
+    def _shorten_answer(self, request: ModelRequest, sent: int, most: Usage, granted: float) -> ModelRequest:
+        """Ask for the longest answer that a limit of dollars allows. Raises `LimitReached` for one of no use."""
+        asked = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=0).dollars
+        room = int(request.max_tokens * (granted - asked) / max(most.dollars - asked, 1e-9))
+        if room < _LEAST_ROOM + (THINKING_ROOM if self.target.thinking else 0):
+            raise LimitReached("dollars", value=most.dollars, limit=granted, scope=CALL_SCOPE)
+        return replace(request, max_tokens=room)
+
+    async def _send(self, request: ModelRequest, sending: _Sending) -> Completion:
         async with self.gate.take_slot() as slot:
+            sending.begun = True
             try:
                 async with asyncio.timeout(self._call_seconds):
                     completion = await self._wire.complete(request)
@@ -118,6 +166,23 @@ class ModelConnection:
             return False
         self._mode = _NEXT_MODE[request.mode]
         return True
+
+
+@dataclass(slots=True)
+class _Sending:
+    """Whether a request has left: one that still waits for its turn costs nothing."""
+
+    begun: bool = False
+
+
+def _find_cost(error: BaseException, sending: _Sending, uncertain: Usage) -> Usage:
+    """Return what a call without an answer cost: nothing, if it was not sent or was refused; else nobody knows."""
+    cause = error.__cause__
+    if not sending.begun or isinstance(cause, UnreachableError):
+        return Usage()
+    within = isinstance(cause, RejectedError) and cause.status == _OK  # a stream had begun
+    refused = isinstance(error, ProviderError) and error.status is not None and not within
+    return Usage(refused=1) if refused else uncertain
 
 
 def _list_texts(request: ModelRequest) -> tuple[str, ...]:
@@ -157,7 +222,7 @@ def explain_failure(error: TransportError, target: Target) -> CorroboraError:
 
 def _explain_rejection(error: RejectedError, target: Target) -> CorroboraError:
     kind, told = _read_rejection(error.body)
-    status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == 200 else error.status  # noqa: PLR2004 - HTTP
+    status = {"overloaded_error": 529, "rate_limit_error": 429}.get(kind, 500) if error.status == _OK else error.status
     told = _hide_secrets(told, target.key)
     wait = parse_retry_after(error.headers.get("retry-after", ""), datetime.now(UTC).isoformat())
     final = _find_final(status, kind, told)

@@ -311,6 +311,12 @@ def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> 
     )
 
 
+def bound_cost(target: Target, *, sent: int, room: int) -> Usage:
+    """Return what one call costs at most: `sent` bytes of text, and an answer of `room` tokens."""
+    dollars = _calculate_dollars(target, Tokens(sent // _BYTES_PER_TOKEN + 1, room))
+    return Usage(dollars=dollars or 0.0, calls=1, priced=dollars is not None)
+
+
 def has_price(target: Target) -> bool:
     """Tell whether calls of this model can be priced: by a stated price, by the public list, or because it is free."""
     return _calculate_dollars(target, Tokens(1, 1)) is not None

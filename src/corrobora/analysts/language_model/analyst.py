@@ -6,7 +6,6 @@ proposes; what it may cause is decided by whoever plays it.
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import hashlib
 import json
@@ -36,7 +35,6 @@ O = TypeVar("O")  # noqa: E741 - output of a role
 
 _LONG_ANSWERS = frozenset({"synthesize", "revise", "plan"})
 _MOST_TOKENS = 32_768
-_CHARACTERS_PER_TOKEN = 4
 _SHOWN_PROBLEMS = 3
 _SHOWN_ANSWER = 16_000  # characters of a bad answer that are sent back with the problem
 
@@ -77,10 +75,6 @@ class LanguageModelAnalyst:
             value = await play.run()
         except CorroboraError as error:
             error.usage = play.usage
-            raise
-        except asyncio.CancelledError as cut:  # not waited for: what was sent is paid all the same
-            sent = sum(map(len, (prompt.system, prompt.brief, prompt.task))) // _CHARACTERS_PER_TOKEN
-            cut.usage = play.usage + Usage(sent, calls=1, priced=False)  # pyright: ignore[reportAttributeAccessIssue] - read by whoever cut it
             raise
         return Answer(value, play.usage, play.model.label, self.name)
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import to_json
@@ -42,10 +43,13 @@ from corrobora.engine.session.journal import (
     decode_meta,
     encode,
     hash_parts,
+    name_bill,
+    sum_usage,
 )
 from corrobora.policies.outcome import EvidencePolicy, choose_evidence_policy
 from corrobora.policies.queries import compute_backoff
 from corrobora.ports import (
+    CALL_SCOPE,
     Analyst,
     Answer,
     Clock,
@@ -68,6 +72,7 @@ I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design
 O = TypeVar("O")  # noqa: E741 - output of a role
 T = TypeVar("T")
 
+WRITER = "synthesize"  # the role that writes the report
 UNLIMITED_RETRY_SECONDS = 120.0  # how long an outage is waited for where a run has no time limit
 _RUN_WIDE_ERRORS = (Stale, JournalError, NeedsHuman, ModelSilent)  # what concerns the whole run, the most urgent first
 CHARACTERS_PER_TOKEN = 3  # of an input at least: a call is reckoned before it is sent, and rather too high
@@ -128,6 +133,8 @@ class Session:
     leaves: int = 1  # of the plan; several share what any of them reads
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
+    _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])
+    _bill_number: int = 0
     evidence: EvidencePolicy = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
@@ -168,7 +175,7 @@ class Session:
         text = encode(role.takes, given)
         path: str = getattr(given, "path", "root")
         key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
-        out = await self.call_once(key, lambda: self._play_role(role, given), paid=True)
+        out = await self.call_once(key, lambda: self._play_role(key, role, given), paid=True)
         return decode(role.gives, out, key=key)
 
     async def call_once(self, key: str, perform: Perform, *, paid: bool) -> str:
@@ -176,7 +183,7 @@ class Session:
         while True:
             entry = self.journal.get(key)
             if entry is not None:
-                self.budget.book_usage(decode_meta(entry).usage or Usage())
+                self.budget.book_usage(sum_usage(self.journal, key, name_bill(key)))
                 return entry.out
             if _replaying.get():
                 raise NotReplayed(key)
@@ -198,29 +205,47 @@ class Session:
         timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
         return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)), wait=paid)).out
 
-    async def _play_role(self, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
-        why, spent = "", Usage()  # what replaced answers cost
-        for number, analyst in enumerate(self.outside.analysts):
-            last = number == len(self.outside.analysts) - 1
-            try:
-                answer = await self._ask_analyst(analyst, role, given, last=last)
-            except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
-                if last or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
-                    raise
-                spent += (cost := read_lost_usage(error))
-                self.budget.add_usage(cost)  # a failed call is billed all the same
-                if isinstance(error, ProviderError) and self._is_silent(analyst):
-                    raise ModelSilent.from_failure(error) from error
-                why = error.code if isinstance(error, CorroboraError) else "too_slow"
-                self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
-                continue
-            self.budget.add_usage(answer.usage)
-            player = answer.analyst or analyst.name
-            meta = CallMeta(
-                usage=answer.usage + spent, role=role.name, analyst=player, model=answer.model, fallback=why
-            )
-            return encode(role.gives, answer.value), meta
+    async def _play_role(self, key: str, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
+        why = ""
+        with self.budget.open_bill(partial(self._write_bill, key)) as bill:
+            for number, analyst in enumerate(self.outside.analysts):
+                last = number == len(self.outside.analysts) - 1
+                try:
+                    answer = await self._ask_analyst(analyst, role, given, last=last)
+                except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
+                    bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
+                    if last or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
+                        raise
+                    if isinstance(error, ProviderError) and self._is_silent(analyst):
+                        raise ModelSilent.from_failure(error) from error
+                    if isinstance(error, LimitReached) and error.scope == CALL_SCOPE:
+                        self.budget.short = error.which
+                    why = error.code if isinstance(error, CorroboraError) else "too_slow"
+                    self.emit(EventType.FALLBACK, getattr(given, "path", "root"), {"role": role.name, "why": why})
+                    continue
+                bill.add_unbooked(answer.usage)
+                player = answer.analyst or analyst.name
+                cost = bill.take_cost()
+                return encode(role.gives, answer.value), CallMeta(0.0, cost, role.name, player, answer.model, why)
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
+
+    def _write_bill(self, key: str, cost: Usage) -> None:
+        """Journal what a call has cost without an answer so far, beside the answers: nothing ever looks it up."""
+        self._bill_number += 1
+        meta = CallMeta(elapsed=round(self.budget.elapsed, 3), usage=cost)
+        name = f"{name_bill(key)}{self.journal.epoch}.{self._bill_number}"
+        task = asyncio.ensure_future(self.journal.put(Entry(name, "null", encode(CallMeta, meta))))
+        self._bills.add(task)
+        task.add_done_callback(self._forget_bill)
+
+    def _forget_bill(self, task: asyncio.Task[Entry]) -> None:
+        self._bills.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever writes next meets it as well
+
+    async def write_bills(self) -> None:
+        """Wait until every cost that was booked is journaled. Raises `Stale` or `JournalError`."""
+        await asyncio.gather(*self._bills)
 
     def _is_silent(self, analyst: Analyst) -> bool:
         """True for the model that was named for this run, while it has answered no call of the run."""
@@ -237,8 +262,11 @@ class Session:
         spent = self.budget.read_meter().exhausted_limit
         if spent in ("tokens", "dollars", "calls"):
             raise LimitReached(spent, value=1, limit=1, scope="run")
-        patience = self.budget.patience
-        limit = asyncio.timeout(None if math.isinf(patience) else max(patience, 0.05))
+        patience = self.budget.find_patience(writer=role.name == WRITER)
+        if patience <= 0:
+            raise LimitReached("time", value=1, limit=1, scope="part")
+        began = self.outside.clock.now()
+        limit = asyncio.timeout(None if math.isinf(patience) else patience)
 
         def count_tokens() -> int:
             return len(encode(role.takes, given)) // CHARACTERS_PER_TOKEN + CALL_TOKENS
@@ -251,7 +279,7 @@ class Session:
             if limit.expired():
                 self.budget.record_timeout()
             raise
-        self.budget.record_answer()
+        self.budget.record_answer(self.outside.clock.now() - began)
         return answer
 
     async def call_with_retries(self, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -341,14 +369,6 @@ class Session:
         """Append an event; it appears once in a run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"
         self.journal.emit(Event(kind, key, path, number, data))
-
-
-def read_lost_usage(error: Exception) -> Usage:
-    """Return what an answer that cannot be used has cost, or one that was not waited for."""
-    if isinstance(error, CorroboraError):
-        return error.usage
-    cut = error.__cause__ if isinstance(error, TimeoutError) else None
-    return getattr(cut, "usage", Usage())
 
 
 def format_json(value: object) -> str:

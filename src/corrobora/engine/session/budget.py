@@ -6,15 +6,17 @@ Knows the clock and the allowance; is rebuilt from the journal on resume. Decide
 from __future__ import annotations
 
 import asyncio
+import bisect
 import math
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from corrobora.domain.errors import LimitReached
 from corrobora.domain.limits import Allowance, Meter, Usage
-from corrobora.ports import Clock
+from corrobora.policies.budget import WRITER_CALLS, fit_reserve
+from corrobora.ports import Clock, open_book
 
 _scope: ContextVar[float] = ContextVar("scope_ends", default=math.inf)
 _writing: ContextVar[bool] = ContextVar("writing", default=False)
@@ -51,6 +53,47 @@ class UsageLedger:
     strict: bool = False  # a call that is too dear for it fails; else the next analyst is asked
 
 
+@dataclass(slots=True, eq=False)
+class Bill:
+    """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
+
+    `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well.
+    """
+
+    budget: Budget
+    write: Callable[[Usage], None]
+    unwritten: Usage = field(default_factory=Usage)
+    booked: bool = False  # since the last analyst was asked
+
+    async def reserve(self, most: Usage) -> float:
+        """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
+        self.write_lost()
+        return await self.budget.reserve_call(most)
+
+    def settle(self, most: Usage, cost: Usage) -> None:
+        """Replace the reservation of a call by its cost."""
+        self.booked = True
+        self.budget.settle_call(most, cost)
+        self.unwritten += cost
+
+    def add_unbooked(self, cost: Usage) -> None:
+        """Add what an analyst says that it spent, if it booked no call itself; the next one begins."""
+        if not self.booked:
+            self.budget.add_usage(cost)
+            self.unwritten += cost
+        self.booked = False
+
+    def take_cost(self) -> Usage:
+        """Return what is to be journaled with the answer."""
+        cost, self.unwritten = self.unwritten, Usage()
+        return cost
+
+    def write_lost(self) -> None:
+        """Write what was spent without an answer."""
+        if self.unwritten != Usage():
+            self.write(self.take_cost())
+
+
 @dataclass(slots=True)
 class TimeScope:
     """One scope of time; `cut` says whether *its* limit fired (the pattern of nested limits)."""
@@ -59,16 +102,22 @@ class TimeScope:
 
 
 class Budget:
-    """The ledger of a run. `carried_seconds` is the working time of earlier attempts: down-time does not count."""
+    """The ledger of a run. `carried` is the cost of earlier attempts, and their working time without down-time."""
 
-    def __init__(self, allowance: Allowance, clock: Clock, *, carried_seconds: float = 0.0) -> None:
+    def __init__(
+        self, allowance: Allowance, clock: Clock, *, carried_seconds: float = 0.0, carried_usage: Usage | None = None
+    ) -> None:
         self.allowance = allowance
         self._clock = clock
         self._started = clock.now() - carried_seconds
-        self._usage = Usage()
+        self._usage = carried_usage or Usage()
+        self._reserved = Usage()  # at most, by the calls in flight
+        self._settled = asyncio.Event()
+        self.short = ""  # the limit that left too little for a call
         self._searches = 0
         self._open: set[asyncio.Timeout] = set()
         self._too_slow = 0  # calls in a row that outlasted their patience
+        self._answered: list[float] = []  # seconds that answers took, in order of size
         self.finishing = False
 
     @property
@@ -89,37 +138,90 @@ class Budget:
         return min(_scope.get() - self._clock.now(), self.until_deadline)
 
     @property
-    def patience(self) -> float:
-        """Seconds that one analyst may take before the next one is asked.
+    def call_seconds(self) -> float:
+        """How long four of five answered model calls took at most; 0 before there was one."""
+        return self._answered[round(0.8 * (len(self._answered) - 1))] if self._answered else 0.0
 
-        While writing it ends with the writing time. Before, it is half of what the round, or all research, has left, so
-        that a provider that hangs leaves time for the next analyst; what comes between the rounds (reflecting,
-        summarizing) may take a quarter of the reserve. After calls that took too long it is halved for each of them, up
-        to three, until one is answered: a model that hangs must not eat the run piece by piece.
+    @property
+    def reserve(self) -> float:
+        """Seconds that are kept for writing now: more where calls are slow."""
+        return fit_reserve(self.allowance, self.call_seconds)
+
+    def find_patience(self, *, writer: bool = False) -> float:
+        """Return the seconds that one analyst may take before the next one is asked; 0: it need not be asked.
+
+        The `writer` has all that is left of the writing time. Other calls have half of what their round, or all
+        research, has left, so that a provider that hangs leaves time for the next analyst; what comes between the
+        rounds (reflecting, summarizing) may take a quarter of the reserve, but never what the writer needs. After calls
+        that took too long it is halved for each of them, up to three, until one is answered: a model that hangs must
+        not eat the run piece by piece. A call is not begun that no call so far was quick enough for.
         """
         own = min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
-        return min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
+        if writer and _writing.get():
+            return max(0.0, min(self.scope_left, own))
+        found = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
+        return 0.0 if self._answered and found < self._answered[0] else max(0.0, found)
 
     def _base_patience(self) -> float:
         if _writing.get():
-            return max(self.scope_left, 0.0)
+            return self.scope_left
         if not math.isinf(_scope.get()):
-            return ROUND_SHARE * max(self.scope_left, 0.0)
-        reserve = self.allowance.reserve_seconds
-        return max(ROUND_SHARE * (self.until_deadline - reserve), DECISION_SHARE * reserve)
+            return ROUND_SHARE * self.scope_left
+        least = WRITER_CALLS * self.call_seconds or (1 - DECISION_SHARE) * self.reserve
+        decision = min(DECISION_SHARE * self.reserve, self.until_deadline - min(least, self.reserve))
+        return max(ROUND_SHARE * (self.until_deadline - self.reserve), decision)
 
     def record_timeout(self) -> None:
         """Note that an analyst did not answer within its patience."""
         self._too_slow += 1
 
-    def record_answer(self) -> None:
-        """Note that an analyst answered: the next one gets its full patience."""
+    def record_answer(self, seconds: float) -> None:
+        """Note that an analyst answered after so long: the next one gets its full patience."""
         self._too_slow = 0
+        bisect.insort(self._answered, seconds)
 
     def add_usage(self, usage: Usage) -> None:
         """Book what a call cost."""
         self._usage += usage
         self.book_usage(usage)
+
+    @contextmanager
+    def open_bill(self, write: Callable[[Usage], None]) -> Generator[Bill]:
+        """Book the calls that are sent inside, for one play of a role."""
+        bill = Bill(self, write)
+        token = open_book.set(bill)
+        try:
+            yield bill
+        finally:
+            open_book.reset(token)
+            bill.write_lost()
+
+    async def reserve_call(self, most: Usage) -> float:
+        """Reserve a call, and return the dollars that it may take. Waits where only calls in flight leave too little.
+
+        Raises:
+            LimitReached: the limit of dollars or of calls leaves nothing.
+        """
+        limits = self.allowance
+        while True:
+            spent = self._usage + self._reserved
+            dollars = math.inf if limits.dollars is None else limits.dollars - spent.dollars
+            calls = math.inf if limits.calls is None else limits.calls - spent.calls
+            if (dollars >= most.dollars and calls >= most.calls) or not self._reserved.calls:
+                break
+            self._settled.clear()
+            await self._settled.wait()
+        if calls < most.calls or (most.dollars > 0 and dollars <= 0):
+            which = "calls" if calls < most.calls else "dollars"
+            raise LimitReached(which, value=1, limit=1, scope="run")
+        self._reserved += most
+        return min(dollars, most.dollars)
+
+    def settle_call(self, most: Usage, cost: Usage) -> None:
+        """Replace what was reserved for a call by its cost."""
+        self._reserved += Usage(dollars=-most.dollars, calls=-most.calls)
+        self.add_usage(cost)
+        self._settled.set()
 
     @contextmanager
     def track_usage(self, *, tokens: int | None = None, seconds: float | None = None) -> Generator[UsageLedger]:
@@ -164,7 +266,9 @@ class Budget:
         self._searches += 1
 
     def read_meter(self) -> Meter:
-        return Meter(self.allowance, self.elapsed, self._usage, self._searches)
+        """Read the meter; the reserve in it is the one that is kept now."""
+        limits = replace(self.allowance, reserve_seconds=self.reserve)
+        return Meter(limits, self.elapsed, self._usage, self._searches, self.short, self.call_seconds)
 
     def check_scope(self) -> None:
         """Refuse to start a call in a scope that is over. Raises `ScopeOver`, which that scope swallows."""
@@ -178,7 +282,7 @@ class Budget:
 
         A stop rule between rounds does not protect the reserve; this scope does (BUDGET-5).
         """
-        left = self.until_deadline - self.allowance.reserve_seconds
+        left = self.until_deadline - self.reserve
         if seconds is not None:
             left = min(left, seconds)
         async with self._limit_scope(left) as window:

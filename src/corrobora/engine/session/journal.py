@@ -234,3 +234,19 @@ def sum_earlier_seconds(journal: Journal) -> float:
     """Working time of earlier attempts, as the journal last saw it."""
     entries = (journal.get(key) for key in journal.keys())  # noqa: SIM118 - a port, not a dict
     return max((decode_meta(entry).elapsed for entry in entries if entry is not None), default=0.0)
+
+
+def name_bill(key: str) -> str:
+    """Return what the keys of costs begin with that a call had without an answer; with "", those of all calls."""
+    return f"bill/{key}/" if key else "bill/"
+
+
+def sum_usage(journal: Journal, *keys: str) -> Usage:
+    """Return what the calls cost whose keys begin with one of these; what was never answered is counted, too."""
+    found = (journal.get(key) for start in keys for key in journal.keys(start))
+    return sum((decode_meta(entry).usage or Usage() for entry in found if entry is not None), Usage())
+
+
+def list_uncertain(journal: Journal) -> Sequence[str]:
+    """Return the calls that were in flight when a process died; what they cost is not known."""
+    return [key for key in journal.uncertain_keys() if not journal.keys(name_bill(key))]

@@ -17,7 +17,7 @@ from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Repor
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round, StopReason
 from corrobora.engine.session import Session, format_json
-from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts
+from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts, list_uncertain
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
 from corrobora.policies.grading import find_notice
@@ -147,12 +147,12 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         removed_sentences=checked.removed_sentences,
         repeated_lines=checked.repeated_lines,
         dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
-        uncertain_calls=len(run.journal.uncertain_keys()),
+        uncertain_calls=usage.uncertain + len(list_uncertain(run.journal)),
         usage=usage,
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
-        notes=tuple(dict.fromkeys((*_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found)))),
+        notes=tuple(dict.fromkeys((*run.profile.notes, *_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found)))),
     )
 
 
@@ -190,7 +190,7 @@ def _sum_usage(run: Session) -> tuple[Usage, str, int]:
         searches += meta.searches
         if meta.usage is not None:
             usage += meta.usage
-            players[meta.model or meta.analyst] += 1
+            players.update([meta.model or meta.analyst] if meta.analyst else [])
     named = [
         f"{name} ({count} calls)" if name != "extractive" else _describe_extractive(count)
         for name, count in players.items()
@@ -269,6 +269,7 @@ def make_empty_draft(findings: Findings) -> CheckedDraft:
 async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, findings: Findings, run: Session) -> Report:
     """Assemble the report, write its files, remember its facts, tell its end."""
     run.enter_stage(Stage.DELIVER)
+    await run.write_bills()
     refused = run.evidence.explain_refusal(run.brief.question, findings.sub_questions, findings.facts)
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
     body, numbers = number_citations(
