@@ -70,7 +70,10 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
         target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
         connection = ModelConnection(replace(target, price=Price(price, price)), Gate("dollars"))
         made = await make_run(
-            "angles", analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()), clock=SystemClock()
+            "angles",
+            analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()),
+            clock=SystemClock(),
+            wire=False,
         )
         budget = made.session.budget = Budget(Allowance(seconds=120.0, dollars=dollars), SystemClock())
         report = await made.research()

@@ -11,6 +11,7 @@ import functools
 import json
 import threading
 from collections.abc import Callable
+from contextvars import Context
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -75,7 +76,8 @@ class _Provider:
         return self._wait(self._analyst.play(role, given)).value
 
     def _wait(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        # in a context of its own: the answer of `inner` says what is billed, not this exchange
+        return Context().run(asyncio.run_coroutine_threadsafe, work, self._loop).result(60)
 
 
 @functools.cache

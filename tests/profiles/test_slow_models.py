@@ -48,3 +48,41 @@ def test_slow_calls_do_not_move_the_deadline(profile: str, share: float, seconds
     assert report.outcome in (Outcome.COMPLETE, Outcome.PARTIAL, Outcome.LIMIT_REACHED)
     assert report.citations
     assert report.markdown in files["report.md"]
+
+
+class Deliberate(Mixed):
+    """Takes 20 to 45 seconds for each call, and 100 for a report."""
+
+    async def play(self, role: Any, given: Any) -> Any:
+        share = int(hash_parts(role.prompt, given.path)[:6], 16) / 0xFFFFFF
+        await asyncio.sleep(100.0 if role.prompt == "synthesize" else 20.0 + 25.0 * share)
+        return await super().play(role, given)
+
+
+@pytest.mark.parametrize("profile", ["timed", "rounds", "angles", "tree", "full", "triplet"])
+def test_five_minutes_are_enough_for_a_report_by_a_slow_model(profile: str):
+    async def run() -> tuple[Report, float]:
+        chosen = load_profile(profile, (("minutes", str(MINUTES)),))
+        model = Deliberate(name="slow model")
+        made = await make_run(chosen, analysts=(model, ExtractiveAnalyst()), clock=LoopTime(), authorize="auto")
+        return await made.research(), made.session.budget.elapsed
+
+    report, elapsed = run_virtually(run())
+    assert elapsed <= 60 * MINUTES
+    assert report.citations
+    assert not report.methodology.writer
+    assert "The text was written without the model" not in report.markdown
+
+
+@pytest.mark.parametrize("profile", ["timed", "angles"])
+def test_a_report_that_the_model_had_no_time_to_write_says_so_in_its_status(profile: str):
+    async def run() -> Report:
+        model = Deliberate(name="slow model")
+        chosen = load_profile(profile, (("minutes", "2"),))
+        made = await make_run(chosen, analysts=(model, ExtractiveAnalyst()), clock=LoopTime(), authorize="auto")
+        return await made.research()
+
+    report = run_virtually(run())
+    assert report.citations
+    status = report.markdown.partition("*Status:")[2].partition("\n")[0]
+    assert "The text was written without the model: " in status

@@ -187,6 +187,7 @@ class Methodology:
     providers: tuple[str, ...]
     notes: tuple[str, ...] = ()
     repeated_lines: int = 0  # of the writer, left out
+    writer: str = ""  # why the text was written without the model of the run; "" if it was not
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,9 @@ def count_calls_in_turn(meter: Meter) -> int | None:
     """Return how many calls, one after the other, the research time has room for; None if nothing limits them."""
     if meter.allowance.seconds is None or not meter.call_seconds:
         return None
-    left = meter.remaining_seconds - meter.allowance.reserve_seconds - meter.call_seconds  # the planner is still to come
+    left = (
+        meter.remaining_seconds - meter.allowance.reserve_seconds - meter.call_seconds
+    )  # the planner is still to come
     return max(0, int(left / meter.call_seconds))
 
 

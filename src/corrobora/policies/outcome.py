@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
 from corrobora.domain.plan import NEARBY, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
-from corrobora.domain.thread import Gap, StopReason, ThreadState
+from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
+from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.ports import Analyst
 from corrobora.text.answer_test import NEAR_SHARE
 from corrobora.text.phrases import format_count
@@ -174,3 +175,29 @@ def describe_length(body: str, least: int, done: Methodology) -> list[str]:
         return []
     cited = f"it cites {done.sources_cited} of {done.sources_read} sources read"
     return [f"The report has {words} words, {least} or more were wanted: {cited}, and nothing was added to fill it"]
+
+
+_LIMITS = {
+    StopReason.TIME_RESERVE: "the time budget: only the writing reserve was left",
+    StopReason.ITERATION_CAP: "the cap on rounds",
+    StopReason.LIMIT: "a limit of tokens, money, calls, searches or sources",
+}
+
+_LIMITS_OF_CALLS = {"tokens": "the limit of tokens", "dollars": "the limit of money", "calls": "the limit of calls"}
+
+
+def describe_limits(leaves: Sequence[Findings], rounds: Sequence[Round], exhausted: str | None) -> tuple[str, ...]:
+    """Say which limits ended a thread, or left later calls without a model.
+
+    A cap on rounds limits only where something was left to look for.
+    """
+    hit = [
+        f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
+        for leaf in leaves
+        if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
+    ]
+    if exhausted in _LIMITS_OF_CALLS and not any(leaf.stop is StopReason.LIMIT for leaf in leaves):
+        hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
+    if any(r.cut for r in rounds):
+        hit.append("a round was cut when only the writing reserve was left")
+    return tuple(dict.fromkeys(hit))

@@ -218,11 +218,12 @@ def render_markdown(report: Report, body: str, numbers: dict[str, int]) -> str:
 def _render_status(report: Report) -> str:
     done = report.methodology
     score = f" Judge: {report.verdict.overall:.2f}." if report.verdict else ""
+    without = f" The text was written without the model: {describe_code(done.writer)}." if done.writer else ""
     return (
         f"Status: {describe_code(report.outcome)}{f' ({report.reason})' if report.reason else ''}. "
         f"{phrases.format_count(done.sources_cited, 'source')} cited of {done.sources_read} read; "
         f"{summarize_checks(report.checks)}. "
-        f"Written by: {done.analyst}.{score}"
+        f"Written by: {done.analyst}.{without}{score}"
     )
 
 

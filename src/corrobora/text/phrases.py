@@ -131,6 +131,7 @@ _WORDS: dict[str, str] = {
     "too_slow": "the model was too slow for the time of the run",
     "nothing_cited": "the draft cited nothing that holds",
     "limit_tokens": "the limit of tokens was reached",
+    "limit_time": "too little time was left for a call of the model",
     "limit_dollars": "the limit of money was reached",
     "limit_calls": "the limit of calls was reached",
     "refusal": "the model refused",

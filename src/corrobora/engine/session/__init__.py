@@ -277,7 +277,7 @@ class Session:
                     answer = await self.call_with_retries(lambda: analyst.play(role, given))
         except TimeoutError:
             if limit.expired():
-                self.budget.record_timeout()
+                self.budget.record_timeout(patience)
             raise
         self.budget.record_answer(self.outside.clock.now() - began)
         return answer

@@ -154,26 +154,32 @@ class Budget:
         research, has left, so that a provider that hangs leaves time for the next analyst; what comes between the
         rounds (reflecting, summarizing) may take a quarter of the reserve, but never what the writer needs. After calls
         that took too long it is halved for each of them, up to three, until one is answered: a model that hangs must
-        not eat the run piece by piece. A call is not begun that no call so far was quick enough for.
+        not eat the run piece by piece. A call is not begun that half of the calls so far would
+        have been too slow for.
         """
         own = min((ledger.ends for ledger in _ledgers.get()), default=math.inf) - self._clock.now()
         if writer and _writing.get():
             return max(0.0, min(self.scope_left, own))
         found = min(self._base_patience() / 2 ** min(self._too_slow, MAX_HALVINGS), own)
-        return 0.0 if self._answered and found < self._answered[0] else max(0.0, found)
+        usual = self._answered[(len(self._answered) - 1) // 2] if self._answered else 0.0
+        return 0.0 if found < usual else max(0.0, found)
 
     def _base_patience(self) -> float:
         if _writing.get():
             return self.scope_left
         if not math.isinf(_scope.get()):
-            return ROUND_SHARE * self.scope_left
+            return self._share_time(self.scope_left)
         least = WRITER_CALLS * self.call_seconds or (1 - DECISION_SHARE) * self.reserve
         decision = min(DECISION_SHARE * self.reserve, self.until_deadline - min(least, self.reserve))
-        return max(ROUND_SHARE * (self.until_deadline - self.reserve), decision)
+        return max(self._share_time(self.until_deadline - self.reserve), decision)
 
-    def record_timeout(self) -> None:
-        """Note that an analyst did not answer within its patience."""
-        self._too_slow += 1
+    def _share_time(self, left: float) -> float:
+        """The part of some time that one call may take: half of it, or twice what calls usually take."""
+        return max(ROUND_SHARE * left, min(left, 2 * self.call_seconds))
+
+    def record_timeout(self, seconds: float) -> None:
+        """Note that an analyst did not answer within so long; what may just be a usual call says nothing."""
+        self._too_slow += seconds >= 2 * self.call_seconds
 
     def record_answer(self, seconds: float) -> None:
         """Note that an analyst answered after so long: the next one gets its full patience."""

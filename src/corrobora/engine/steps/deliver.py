@@ -15,14 +15,14 @@ from corrobora.domain.evidence import Fact, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import Usage
 from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
 from corrobora.domain.run import EventType, Stage
-from corrobora.domain.thread import Round, StopReason
+from corrobora.domain.thread import Round
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts, list_uncertain
 from corrobora.engine.steps.knowledge import remember_findings
 from corrobora.engine.steps.read import FetchResult, make_read_key
 from corrobora.policies.grading import find_notice
-from corrobora.policies.outcome import decide_outcome, describe_length
-from corrobora.policies.queries import COMPLETION_DRIVE, RETRY_EXHAUSTED
+from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
+from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
 from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
@@ -108,15 +108,6 @@ def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
     return None if last is None else decode(FetchResult, last.out, key=last.key)
 
 
-_LIMITS = {
-    StopReason.TIME_RESERVE: "the time budget: only the writing reserve was left",
-    StopReason.ITERATION_CAP: "the cap on rounds",
-    StopReason.LIMIT: "a limit of tokens, money, calls, searches or sources",
-}
-
-_LIMITS_OF_CALLS = {"tokens": "the limit of tokens", "dollars": "the limit of money", "calls": "the limit of calls"}
-
-
 def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:
     """Count what the run did."""
     leaves = list(iter_threads(found))
@@ -142,17 +133,22 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         stops=tuple((leaf.title, str(leaf.stop or ("failed" if leaf.failed else "done"))) for leaf in leaves),
         exhausted=tuple(exhausted),
         uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
-        limits_hit=_describe_limits(leaves, rounds, meter.exhausted_limit),
+        limits_hit=describe_limits(leaves, rounds, meter.exhausted_limit),
         removed_markers=checked.removed_markers + checked.removed_urls,
         removed_sentences=checked.removed_sentences,
         repeated_lines=checked.repeated_lines,
         dropped_quotes=sum(reading.dropped_quotes for r in rounds for reading in r.readings),
         uncertain_calls=usage.uncertain + len(list_uncertain(run.journal)),
         usage=usage,
+        writer=_find_writer_fallback(run),
         seconds=meter.elapsed_seconds,
         time_limit_seconds=run.budget.allowance.seconds,
         providers=tuple(dict.fromkeys(hit.provider for r in rounds for hit in r.hits if hit.provider)),
-        notes=tuple(dict.fromkeys((*run.profile.notes, *_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found)))),
+        notes=tuple(
+            dict.fromkeys(
+                (*run.profile.notes, *_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found))
+            )
+        ),
     )
 
 
@@ -162,23 +158,6 @@ def _iter_abandoned_urls(rounds: list[Round]) -> Iterator[str]:
         for reading in r.readings:
             if reading.note.endswith(RETRY_EXHAUSTED):
                 yield f"{reading.hit.url} {RETRY_EXHAUSTED} ({reading.attempts} attempts)"
-
-
-def _describe_limits(leaves: list[Findings], rounds: list[Round], exhausted: str | None) -> tuple[str, ...]:
-    """Say which limits ended a thread, or left later calls without a model.
-
-    A cap on rounds limits only where something was left to look for.
-    """
-    hit = [
-        f"{leaf.title}: {_LIMITS[leaf.stop]}{f'; open gaps: {len(leaf.gaps)} {COMPLETION_DRIVE}' if leaf.gaps else ''}"
-        for leaf in leaves
-        if leaf.stop is not None and leaf.stop in _LIMITS and (leaf.gaps or leaf.stop is not StopReason.ITERATION_CAP)
-    ]
-    if exhausted in _LIMITS_OF_CALLS and not any(leaf.stop is StopReason.LIMIT for leaf in leaves):
-        hit.append(f"{_LIMITS_OF_CALLS[exhausted]}: later calls were made without a model")
-    if any(r.cut for r in rounds):
-        hit.append("a round was cut when only the writing reserve was left")
-    return tuple(dict.fromkeys(hit))
 
 
 def _sum_usage(run: Session) -> tuple[Usage, str, int]:
@@ -220,6 +199,15 @@ def _describe_fallbacks(run: Session) -> list[str]:
         f"{f' ({count} times)' if count > 1 else ''}: {describe_code(why)}"
         for (role, player, why), count in fallen.items()
     ]
+
+
+def _find_writer_fallback(run: Session) -> str:
+    """Return why the last analyst wrote the report in place of a model, "" if it did not."""
+    keys = (*run.journal.keys(f"root/uncited/{synthesize.prompt}#"), *run.journal.keys(f"root/{synthesize.prompt}#"))
+    entry = run.journal.get(keys[0]) if keys else None
+    if not run.evidence.has_model():
+        return ""
+    return decode_meta(entry).fallback if entry is not None else "too_slow"  # the run was cut before it was written
 
 
 def _describe_secrets(checked: CheckedDraft) -> list[str]:

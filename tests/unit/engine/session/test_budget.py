@@ -90,32 +90,65 @@ async def test_patience_ends_with_the_writing_time() -> None:
     ledger, clock = budget(30.0)
     await clock.sleep(20.0)
     async with ledger.use_reserve():
-        assert 0.0 < ledger.patience < 10.0
+        assert 0.0 < ledger.find_patience() < 10.0
         ledger.check_scope()  # writing is never refused
-    assert ledger.patience == pytest.approx(2.5)  # a quarter of the reserve
+    assert ledger.find_patience() == pytest.approx(2.5)  # a quarter of the reserve
 
 
 async def test_before_the_reserve_patience_leaves_half_of_the_research_to_the_next_analyst() -> None:
     ledger, clock = budget(100.0)
-    assert ledger.patience == pytest.approx(45.0)
+    assert ledger.find_patience() == pytest.approx(45.0)
     await clock.sleep(50.0)
-    assert ledger.patience == pytest.approx(20.0)
+    assert ledger.find_patience() == pytest.approx(20.0)
 
 
 async def test_patience_shrinks_with_each_call_that_outlasts_it_and_comes_back_with_an_answer() -> None:
     ledger, _ = budget(100.0)
     seen: list[float] = []
     for _ in range(5):
-        ledger.record_timeout()
-        seen.append(ledger.patience)
+        ledger.record_timeout(ledger.find_patience())
+        seen.append(ledger.find_patience())
     assert seen == pytest.approx([22.5, 11.25, 5.625, 5.625, 5.625])
-    ledger.record_answer()
-    assert ledger.patience == pytest.approx(45.0)
+    ledger.record_answer(1.0)
+    assert ledger.find_patience() == pytest.approx(45.0)
+
+
+async def test_the_writer_has_all_that_is_left_whatever_was_too_slow_before() -> None:
+    ledger, clock = budget(100.0)
+    for _ in range(5):
+        ledger.record_timeout(ledger.find_patience())
+    await clock.sleep(90.0)
+    async with ledger.use_reserve():
+        assert ledger.find_patience(writer=True) == pytest.approx(9.0)
+        assert ledger.find_patience() == pytest.approx(9.0 / 8)
+
+
+async def test_slow_calls_enlarge_the_reserve_and_take_their_time_from_research() -> None:
+    ledger, clock = budget(100.0)
+    ledger.record_answer(10.0)
+    assert ledger.reserve == pytest.approx(30.0)
+    ledger.record_answer(40.0)
+    assert ledger.reserve == pytest.approx(50.0), "at most half of the time"
+    await clock.sleep(60.0)
+    assert ledger.find_patience() == 0.0, "what the writer needs is taken by nobody else"
+    assert ledger.read_meter().allowance.reserve_seconds == pytest.approx(50.0)
+
+
+async def test_a_call_that_usual_ones_would_be_too_slow_for_is_not_begun() -> None:
+    ledger, _ = budget(100.0)
+    for seconds in (3.0, 5.0, 6.0):
+        ledger.record_answer(seconds)
+    async with ledger.until_reserve(4.5):
+        assert ledger.find_patience() == 0.0
+    async with ledger.until_reserve(8.0):
+        assert ledger.find_patience() == pytest.approx(8.0), "up to twice the usual time of a call"
+    async with ledger.until_reserve(60.0):
+        assert ledger.find_patience() == pytest.approx(30.0)
 
 
 async def test_without_a_limit_patience_is_without_end() -> None:
     ledger, _ = budget(None)
-    assert math.isinf(ledger.patience)
+    assert math.isinf(ledger.find_patience())
     assert math.isinf(ledger.until_deadline)
 
 
