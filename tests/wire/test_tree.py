@@ -296,3 +296,24 @@ async def test_tree_34_the_writer_is_told_what_differs_between_sources():
     [prompt] = [each for each in done.prompts("synthesize") if "written: report" in each]
     assert "24 -> 12 months" in prompt
     assert "the interval of inspection" in prompt
+
+
+async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed_one_remembers():
+    phase = {"name": "agree", "themes": ["herring"], "max_iterations": 2}
+    tasks = [make_task("cranes"), make_task("inspected", INSPECTED, "cranes"), make_task("dug", DUG, "cranes")]
+    plan = make_plan(*tasks, make_task("load", LOAD), phases=[phase])
+
+    def refine(page: ParsedPrompt) -> dict[str, Any]:
+        task = next(row.split(" | ")[0] for row in page.lines("Its tasks, each") if INSPECTED in row)
+        return {"changes": [{"task": task, "queries": ["herring at the fish market"]}], "why": "Fish."}
+
+    done = await run_over_wire("tree", {"plan": plan, "refine": refine})
+    assert len(done.prompts("refine")) == 1
+    begun = [event.path for event in done.run.journal.events if event.type is EventType.ROUND_STARTED]
+    assert {path for path in begun if "~2" in path} <= {path for path in begun if path.startswith("root/1~2/1")}
+    assert [path for path in begun if "~2" in path], "the task that was changed works again"
+    again = next(page for page in done.prompts("scope") if "herring at the fish market" in page)
+    assert re.search(r"Queries so far:\n<data-\w+>\n(?!\(none\))", again), "it does not ask what it asked before"
+    assert "must be inspected every 12 months" in again.partition("Known from earlier research")[2]
+    found = " ".join(fact.quote for fact in done.report.findings.facts)
+    assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"

@@ -266,6 +266,7 @@ class ThreadState:
     stop: StopReason | None = None
     steer: str = ""  # a person's hint for the next round (ROUNDS-25)
     notes: tuple[str, ...] = field(default=())
+    earlier: tuple[Round, ...] = ()  # of the same leaf in earlier iterations of its node: memory only
 
     @classmethod
     def open_thread(cls, node: Node, brief: Brief, course: Course) -> ThreadState:
@@ -319,7 +320,7 @@ class ThreadState:
     @property
     def past_queries(self) -> tuple[str, ...]:
         """Every query so far, oldest first."""
-        return tuple(q.text for r in self.rounds for q in r.intent.queries)
+        return tuple(q.text for r in (*self.earlier, *self.rounds) for q in r.intent.queries)
 
     @property
     def read_passages(self) -> frozenset[str]:

@@ -5,6 +5,7 @@ Knows the recursion, gates and bounded iteration. Iteration changes sources and 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
 from corrobora.domain.evidence import Fact, SourceId
-from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves
+from corrobora.domain.limits import Usage
+from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, walk_nodes
 from corrobora.domain.report import Findings, Played
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
@@ -34,11 +36,14 @@ from corrobora.roles.synthesize import synthesize
 
 RUN_ERRORS = (JournalError, NeedsHuman, ModelSilent)  # they concern the whole run, not the part where they arise
 SUBAGENT_FILES = "subagents"  # the profile's word for these files
+_VERSION = re.compile(r"~\d+")  # of a path: the iteration of a node
 _level: ContextVar[int] = ContextVar("level", default=0)  # executors above the one that works here
 
 
 async def investigate(node: Node, run: Session) -> Findings:
     """Research one node: a leaf is pursued, an inner node gathers its children (TREE-22)."""
+    if node.path in run.settled:
+        return repeat_findings(node, run.worked[name_task(node.path)])
     if node.is_leaf:
         return await run_isolated(sweep_sources if node.discovery else pursue_leaf, node, run)
     if is_too_deep(node, run):  # whatever a plan or a refinement says: no executor below the third level
@@ -68,6 +73,7 @@ async def execute_node(node: Node, run: Session) -> Findings:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever fails here, what was found so far is kept (ENGINE-4)
                 return keep_findings(node, findings, f"{gate.name}, iteration {turn}", error, run)
+    run.worked[name_task(node.path)] = findings
     return findings
 
 
@@ -77,6 +83,7 @@ async def _iterate_node(
     """Change what a node's leaves look for and gather again; an iteration that improves nothing is left out."""
     change, turn = await run.call(refine, lacking), lacking.iteration + 1
     node = refine_node(node, change, turn)
+    run.settled |= list_settled(node, change, run)
     after = await _run_children(node, gate, turn, run, findings)
     log = f"{gate.name}, iteration {turn}: {describe_delta(gate, findings, after)} Why: {change.why}"
     run.emit(EventType.DECISION, node.path, {"gate": gate.name, "delta": log}, part=f"gate/{turn}")
@@ -122,11 +129,44 @@ def is_too_deep(node: Node, run: Session) -> bool:
 
 
 async def pursue_leaf(node: Node, run: Session) -> Findings:
-    """Open the thread of a leaf and pursue it."""
+    """Open the thread of a leaf and pursue it; in a further iteration it goes on from what it found (TREE-26)."""
     node = await rate_questions(node, run)
-    return await record_leaf_result(
-        node, pursue(ThreadState.open_thread(node, run.brief, run.profile.course), run), run
-    )
+    thread, before = ThreadState.open_thread(node, run.brief, run.profile.course), run.worked.get(name_task(node.path))
+    if before is not None:
+        thread = replace(thread, earlier=before.rounds, facts=before.facts, contradictions=before.contradictions)
+    found = await record_leaf_result(node, pursue(thread, run), run)
+    run.worked[name_task(node.path)] = replace(found, rounds=(*thread.earlier, *found.rounds))
+    return found
+
+
+def name_task(path: str) -> str:
+    """The path of a leaf in the plan, whatever iteration it stands in."""
+    return _VERSION.sub("", path)
+
+
+def list_settled(node: Node, change: Refinement, run: Session) -> set[str]:
+    """The parts of a refined node that its refinement left alone: what they found stands, and nobody is asked again.
+
+    If it changed none, or if a phase brings new sources, all of them work again.
+    """
+    changed = {task for part in (change.queries, change.sources, change.questions, change.specs) for task, _ in part}
+    changed = {name_task(task) for task in changed}
+    below = [each for each in walk_nodes(node) if each is not node]
+    if not changed or any(
+        each.discovery for each in (*below, *(gate for each in (node, *below) for gate in each.gates))
+    ):
+        return set()
+    return {
+        each.path
+        for each in below
+        if name_task(each.path) in run.worked and not changed & {name_task(leaf.path) for leaf in collect_leaves(each)}
+    }
+
+
+def repeat_findings(node: Node, found: Findings) -> Findings:
+    """What a task found before, for an iteration in which it does nothing: no round or cost is counted twice."""
+    again = replace(found, path=node.path, rounds=(), usage=Usage(), played=(), notes=(), seconds=0.0)
+    return replace(again, children=(), left_out=(), delta=())
 
 
 async def run_isolated(work: Callable[[Node, Session], Awaitable[Findings]], node: Node, run: Session) -> Findings:

@@ -39,7 +39,7 @@ async def begin_record(run: Session) -> Record:
 def build_record(thread: ThreadState, begun: Record) -> Record:
     """Return all that a thread remembers: what is searched, what was known before, and each finished round."""
     seen = {fact.id for fact in thread.recalled}
-    rounds: list[PastRound] = []
+    rounds = [replace(_build_round(done, ()), phase=f"{done.phase}, an earlier pass") for done in thread.earlier]
     for done in thread.rounds:
         found = [fact for reading in done.readings for fact in reading.facts if fact.id not in seen]
         seen |= {fact.id for fact in found}

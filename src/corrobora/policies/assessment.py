@@ -261,7 +261,8 @@ def _read_judgement(thread: ThreadState, proposal: Proposal | None) -> Mapping[s
 
     What was once counted stays counted until a gap of the last proposal names the question.
     """
-    earlier = [each.decision.proposal for each in thread.rounds if each.decision is not None]
+    past = (*thread.earlier, *thread.rounds)
+    earlier = [each.decision.proposal for each in past if each.decision is not None]
     last = (proposal,) if proposal is not None else ()
     judged = any(each.judged for each in (*earlier, *last))
     verdicts = dict.fromkeys((each.id for each in thread.sub_questions), False) if judged else {}

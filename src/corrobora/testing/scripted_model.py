@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import stem_text
@@ -169,7 +170,8 @@ def _choose_queries(page: ParsedPrompt) -> Mapping[str, object]:
         *(row.split(" | ")[0] for row in page.lines("Gaps:")),
     ]
     question = page.after("The question of the whole research:")
-    spare = [question, *(f"{question} {word}" for word in _ASPECTS)]
+    pairs = (" ".join(pair) for pair in combinations(_ASPECTS, 2))  # enough for every iteration of a tree
+    spare = [question, *(f"{question} {words}" for words in (*_ASPECTS, *pairs))]
     fresh = list(dict.fromkeys(wish for wish in (*wishes, *spare) if wish and wish.casefold() not in past))
     return {
         "reasoning": "These are open.",

@@ -131,6 +131,8 @@ class Session:
     until: str = ""  # the last stage of this attempt as it was asked for; the run pauses after it (ANGLES-1)
     gathers_plans: bool = False  # the root stands for the manager and is no executor level (TREE-9)
     leaves: int = 1  # of the plan; several share what any of them reads
+    worked: dict[str, Findings] = field(default_factory=dict[str, Findings])  # what each task of the plan found so far
+    settled: set[str] = field(default_factory=set[str])  # leaves that a refinement left alone
     opened: dict[str, Document] = field(default_factory=dict[str, Document])  # just fetched, about to be read, by key
     _inflight: dict[str, asyncio.Task[str]] = field(default_factory=dict[str, asyncio.Task[str]])
     _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])

@@ -64,6 +64,7 @@ async def recall_knowledge(thread: ThreadState, run: Session) -> ThreadState:
         return replace(thread, notes=(*thread.notes, _note_outage(error.message, thread.path, run)))
     queries = tuple(each.text for each in told if each.kind is InsightKind.FOLLOW_UP)
     broad = thread.suggested or (thread.brief.question,)  # the first suggestion is the broad query (ANGLES-14)
+    facts = merge_facts(thread.facts, facts)  # after those of its earlier iterations
     thread = replace(thread, recalled=facts, facts=facts)
     return replace(
         thread.take_assessment(assess_thread(thread)) if facts else thread,  # the first scope sees what is known
