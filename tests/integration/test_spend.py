@@ -102,3 +102,14 @@ async def test_the_cost_of_an_earlier_attempt_counts_in_the_next_one(database_ur
         await good(found, harness)
     assert 0 < first < server.received
     compare_bill(found, server)
+
+
+async def test_each_tier_thinks_as_hard_as_its_setting_says(database_url: str):
+    effort = {"CORROBORA_EFFORT_LEAD": "high", "CORROBORA_EFFORT_WORKER": "low"}
+    async with ModelServer() as server, open_harness(database_url, settings=effort) as harness:
+        await good(await harness.run(server, "angles"), harness)
+    asked = {
+        (call.role, each.body.get("reasoning_effort")) for call, each in zip(server.calls, server.asked, strict=True)
+    }
+    levels = {"plan": "high", "synthesize": "high", "extract": "low", "reflect": "low", "judge": None}
+    assert {(role, level) for role, level in asked if role in levels} == set(levels.items())

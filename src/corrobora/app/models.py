@@ -112,7 +112,7 @@ class ModelPool:
             found = {tier: own.get(tier) or found.get(tier) or some for tier in TIERS}
             if thinking:
                 found["lead"] = replace(found["lead"], thinking=True)
-        return {tier: self._add_price(found[tier]) for tier in TIERS if tier in found}
+        return {tier: self._add_settings(tier, found[tier]) for tier in TIERS if tier in found}
 
     def _is_own(self, text: str) -> bool:
         return text.partition(":")[0] in self._settings.endpoints
@@ -126,10 +126,10 @@ class ModelPool:
         target = parse_target(f"{provider}:{model}", {}, base_url=endpoint.base_url, key=key)
         return replace(target, alias=f"{name}:{target.model}")
 
-    def _add_price(self, target: Target) -> Target:
-        prices = self._settings.prices
+    def _add_settings(self, tier: Tier, target: Target) -> Target:
+        prices, effort = self._settings.prices, self._settings.effort.get(tier)
         price = prices.get(target.label) or prices.get(target.id)
-        return target if price is None else replace(target, price=Price(price.input, price.output))
+        return replace(target, price=Price(price.input, price.output) if price else None, effort=effort)
 
     def _open_connection(self, target: Target) -> ModelConnection:
         if target not in self._connections:

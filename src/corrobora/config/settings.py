@@ -288,6 +288,14 @@ class Settings:
         Mapping[str, Model],
         Setting("models.*", "Model of the roles of this tier, as provider:model.", names=partial(tuple, TIERS)),
     ] = field(default_factory=dict[str, Model])
+    effort: Annotated[
+        Mapping[str, Annotated[Literal["low", "medium", "high"], Lower]],
+        Setting(
+            "effort.*",
+            "How much the models of this tier think before they answer; a model that cannot is an error.",
+            names=partial(tuple, TIERS),
+        ),
+    ] = field(default_factory=dict[str, Literal["low", "medium", "high"]])
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     keys: Mapping[str, Secret] = field(default_factory=dict[str, Secret])  # every known vendor has one, set or not

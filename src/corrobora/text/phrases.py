@@ -127,6 +127,7 @@ _WORDS: dict[str, str] = {
     "provider_refused": "the provider refused the key",
     "provider_quota": "the provider's quota was used up",
     "model_not_found": "the provider does not know the model",
+    "model_effort": "the provider refused the effort that is set for its tier",
     "model_context": "the prompt was too long for the model",
     "too_slow": "the model was too slow for the time of the run",
     "nothing_cited": "the draft cited nothing that holds",

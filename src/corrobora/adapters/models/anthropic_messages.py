@@ -21,11 +21,11 @@ from corrobora.adapters.models.registry import (
     read_count,
 )
 from corrobora.adapters.models.transport import BrokenAnswerError, HttpEndpoint, RejectedError
-from corrobora.analysts.language_model import Ending
+from corrobora.analysts.language_model import Effort, Ending
 
 _VERSION = "2023-06-01"
 _CACHED = {"type": "ephemeral"}
-_BUDGET_TOKENS = 16_384
+_BUDGET_TOKENS: Mapping[Effort, int] = {"low": 4_096, "medium": 8_192, "high": 16_384}
 # Both lists are closed: every later model has native output, and decides itself how much it thinks.
 _WITHOUT_NATIVE_OUTPUT = re.compile(r"claude-(?:[123]|instant|(?:opus|sonnet)-4(?:-0|-\d{8})?$)")
 _WITH_BUDGET = re.compile(r"claude-(?:[123]|instant|(?:opus|sonnet|haiku)-4(?:-[015])?(?:-\d{8})?$)")
@@ -44,6 +44,7 @@ class AnthropicMessages:
         headers = {"content-type": "application/json", "accept": "text/event-stream", "anthropic-version": _VERSION}
         self._http = HttpEndpoint(target.base_url.removesuffix("/v1"), headers | key)
         self._target = target
+        self._level: Effort | None = target.level
         self._budgeted = bool(_WITH_BUDGET.match(target.model))
         self.mode: OutputMode = "tool" if _WITHOUT_NATIVE_OUTPUT.match(target.model) else "native"
 
@@ -54,9 +55,12 @@ class AnthropicMessages:
         return answer.make_completion()
 
     def adapt(self, refusal: str) -> bool:
-        """Think with a budget where the model has just refused to decide itself how much it thinks."""
-        if self._budgeted or not self._target.thinking or not re.search("thinking|adaptive|effort", refusal):
+        """Think with a budget where the model has just refused to decide itself how much; else not, if nobody asked."""
+        if self._level is None or not re.search("thinking|adaptive|effort", refusal):
             return False
+        if self._budgeted and self._target.effort:
+            return False
+        self._level = None if self._budgeted else self._level
         self._budgeted = True
         return True
 
@@ -79,15 +83,15 @@ class AnthropicMessages:
         elif request.mode == "tool":
             tool = {"name": form.name, "description": form.description, "input_schema": form.schema}
             body["tools"] = [tool | {"cache_control": _CACHED}]
-            forced = self._budgeted and not self._target.thinking  # thinking allows no forced tool
+            forced = self._budgeted and self._level is None  # thinking allows no forced tool
             body["tool_choice"] = {"type": "any" if forced else "auto"}
         else:
             system.append(_make_text(form.instructions))
-        if self._target.thinking and self._budgeted:
-            body["thinking"] = {"type": "enabled", "budget_tokens": _BUDGET_TOKENS}
-        elif self._target.thinking:
+        if self._level is not None and self._budgeted:
+            body["thinking"] = {"type": "enabled", "budget_tokens": _BUDGET_TOKENS[self._level]}
+        elif self._level is not None:
             body["thinking"] = {"type": "adaptive"}
-            output["effort"] = "high"
+            output["effort"] = self._level
         system[-1]["cache_control"] = _CACHED
         return body | ({"output_config": output} if output else {})
 

@@ -53,6 +53,8 @@ class ChatCompletions:
     def adapt(self, refusal: str) -> bool:
         """Leave out an optional field that the server has just refused by name."""
         named = {name for name in _OPTIONAL if name in refusal} - self._refused
+        if self._target.effort:
+            named -= {"reasoning_effort"}  # asked for by the user: never left out in silence
         self._refused |= named
         return bool(named)
 
@@ -80,8 +82,8 @@ class ChatCompletions:
             limit: request.max_tokens,
             **self._ask_for_form(request),
         }
-        if self._target.thinking and self._target.provider.key:
-            body["reasoning_effort"] = "high"
+        if self._target.effort or (self._target.thinking and self._target.provider.key):
+            body["reasoning_effort"] = self._target.level
         return {name: value for name, value in body.items() if name not in self._refused}
 
     def _ask_for_form(self, request: ModelRequest) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from corrobora.adapters.models.transport import (
     UnreachableError,
 )
 from corrobora.adapters.pacing import Gate, Slot
-from corrobora.analysts.language_model import Correction, Form, Prompt, Reply
+from corrobora.analysts.language_model import Correction, Effort, Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError, RoleError
 from corrobora.domain.limits import Usage
 from corrobora.ports import CALL_SCOPE, open_book
@@ -42,13 +42,15 @@ CALL_SECONDS = 600.0  # wall clock of one request, whatever trickles in; silence
 _LEAST_ROOM = 1_024  # tokens: a shorter answer is of no use
 _USUAL_BYTES_PER_TOKEN = 4
 _OK = 200
-THINKING_ROOM = 20_480  # tokens beside the answer: providers count thinking and answer together
+# Tokens beside the answer: providers count thinking and answer together.
+THINKING_ROOM: dict[Effort | None, int] = {None: 0, "low": 5_120, "medium": 10_240, "high": 20_480}
 _NEXT_MODE: dict[OutputMode, OutputMode] = {"native": "tool", "tool": "prompted"}
 _BUSY = (429, 529)
 _REJECTED = (400, 404, 415, 422, 501)
 _STRUCTURE = re.compile(
     r"response_format|json_schema|output_config|output_format|structured output|tool_choice|tools|strict", re.IGNORECASE
 )
+_EFFORT = re.compile("effort|thinking|reasoning|adaptive", re.IGNORECASE)
 _SECRET = re.compile(r"\b(?:sk|pk|key|org|proj)[-_][A-Za-z0-9_\-*.]{6,200}")
 _SHOWN = 200
 
@@ -86,7 +88,7 @@ class ModelConnection:
 
         Raises `ProviderError`; `RoleError` `output_too_large` where an error says so.
         """
-        room = max_tokens + (THINKING_ROOM if self.target.thinking else 0)
+        room = max_tokens + THINKING_ROOM[self.target.level]
         while True:
             request = ModelRequest(prompt, form, self._mode, room, correction)
             try:
@@ -95,7 +97,7 @@ class ModelConnection:
                 if error.retryable and self.gate.down and error.code != "provider_timeout":
                     continue  # one that was too slow would be sent for ever: whoever called decides
                 if not self._adapt(request, error):
-                    raise
+                    raise _explain_effort(error, self.target) from error
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
@@ -133,7 +135,7 @@ class ModelConnection:
         """Ask for the longest answer that a limit of dollars allows. Raises `LimitReached` for one of no use."""
         asked = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=0).dollars
         room = int(request.max_tokens * (granted - asked) / max(most.dollars - asked, 1e-9))
-        if room < _LEAST_ROOM + (THINKING_ROOM if self.target.thinking else 0):
+        if room < _LEAST_ROOM + THINKING_ROOM[self.target.level]:
             raise LimitReached("dollars", value=most.dollars, limit=granted, scope=CALL_SCOPE)
         return replace(request, max_tokens=room)
 
@@ -183,6 +185,19 @@ def _find_cost(error: BaseException, sending: _Sending, uncertain: Usage) -> Usa
     within = isinstance(cause, RejectedError) and cause.status == _OK  # a stream had begun
     refused = isinstance(error, ProviderError) and error.status is not None and not within
     return Usage(refused=1) if refused else uncertain
+
+
+def _explain_effort(error: ProviderError, target: Target) -> ProviderError:
+    """Return the same error, or one that names the setting that the provider has just refused."""
+    if not target.effort or error.code != "provider_rejected" or not _EFFORT.search(error.message):
+        return error
+    return ProviderError(
+        "model_effort",
+        f"{target.label} refuses the effort {target.effort!r} that is set for it: {error.message}",
+        provider=target.label,
+        status=error.status,
+        next_step="Remove the effort of this tier from the settings, or set another one: low, medium or high.",
+    )
 
 
 def _list_texts(request: ModelRequest) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, cast
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.transport import HttpEndpoint, TransportError
-from corrobora.analysts.language_model import TIERS, Correction, Ending, Form, Prompt, Tier
+from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, Form, Prompt, Tier
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import Usage
 
@@ -58,7 +58,8 @@ class Target:
     base_url: str
     key: str = field(default="", repr=False)
     mode: OutputMode | None = None  # None: the strictest that the model can do
-    thinking: bool = False
+    thinking: bool = False  # much, where the model can; what refuses it is asked without
+    effort: Effort | None = None  # as the user asks for it; what refuses it is an error
     max_output_tokens: int | None = None
     price: Price | None = None
     alias: str = ""  # what the user calls it, where the endpoint is one of their own
@@ -72,6 +73,11 @@ class Target:
     def label(self) -> str:
         """Name the model for people: "lan:llama" for a model of the user's endpoint `lan`."""
         return self.alias or self.id
+
+    @property
+    def level(self) -> Effort | None:
+        """How much the model is asked to think; None: as much as it does by itself."""
+        return self.effort or ("high" if self.thinking else None)
 
     @property
     def free(self) -> bool:

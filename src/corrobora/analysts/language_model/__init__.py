@@ -17,6 +17,7 @@ from corrobora.roles.forms import CHOICES
 
 Ending = Literal["stop", "length", "refusal"]
 Tier = Literal["lead", "worker", "fast", "judge"]
+Effort = Literal["low", "medium", "high"]  # how much a model thinks before it answers
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 

@@ -13,7 +13,7 @@ from tests.unit.adapters.models.recorded import FORM, check_recorded, complete, 
 from corrobora.adapters.models.anthropic_messages import AnthropicMessages
 from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
-from corrobora.analysts.language_model import Correction, Prompt
+from corrobora.analysts.language_model import Correction, Effort, Prompt
 
 PROMPT = Prompt("Be exact.", ("The brief.",), "The task.")
 
@@ -155,7 +155,20 @@ def test_a_model_that_refuses_to_decide_how_much_it_thinks_gets_a_budget():
     assert not wire.adapt("max_tokens: too large")
     assert wire.adapt("thinking.type: adaptive is not supported")
     assert wire._make_body(ModelRequest(PROMPT, FORM, "native", 40))["thinking"]["type"] == "enabled"
-    assert not wire.adapt("thinking.type: adaptive is not supported")
+    assert wire.adapt("thinking is not supported"), "thinking where it can is left out where it cannot"
+    assert "thinking" not in wire._make_body(ModelRequest(PROMPT, FORM, "native", 40))
+    assert not wire.adapt("thinking is not supported")
+
+
+@pytest.mark.parametrize(("effort", "budget"), [("low", 4_096), ("medium", 8_192), ("high", 16_384)])
+def test_the_effort_of_a_tier_is_asked_for_in_the_words_of_the_model(effort: Effort, budget: int):
+    late, early = (replace(wire_of(model)._target, effort=effort) for model in ("claude-sonnet-5", "claude-haiku-4-5"))
+    asked = [AnthropicMessages(each)._make_body(ModelRequest(PROMPT, FORM, "native", 40)) for each in (late, early)]
+    assert asked[0]["thinking"] == {"type": "adaptive"}
+    assert asked[0]["output_config"]["effort"] == effort
+    assert asked[1]["thinking"] == {"type": "enabled", "budget_tokens": budget}
+    assert "effort" not in asked[1]["output_config"]
+    assert not AnthropicMessages(early).adapt("thinking is not supported"), "what was asked for is never left out"
 
 
 def test_a_correction_is_one_turn_more_and_an_empty_answer_none():

@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.adapters.models.recorded import SHIPPED, read
 
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
 from corrobora.adapters.models.registry import Target, parse_target
@@ -210,3 +212,44 @@ def test_an_installed_package_adds_a_provider(tmp_path: Path):
     environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False, env=environment)
     assert (done.stdout, done.stderr) == ('{"a": "hello"} 4 False\n', "")
+
+
+REASONED = next(read(SHIPPED / "llm_openai" / "test_reasoning_model_with_temperature.yaml"))
+REFUSED = next(read(SHIPPED / "llm_anthropic" / "test_anthropic_explicit_effort_xhigh_unsupported_model_errors.yaml"))
+UNSUPPORTED = b'{"error": {"message": "Unsupported parameter: \'reasoning_effort\' is not supported with this model."}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "body"),
+    [("anthropic:claude-opus-4-6@{url}", REFUSED.status, REFUSED.body), ("openai:m@{url}/v1", 400, UNSUPPORTED)],
+)
+async def test_an_effort_that_the_provider_refuses_is_an_error_that_names_it(name: str, status: int, body: bytes):
+    asked: list[Any] = []
+
+    async def refuse(request: Request) -> Response:
+        asked.append(json.loads(request.body))
+        return Response(status, body)
+
+    async with HttpServer(refuse) as server:
+        target = replace(parse_target(name.format(url=server.url), {}, key=KEY), effort="high")
+        with pytest.raises(ProviderError, match="refuses the effort 'high'") as caught:
+            await ask(target)
+    assert caught.value.code == "model_effort"
+    assert "effort" in caught.value.next_step
+    assert not caught.value.retryable
+    assert "high" in (asked[0].get("reasoning_effort"), asked[0].get("output_config", {}).get("effort"))
+
+
+async def test_thinking_where_the_model_can_is_left_out_where_it_cannot_and_thoughts_are_billed():
+    asked: list[Any] = []
+
+    async def serve(request: Request) -> Response:
+        asked.append(json.loads(request.body))
+        return Response(400, UNSUPPORTED) if "reasoning_effort" in asked[-1] else Response(body=REASONED.body)
+
+    async with HttpServer(serve) as server:
+        reply = await ask(replace(parse_target(f"openai:m@{server.url}/v1", {}, key=KEY), thinking=True))
+    assert ["reasoning_effort" in each for each in asked] == [True, False]
+    told = json.loads(REASONED.body)["usage"]
+    assert told["completion_tokens_details"]["reasoning_tokens"] == 192
+    assert reply.usage.output_tokens == told["completion_tokens"] > 192
