@@ -48,11 +48,13 @@ def _list_words(words: str) -> str:
 
 _BE = r"(?:(?:is|are|was|were|be|been|being|'s|'re)\s+)?"
 _FORCES = {  # the first that matches at a place decides
-    "forbidden": r"""no_(?:[\w-]+_){1,4}?(?:may|shall|should|must|can)\b (?:must|shall|may|can)\s?(?:not|n['’]t)\b
+    "forbidden": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?(?:may|shall|must|can)\b
+        (?:must|shall|may|can)\s?(?:not|n['’]t)\b
         (?:must|shall|may|can|should)_never (?:mustn|can)['’]t
         BE(?:not_)(?:be_)?(?:permitted|allowed|acceptable) forbids?
         BE(?:prohibit(?:ed|s)?|forbidden|bann?(?:s|ed)|barred|disallow(?:ed|s))""",
-    "discouraged": r"""should(?:_not|n['’]t) ought_not BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
+    "discouraged": r"""(?:no|nothing)_(?:[\w/.-]+_){0,4}?should\b should(?:_not|n['’]t) ought_not
+        BE(?:not_)(?:be_)?(?:recommended|advised|encouraged)
         BE(?:discouraged|advised_against)""",
     "needless": r"""need(?:_not|n['’]t) no_longer_requires?
         (?:does|do|did|will)(?:_not|n['’]t)_(?:have_to|need|require) optional voluntary
@@ -76,7 +78,8 @@ _NEGATION = re.compile(
     + _list_words(
         r"""non(?=-) not(?!_(?:only|just|merely|necessarily)\b) cannot \w+n['’]t
         no(?!_(?:more|less|fewer|later|longer_than|doubt)\b)
-        never none neither nor nobody nothing without hardly fail(?:s|ed|ing)?_to lack(?:s|ed|ing)? unable_to absence_of
+        never none neither nor nobody nothing without hardly scarcely barely fail(?:s|ed|ing)?_to lack(?:s|ed|ing)?
+        unable_to instead_of rather_than absence_of
         free_of"""
     )
     + r")(?!\w)"
@@ -110,7 +113,8 @@ _FAMILIES = {
             report(?:s|ed)(?=_that)""",
     },
     "condition": {
-        "if": r"if provided(?:_that)? as_long_as on_condition whenever in_case when once where(?!as) subject_to",
+        "if": r"""if provided(?:_that)? as_(?:long|soon)_as on_condition whenever in_case when once where(?!as)
+            subject_to""",
         "unless": r"unless except(?:_for)? excluding until other_than apart_from",
     },
     "population": {
@@ -139,18 +143,25 @@ _OPPOSITES = """
     heavier lighter | inner outer | upper lower | exceed undercut | up down | minor major | raise lower | reduc
     increas | reduc rais | expand contract | lengthen shorten | tighten loosen | add remov | ascend descend |
     nearest farthest | permit prohibit | surplu deficit | profit loss | appoint dismiss | hire fire | manual
-    automat | synchron asynchron
+    automat | synchron asynchron | easier harder | easi difficult | insid outsid | same differ | ident differ |
+    sudden gradual | abrupt gradual | sever mild | most least | often never | often rare | often seldom | alwai never |
+    fast slow | quick slow | quicker slower | long short | big small | larg small | big littl | earli late | rich poor |
+    full empti | common rare | old new | young old | hard soft | dry wet | true fals | correct wrong | activ inact |
+    keep discard | refus accept | present absent | inherit disinherit | attack defend | lend borrow | remain vanish
 """
+_MORE = "more much greater high higher highest larger longer bigger greatest largest maximum maxim".split()
+_LESS = "less fewer low lower lowest smaller shorter littl fewest smallest minimum minim".split()
 _RISES = "increas rise rose risen grow grew grown climb gain rais surg jump soar acceler doubl tripl".split()
 _FALLS = "decreas declin drop fall fell fallen shrink shrank reduc lower sink sank slump dwindl diminish halv".split()
 OPPOSITES: dict[str, frozenset[str]] = {}
-for _pair in (*map(str.split, _OPPOSITES.split("|")), *([rise, fall] for rise in _RISES for fall in _FALLS)):
+for _pair in (*map(str.split, _OPPOSITES.split("|")), *([rise, fall] for rise in _RISES for fall in _FALLS),
+              *([more, less] for more in _MORE for less in _LESS)):  # fmt: skip
     for _one, _other in (_pair, _pair[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"
 _ORDER = re.compile(
     rf"(?i)\b(?:(?P<more>(?:more|greater|higher|larger|longer|later|older|stronger|faster|wider|better){_THAN}"
-    r"|after\b|above\b|exceed(?:s|ed)?\b)"
+    r"|after\b|above\b|exceed(?:s|ed)?\b|instead of\b|rather than\b)"
     rf"|(?P<less>(?:less|fewer|lower|smaller|shorter|earlier|younger|weaker|slower|narrower|worse){_THAN}"
     r"|before\b|below\b))"
 )
@@ -165,7 +176,9 @@ _FINITE = frozenset(
     "wasn't".split()
 )
 _MIN_WORDS = 3
-_ADVERBS = frozenset("yet ever also still already even be been being have has had to do does did only always".split())
+_ADVERBS = frozenset(
+    "able yet ever also still already even be been being have has had to do does did only always".split()
+)
 
 
 def split_statement(sentence: str) -> tuple[str, ...]:

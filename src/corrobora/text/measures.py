@@ -131,7 +131,7 @@ _BEFORE = (
     ("<", _compile_bound(rf"(?:\b(?:LESS_than|under|below)|<{_FILL}")),
 )
 _AFTER = (
-    (">=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_MORE\b|\s*\w* minimum\b")),
+    (">=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_MORE\b|\s*\w* (?:minimum|upwards?|onwards?)\b")),
     ("<=", _compile_bound(r"\s*(?:\w+ ){0,2}(?:or|and)_LESS\b|\s*\w* maximum\b")),
 )
 _ABOUT = re.compile(
@@ -274,6 +274,8 @@ def _finish(text: str, value: float, start: int, end: int, dimension: str, *, sp
     if about:
         before = _ABOUT.sub("", before)
     bound = next((sign for sign, pattern in _BEFORE if pattern.search(before)), "")
+    if dimension in ("time", "month") and before.rstrip().lower().endswith("over"):
+        bound = ""  # "over two decades" says how long something went on
     bound = bound or next((sign for sign, pattern in _AFTER if pattern.match(text, number_end)), "")
     nouns = _read_nouns(text, end)
     vague = spelled and (dimension == "ratio" or _VAGUE.search(before) is not None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -22,19 +22,21 @@ from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.clauses import Clause, split_statement
 from corrobora.text.markup import LIST_ITEM
+from corrobora.text.measures import find_identifiers, find_measures, find_unit
+from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import fold_text, stem_text
-from corrobora.text.typed import Problem, Reading, compare_sentence, read_evidence
-from corrobora.text.vocabulary import compare_stems, list_vectors, weigh_stem, weigh_stems
+from corrobora.text.tokens import STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
+from corrobora.text.typed import NEGATED, Problem, Reading, compare_sentence, read_evidence
+from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
 
 if TYPE_CHECKING:
     from corrobora.text.vocabulary import Matrix
 
-FEATURES = ("grams", "pairs", "both", "topic", "missing", "shades", "amounts")
+FEATURES = ("grams", "pairs", "both", "missing", "shades", "amounts")
 _WINDOW = 3  # sentences that may support a claim together
 _GRAM = 5  # characters
 _NEAR, _WITHIN = 3, 5  # words between the two of a pair, in the claim and in the evidence
-_MAX_UNITS = 400
+PASSAGE = 40  # sentences: what holds more is a page, where overlap shows nothing and people see no support
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,11 @@ def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem
     """Return the features of a sentence and its evidence, in the order of `FEATURES`."""
     typed = (float(any(each.scored for each in problems)), float(any(each.false for each in problems)))
     stems = _list_stems(sentence)
-    units = [unit for unit in reading.units[:_MAX_UNITS] if unit.stems]
+    units = [unit for unit in reading.units[:PASSAGE] if unit.stems]
     if not stems or not units:
-        return (0.0, 0.0, 0.0, 0.0, 1.0, *typed)
+        return (0.0, 0.0, 0.0, 1.0, *typed)
     wanted, held = list(dict.fromkeys(stems)), sorted(reading.stems)
-    near = compare_stems(wanted, held)
+    near = _match_stems(wanted, held, frozenset(wanted))
     begin = _find_window(frozenset(stems), units)
     window = units[begin : begin + _WINDOW]
     pairs = _list_pairs(stems, _NEAR)
@@ -97,10 +99,17 @@ def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem
         len(grams & _list_grams(" ".join(unit.text for unit in window))) / len(grams),
         len(pairs & theirs) / max(1, len(pairs)),
         _match_both_ways(wanted, held, near, units),
-        _compare_topics(wanted, sorted(_join_stems(window))),
         float(sum(missing[:2])) / 2,
         *typed,
     )
+
+
+def _match_stems(wanted: Sequence[str], held: Sequence[str], said: frozenset[str]) -> Matrix:
+    """Compare stems; what the sentence says itself stands for nothing else: no river for a valley that it names."""
+    near = compare_stems(wanted, held)
+    own = [at for at, stem in enumerate(held) if stem in said]
+    near[:, own] *= near[:, own] >= 1.0
+    return near
 
 
 def _join_stems(units: Sequence[Clause]) -> frozenset[str]:
@@ -127,13 +136,6 @@ def _match_both_ways(wanted: Sequence[str], held: Sequence[str], near: Matrix, u
         share = float((theirs * back)[inside].sum() / theirs[inside].sum())
         best = max(best, 2 * forth * share / (forth + share + 1e-9))
     return best
-
-
-def _compare_topics(wanted: Sequence[str], said: Sequence[str]) -> float:
-    """Return the cosine of the two sums of word vectors, the rarer words the heavier."""
-    one, other = (weigh_stems(stems) @ list_vectors(stems) for stems in (wanted, said))
-    length = math.sqrt(float(one @ one) * float(other @ other))
-    return float(one @ other) / length if length else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,10 @@ class Comparison(NamedTuple):
         return any(self.copied or not each.scored for each in self.problems)
 
 
+_TELLING, _ALIKE = 0.35, 0.65  # weight from which a word tells something, and nearness from which another says it
+_FOREIGN = 0.4  # share of a sentence's telling words without a like from which it says something else
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
+_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -227,12 +232,13 @@ def compare_evidence(sentence: str, evidence: Sequence[Evidence]) -> Comparison 
     units = [unit.text for unit in reading.units]
     copies = [align_copy(sentence[span.start : span.end], units) for span in split_sentences(sentence)]
     copied = bool(copies) and all(copy.nearness >= NEAR_COPY for copy in copies)
-    problems += compare_sentence(sentence, reading)
+    problems += [*find_foreign_names(sentence, reading), *compare_sentence(sentence, reading)]
     told = " ".join(each.words.lower() for each in problems)
     problems += [each for copy in copies for each in copy.problems if not each.words or each.words not in told]
     if not copied and all(each.scored for each in problems):
         substitutes = (find_substitute(sentence, unit.text, reading.stems) for unit in reading.units)
         problems += [found for found in substitutes if found is not None]
+    problems += [] if copied else find_foreign_words(sentence, reading)
     return Comparison(reading, tuple(sorted(problems, key=lambda each: not each.false)), copied)
 
 
@@ -263,7 +269,8 @@ def _decide_status(sentence: str, found: Comparison) -> Support:
         return Support.PARTLY
     if score < weights.unsupported:
         return Support.UNSUPPORTED
-    return Support.SUPPORTED if score >= weights.supported and not found.differs else Support.UNCLEAR
+    held = score >= weights.supported and len(found.reading.units) < PASSAGE
+    return Support.SUPPORTED if held and not found.differs else Support.UNCLEAR
 
 
 def _share_found(text: str, reading: Reading) -> float:
@@ -286,3 +293,72 @@ def find_numbers(text: str) -> frozenset[str]:
         )
         found.add(whole.rstrip("0").rstrip(".") if "." in whole else whole)
     return frozenset(found)
+
+
+def find_foreign_words(sentence: str, reading: Reading) -> list[Problem]:
+    """Tell the words that say something else, if many of a sentence's telling words have no like in the evidence."""
+    telling = [stem for stem in dict.fromkeys(_list_stems(sentence)) if weigh_stem(stem) >= _TELLING]
+    telling, held = [stem for stem in telling if not stem.isdigit()], sorted(reading.stems)
+    if not telling or not held:
+        return []
+    near = _match_stems(telling, held, frozenset(_list_stems(sentence))).max(axis=1)
+    foreign = [stem for stem, nearness in zip(telling, near, strict=True) if nearness < _ALIKE]
+    words = [word for word in split_words(sentence) if stem_word(word) in foreign]
+    if len(foreign) < _FOREIGN * len(telling):
+        return []
+    return [Problem(f"its sources say nothing like “{', '.join(dict.fromkeys(words))}”", words[0])]
+
+
+def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
+    """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
+    identifiers = (*find_identifiers(sentence), *_find_literals(sentence, reading))
+    squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
+    for each in identifiers:
+        if strip_to_alphanumeric(each) not in squashed:
+            yield Problem(f"{each} stands in none of its sources", each)
+    for mention in find_mentions(sentence):
+        parts = stem_text(mention.text)
+        missing = [part for part in parts if part not in reading.stems]
+        plain = mention.start == 0 and mention.kind is MentionKind.NAME and mention.text[1:].islower()
+        opener = plain and " " not in mention.text and all(is_common(part) or part in reading.stems for part in parts)
+        opener = opener or bool(find_measures(mention.text))
+        absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
+        if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
+            yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
+    for word in dict.fromkeys(split_words(sentence)):
+        stem = stem_word(word)
+        if stem and not is_known(stem) and not word.isdigit() and not _is_spelled_alike(word, reading):
+            yield Problem(f"the word {word} stands in none of its sources", word)
+    for word in re.findall(r"[^\W_]*[^\W_\x00-\x7f][^\W_]*", sentence):
+        if word.lower() not in reading.everything.lower():
+            yield Problem(f"the letters of {word} stand in none of its sources", word)
+
+
+def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
+    """Yield paths, extensions and names with a slash or underscore, of which the evidence lacks a part."""
+    for match in _LITERAL.finditer(sentence):
+        parts = [part for part in split_words(match.group()) if part not in STOP_WORDS and find_unit(part) is None]
+        written = match.group().lower() in reading.everything.lower()
+        if not written and (match.group()[0] == "." or not frozenset(map(stem_word, parts)) <= reading.stems):
+            yield match.group()
+
+
+def _is_spelled_alike(word: str, reading: Reading) -> bool:
+    """True if the evidence has a word that no dictionary holds, or one of its family, British or American."""
+    forms = (word, match.group(2)) if (match := NEGATED.match(word)) else (word,)
+    stems = [_fold_spelling(stem_word(form)) for form in forms]
+    return any(is_same_family(stem, _fold_spelling(each)) for stem in stems for each in reading.stems)
+
+
+def _fold_spelling(stem: str) -> str:
+    return stem.replace("ae", "e").replace("oe", "e").replace("our", "or")
+
+
+def _is_abbreviated(name: str, text: str) -> bool:
+    """True if the evidence spells out an acronym, or a name's initials stand in it."""
+    if name.isupper() and len(name) > 1:
+        words = split_words(text)
+        letters = ("".join(word[0] for word in told) for told in (words, [w for w in words if w not in STOP_WORDS]))
+        return any(name.lower() in each for each in letters)
+    initials = "".join(word[0] for word in name.split() if word[0].isupper())
+    return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text) is not None

@@ -16,17 +16,17 @@ from typing import NamedTuple
 from corrobora.text.clauses import (
     OPPOSITES,
     Clause,
+    Shade,
     compare_order,
     find_nearest_segment,
     find_opposites,
     parse_clause,
     split_statement,
 )
-from corrobora.text.measures import Measure, find_identifiers, find_measures, is_computable
-from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
+from corrobora.text.measures import Measure, find_measures, is_computable
 from corrobora.text.quantities import MONTHS
-from corrobora.text.tokens import split_words, stem_text
-from corrobora.text.vocabulary import is_common
+from corrobora.text.tokens import is_same_family, split_words, stem_text, stem_word
+from corrobora.text.vocabulary import compare_stems, is_akin, weigh_stems
 
 
 class Problem(NamedTuple):
@@ -71,8 +71,9 @@ _DATES = re.compile(
 )
 _YEAR = re.compile(r"(?<![\w.,$€£])(1[0-9]\d\d|20\d\d)(?![\w%]|[.,]\d)")
 _NEXT_YEAR = re.compile(r"(?i)\b(?:an?|the|previous|next|last|following) year\b")
+NEGATED = re.compile(r"(un|in|im|ir|non|dis)([a-z]{3,})")
 _MOST_OPERANDS = 16
-_CLOSE = 0.85  # share of the best sentence's overlap from which another one may be meant as well
+_CLOSE = 0.9  # share of the best sentence's overlap from which another one may be meant as well
 _SAME_SUBJECT = 0.8  # share of a clause's stems in a sentence from which one verb is about one thing
 _NEAR_AMOUNT = 0.1  # how far "about" reaches
 _EXACT_UPTO = 10  # counts in words up to this may count what is listed
@@ -107,27 +108,34 @@ def read_evidence(units: tuple[str, ...], context: str) -> Reading:
 
 def compare_sentence(sentence: str, reading: Reading) -> tuple[Problem, ...]:
     """Return what a sentence says otherwise than its evidence, clause by clause; the false first."""
-    found = [*_compare_names(sentence, reading)]
+    found: list[Problem] = []
+    whole = parse_clause(sentence)
     for part in split_statement(sentence):
         clause = parse_clause(part)
         units = find_nearest(clause, reading.units)
         found += _compare_numbers(part, reading, units)
         if units:
             found += min(
-                (list(_compare_words(clause, unit, reading)) for unit in units),
+                (list(_compare_words(clause, whole, unit, reading)) for unit in units),
                 key=lambda each: (sum(p.false for p in each), len(each)),
             )
     return tuple(sorted(dict.fromkeys(found), key=lambda each: not each.false))
 
 
 def find_nearest(clause: Clause, units: Sequence[Clause]) -> list[Clause]:
-    """Return the sentences of the evidence that share most with a clause, the best first."""
-    scored = sorted(
-        ((len(clause.stems & unit.stems), -len(unit.stems), at) for at, unit in enumerate(units)), reverse=True
-    )
-    if not scored or not scored[0][0]:
+    """Return the sentences of the evidence that come nearest to a clause in words and meaning, the best first."""
+    wanted, held = sorted(clause.stems), sorted(frozenset[str]().union(*(unit.stems for unit in units)))
+    if not wanted or not held:
         return []
-    return [units[at] for shared, _, at in scored[:4] if shared >= _CLOSE * scored[0][0]]
+    near, rows = compare_stems(wanted, held), {stem: row for row, stem in enumerate(held)}
+    weights = weigh_stems(wanted)
+    scored: list[tuple[float, int, int]] = []
+    for at, unit in enumerate(units):
+        inside = [rows[stem] for stem in unit.stems]
+        scored.append((float(weights @ near[:, inside].max(axis=1)) if inside else 0.0, -len(unit.stems), at))
+    scored.sort(reverse=True)
+    best = scored[0][0]
+    return [units[at] for shared, _, at in scored[:4] if shared >= max(_CLOSE * best, 1e-9)]
 
 
 def _compare_numbers(text: str, reading: Reading, units: Sequence[Clause]) -> Iterator[Problem]:
@@ -236,19 +244,21 @@ def _compare_bounds(measure: Measure, equal: Sequence[Measure], rivals: Sequence
     return None
 
 
-def _compare_words(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
-    """Compare obligation, polarity, direction and shades of a clause with one sentence of the evidence."""
+def _compare_words(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+    """Compare obligation, polarity, direction and shades of a clause with one sentence of the evidence.
+
+    What a clause leaves out may stand elsewhere in its sentence, `whole`.
+    """
     same = len(clause.stems & unit.stems) >= _SAME_SUBJECT * max(1, len(clause.stems))
-    yield from _compare_duties(clause, unit, reading, same=same)
+    yield from _compare_duties(clause, whole, unit, reading, same=same)
     yield from _compare_polarity(clause, unit, reading, same=same)
-    yield from _compare_directions(clause, unit, reading)
-    yield from _compare_shades(clause, unit, reading)
+    yield from _compare_directions(clause, unit)
+    yield from _compare_shades(clause, whole, unit, reading)
 
 
-def _compare_directions(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _compare_directions(clause: Clause, unit: Clause) -> Iterator[Problem]:
     """Compare opposite words ("rose", "declined") and the order of two things ("A before B")."""
-    known = {term for each in reading.units for term in each.terms}
-    found = [pair for pair in find_opposites(clause.terms, unit.terms) if not known & OPPOSITES[pair[1]]]
+    found = [pair for pair in find_opposites(clause.terms, unit.terms) if not unit.terms & OPPOSITES[pair[1]]]
     found += find_opposites(clause.terms, find_nearest_segment(clause, unit).terms)
     for one, other in dict.fromkeys(found):
         yield Problem(f"it says “{_show(clause, one)}”, its sources “{_show(unit, other)}”", _show(clause, one))
@@ -256,13 +266,16 @@ def _compare_directions(clause: Clause, unit: Clause, reading: Reading) -> Itera
         yield Problem(f"its sources order the two sides of “{word}” otherwise", word)
 
 
-def _compare_duties(clause: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
-    known = {(duty.kind, duty.governs) for each in reading.units for duty in each.duties}
+def _compare_duties(clause: Clause, whole: Clause, unit: Clause, reading: Reading, *, same: bool) -> Iterator[Problem]:
     theirs = {duty.kind: duty for duty in unit.duties}
     for duty in clause.duties:
-        if (duty.kind, duty.governs) in known or (
-            duty.kind in theirs and not any(d.governs == duty.governs for d in unit.duties)
-        ):
+        known = any(
+            other.kind == duty.kind and is_akin(other.governs, duty.governs)
+            for each in reading.units
+            for other in each.duties
+        )
+        unable = duty.text.lower().startswith("can") and not unit.duties and unit.negations
+        if known or unable or (duty.kind in theirs and not any(d.governs == duty.governs for d in unit.duties)):
             continue
         rival = next((d for d in unit.duties if d.governs == duty.governs), None)
         if rival is not None and same:
@@ -270,7 +283,8 @@ def _compare_duties(clause: Clause, unit: Clause, reading: Reading, *, same: boo
         else:
             told = f"“{unit.duties[0].text}”" if unit.duties else "nothing of the kind"
             yield Problem(f"it says “{duty.text}”, its sources {told}", duty.text)
-    if unit.duties and not clause.duties and any(duty.governs in clause.stems for duty in unit.duties):
+    carried = whole.duties or (unit.duties and _is_carried(unit.duties[0], whole))
+    if unit.duties and not carried and any(duty.governs in clause.stems for duty in unit.duties):
         yield Problem(f"its sources say “{unit.duties[0].text}”", unit.duties[0].text)
 
 
@@ -300,15 +314,35 @@ def _compare_polarity(clause: Clause, unit: Clause, reading: Reading, *, same: b
                 contradicts=True,
             )
             return
-    if (clause.negations - unit.negations) % 2 and all((clause.negations - part.negations) % 2 for part in parts):
+    own = next(iter(find_nearest(clause, parts)), unit)
+    if (_count_negations(clause, own) - _count_negations(own, clause)) % 2:
         yield Problem("it and its sources differ in a negation", "not" if clause.negations else "")
 
 
-def _compare_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
+def _is_carried(duty: Shade, whole: Clause) -> bool:
+    """True if a sentence without words of obligation is an order itself, or says "need" for "require"."""
+    ordered = next(iter(stem_text(whole.text)), "") == duty.governs
+    hedged = duty.kind == "permitted" and bool(whole.kinds("hedge"))
+    return ordered or hedged or any(is_akin(stem, own) for stem in stem_text(duty.text) for own in whole.stems)
+
+
+def _count_negations(clause: Clause, other: Clause) -> int:
+    """Count the negations of a clause, "unset" and "undetectable" among them where the other has "set" and "detect"."""
+    bases = [match for word in split_words(clause.text) if (match := NEGATED.match(word))]
+    stems = [(each[1], stem_word(each[2])) for each in bases if stem_word(each.string) not in other.stems]
+    return clause.negations + sum(
+        any((is_akin if prefix == "un" else is_same_family)(stem, each) for each in other.stems)
+        for prefix, stem in stems
+        if stem
+    )
+
+
+def _compare_shades(clause: Clause, whole: Clause, unit: Clause, reading: Reading) -> Iterator[Problem]:
     """Compare quantifiers, strength of relation, hedges, conditions, attribution and population."""
     yield from _find_added_shades(clause, unit, reading)
     for shade in unit.shades:
-        if shade.kind in clause.kinds(shade.family) or shade.family == "relation":
+        entailed = shade.kind == "all" and not whole.kinds("quantifier")
+        if shade.kind in whole.kinds(shade.family) or entailed or shade.family == "relation":
             continue
         if shade.family == "population":
             missing = True
@@ -316,9 +350,9 @@ def _compare_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterator[
             other = clause.duties if shade.family == "hedge" else clause.kinds("quantifier") & unit.kinds("quantifier")
             missing = shade.governs in clause.stems and not other
         elif shade.family == "condition":
-            missing = not _carries_rest(clause, unit, shade.text)
+            missing = not _carries_rest(whole, unit, shade.text)
         else:
-            missing = not clause.duties
+            missing = not whole.duties
         if missing:
             yield Problem(f"it leaves out “{shade.text}”", shade.text)
 
@@ -337,14 +371,17 @@ def _find_added_shades(clause: Clause, unit: Clause, reading: Reading) -> Iterat
             yield Problem(f"its sources do not say “{shade.text}”", shade.text, scored=True)
 
 
-def _carries_rest(clause: Clause, unit: Clause, marker: str) -> bool:
-    """True if a clause says at least half of what follows a condition in its source, or nothing of what it governs."""
+def _carries_rest(whole: Clause, unit: Clause, marker: str) -> bool:
+    """True if a sentence says at least half of what follows a condition in its source, or nothing of what it governs.
+
+    It may say it in other words.
+    """
     at = unit.text.find(marker)
-    condition = set(stem_text(re.split(r"[,;]", unit.text[at + len(marker) :], maxsplit=1)[0]))
+    condition = set(stem_text(re.split(r"[,;(]", unit.text[at + len(marker) :], maxsplit=1)[0]))
     governed = unit.stems - condition
-    if not condition or len(clause.stems & governed) < len(clause.stems & condition):
+    if not condition or len(whole.stems & governed) < len(whole.stems & condition):
         return True
-    return 2 * len(clause.stems & condition) >= len(condition)
+    return 2 * sum(any(is_akin(stem, own) for own in whole.stems) for stem in condition) >= len(condition)
 
 
 def _show(clause: Clause, stem: str) -> str:
@@ -352,33 +389,3 @@ def _show(clause: Clause, stem: str) -> str:
     return next(
         (word for word in re.findall(r"[^\W_]+", clause.text) if stem in (word.lower(), *stem_text(word))), stem
     )
-
-
-def _compare_names(sentence: str, reading: Reading) -> Iterator[Problem]:
-    """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
-    identifiers = find_identifiers(sentence)
-    squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
-    for each in identifiers:
-        if strip_to_alphanumeric(each) not in squashed:
-            yield Problem(f"{each} stands in none of its sources", each)
-    for mention in find_mentions(sentence):
-        parts = stem_text(mention.text)
-        missing = [part for part in parts if part not in reading.stems]
-        opener = mention.start == 0 and len(parts) == 1 and mention.kind is MentionKind.NAME and is_common(parts[0])
-        opener = opener or bool(find_measures(mention.text))
-        absent = parts and (parts[-1] in missing or 2 * len(missing) > len(parts)) and not opener
-        if absent and mention.kind is not MentionKind.QUOTED and not _is_abbreviated(mention.text, reading.everything):
-            yield Problem(f"the name {mention.text} stands in none of its sources", mention.text)
-    for word in re.findall(r"[^\W_]*[^\W_\x00-\x7f][^\W_]*", sentence):
-        if word.lower() not in reading.everything.lower():
-            yield Problem(f"the letters of {word} stand in none of its sources", word)
-
-
-def _is_abbreviated(name: str, text: str) -> bool:
-    """True if the evidence spells out an acronym, or a name's initials stand in it."""
-    if name.isupper() and len(name) > 1:
-        words = split_words(text)
-        letters = "".join(word[0] for word in words)
-        return name.lower() in letters
-    initials = "".join(word[0] for word in name.split() if word[0].isupper())
-    return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text) is not None

@@ -350,9 +350,20 @@ def compare_stems(wanted: Sequence[str], held: Sequence[str]) -> Matrix:
     return near
 
 
+@lru_cache(maxsize=50_000)
 def is_near(one: str, other: str) -> bool:
     """True if two stems are as near as synonyms are."""
     return float(compare_stems([one], [other])[0, 0]) >= _SYNONYM
+
+
+def is_akin(one: str, other: str) -> bool:
+    """True if two stems are of one word family or as near as synonyms are, and neither is empty."""
+    return bool(one and other) and (is_same_family(one, other) or is_near(one, other))
+
+
+def is_known(stem: str) -> bool:
+    """True if the table holds a stem: any other is a name, a symbol or a term of some trade."""
+    return stem in load_words().rows
 
 
 def is_common(stem: str) -> bool:

@@ -201,3 +201,60 @@ def test_a_whole_quote_is_supported_by_itself(words: list[str]) -> None:
 @given(st.text(max_size=200))
 def test_a_text_overlaps_itself_wholly_or_says_nothing(text: str) -> None:
     assert token_overlap(text, text) in (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("honest", "false", "quote"),
+    [
+        (
+            "In the blood of the treated pupils the marker could not be detected.",
+            "In the blood of the treated pupils the marker could be detected.",
+            "The marker was undetectable in the blood of the treated pupils of the school.",
+        ),
+        (
+            "The log of the pump is kept in /srv/fen/pump.log.",
+            "The log of the pump is kept in /srv/fen/valve.log.",
+            "The pump keeps its log in /srv/fen/pump.log for every keeper.",
+        ),
+        (
+            "The tool saltfold compares the old and the new ledger.",
+            "The tool brimfold compares the old and the new ledger.",
+            "Old and new ledgers are compared with the tool saltfold.",
+        ),
+        (
+            "Nothing below the mill may be burned by the keepers.",
+            "Anything below the mill may be burned by the keepers.",
+            "The keepers must not burn anything below the mill.",
+        ),
+        (
+            "Repair the copy of the lake instead of the map.",
+            "Repair the map of the lake instead of the copy.",
+            "Following a flood, repair a copy rather than the map that shows the lake.",
+        ),
+        (
+            "As soon as the water rises, the gate of the lock is shut.",
+            "The gate of the lock is shut.",
+            "When the water rises, the gate of the lock is shut by hand.",
+        ),
+    ],
+)
+def test_truth_3_what_types_agree_on_is_supported_in_other_words(honest: str, false: str, quote: str) -> None:
+    assert check(honest, quote).support is Support.SUPPORTED
+    assert check(false, quote).support is not Support.SUPPORTED
+
+
+def test_truth_3_a_page_supports_only_what_it_says_word_by_word() -> None:
+    said = "The mill on the lake was built by Ada Lin in 1874 out of grey stone."
+    page = " ".join([said, *(f"The keeper of gate {number} walked home along the river." for number in range(60))])
+    restated = "Ada Lin built the mill of grey stone on the lake, and this was in 1874."
+    assert check(restated, said).support is Support.SUPPORTED
+    assert check(restated, page).support is Support.UNCLEAR
+    assert check(said, page).support is Support.SUPPORTED
+
+
+def test_truth_3_words_without_a_like_in_the_evidence_are_named() -> None:
+    found = check(
+        "The pilots of the harbour decorate the weekly newspaper.", "The clerks of the harbour count the weekly catch."
+    )
+    assert found.support is not Support.SUPPORTED
+    assert any("decorate" in reason for reason in found.reasons)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from corrobora.text.support import find_foreign_names
 from corrobora.text.typed import compare_sentence, read_evidence
 
 UNITS = (
@@ -26,7 +27,8 @@ UNITS = (
     ],
 )
 def test_what_differs_is_named(sentence: str, words: str) -> None:
-    found = compare_sentence(sentence, read_evidence(UNITS, ""))
+    reading = read_evidence(UNITS, "")
+    found = (*find_foreign_names(sentence, reading), *compare_sentence(sentence, reading))
     assert words in [problem.words for problem in found]
 
 
