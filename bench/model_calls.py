@@ -11,8 +11,8 @@ import asyncio
 import time
 
 from bench.engine_calls import server
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.evidence import Passage, PassageId, SourceId

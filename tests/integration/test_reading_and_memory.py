@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.integration.harness import DOCUMENTS, good, open_harness, passages_sent
 
-from corrobora.engine.steps.knowledge import MAX_SECTIONS_LISTED
+from corrobora.engine.knowledge import MAX_SECTIONS_LISTED
 from corrobora.policies.selection import READ_CHARS
 from corrobora.testing.protocols import WireRequest
 from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt

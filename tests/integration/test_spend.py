@@ -12,8 +12,8 @@ from tests.integration.harness import Ended, good, open_harness
 from tests.integration.test_faults import QUICK, ROWS, SLOW, quick
 from tests.profiles.research import make_run
 
+from corrobora.adapters.models import Price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import Price, parse_target
 from corrobora.adapters.pacing import Gate, SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst

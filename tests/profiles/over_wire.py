@@ -15,8 +15,8 @@ from contextvars import Context
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, LoopClock
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.plan import Brief, Node, Plan, TaskSpec

@@ -10,7 +10,7 @@ import pytest
 from tests.profiles.angles import angles, lead, plan_of
 from tests.profiles.research import QUESTION, make_run
 
-from corrobora.adapters.models.registry import choose_targets
+from corrobora.adapters.models import choose_targets
 from corrobora.domain.errors import NeedsHuman, RoleError
 from corrobora.domain.plan import collect_leaves
 from corrobora.domain.report import Critique, Draft, Verdict

@@ -17,7 +17,7 @@ from corrobora.domain.plan import Coverage, SubQuestionStatus
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, StopReason, ThreadState
 from corrobora.engine.planning import parse_thread_file
-from corrobora.engine.steps.search import search_round
+from corrobora.engine.search import search_round
 from corrobora.policies.grading import group_statements
 from corrobora.policies.queries import has_time_words
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.profiles.research import LibraryRun, make_run
 
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, LoopClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst

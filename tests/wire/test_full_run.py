@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate, LoopClock, Pace
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst

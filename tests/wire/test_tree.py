@@ -14,7 +14,7 @@ from tests.wire.methods import run_over_wire
 from corrobora.domain.plan import Plan
 from corrobora.domain.report import Findings
 from corrobora.domain.run import EventType
-from corrobora.roles.suggested import read_suggested
+from corrobora.policies.intake import read_suggested
 from corrobora.testing.scripted_model import ParsedPrompt
 
 INSPECTED = "How often must the harbour cranes of Brenhaven be inspected?"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from corrobora.ports import Clock, Embedder
     from corrobora.storage.index.posting_lists import Tokenizer
     from corrobora.storage.journal import JournalWriter
-    from corrobora.storage.journal.dialogues import Dialogues
-    from corrobora.storage.journal.events import EventLog
+    from corrobora.storage.journal.events import Dialogues, EventLog
     from corrobora.storage.journal.runs import Runs
     from corrobora.storage.postgres import Database
     from corrobora.storage.queue import Queue, Schedules
@@ -91,7 +90,7 @@ class Workspace:
 
     @cached_property
     def dialogues(self) -> Dialogues:
-        from corrobora.storage.journal.dialogues import Dialogues  # noqa: PLC0415
+        from corrobora.storage.journal.events import Dialogues  # noqa: PLC0415
 
         return Dialogues(self.database)
 

@@ -15,9 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.app.delivery import ThreadReports, send_report
 from corrobora.app.libraries import open_library
-from corrobora.app.runs import PLAN_TOPIC, RETRY_TOPIC, UNTIL_TOPIC, YES, resolve_profile, run_folder
+from corrobora.app.runs import (
+    PLAN_TOPIC,
+    RETRY_TOPIC,
+    UNTIL_TOPIC,
+    YES,
+    ThreadReports,
+    resolve_profile,
+    run_folder,
+    send_report,
+)
 from corrobora.app.wiring import run_allowance
 from corrobora.domain.errors import CorroboraError, JournalError, NeedsHuman, Stale
 from corrobora.domain.plan import Brief, Plan

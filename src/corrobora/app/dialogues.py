@@ -19,7 +19,7 @@ from corrobora.engine.session.journal import decode, encode
 from corrobora.policies.profile import Profile
 from corrobora.ports import Analyst
 from corrobora.roles.clarify import Asking, Scoping, clarify
-from corrobora.storage.journal.dialogues import StoredDialogue, dialogue_run_id, new_dialogue
+from corrobora.storage.journal.events import StoredDialogue, dialogue_run_id, new_dialogue
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from corrobora.adapters.models import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings

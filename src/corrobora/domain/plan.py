@@ -1,7 +1,8 @@
-"""The brief and the plan: what is asked, and the tree of executors and threads that researches it.
+"""The brief and the plan: what is asked, the tree of executors and threads that researches it, and a thread's record.
 
-Knows sub-questions, subjects, scope, and the shape and depth of a plan. Does not know how anything is researched and
-does not judge feasibility: `policies.feasibility` does.
+Knows sub-questions, subjects, scope, the shape and depth of a plan, and past rounds as values that never change again,
+so that every prompt of a thread begins like the one before. Does not know how anything is researched and does not judge
+feasibility: `policies.feasibility` does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from corrobora.domain.evidence import FactId, Grade
+from corrobora.domain.evidence import Fact, FactId, Grade
 
 _SOURCES = re.compile(r"(?i)(\d{1,6})\s+(?:sources?|documents?|pages?|passages?)\b")
 Split = Literal["tree", "angles", "questions", "leaf", "given"]
@@ -214,3 +215,49 @@ def executor_depth(plan: Plan) -> int:
     if plan.gathers_plans:
         return max((count_levels(child) for child in plan.root.children), default=0)
     return count_levels(plan.root)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryYield:
+    """What one query gave: results found, documents of them that were read, facts found in these."""
+
+    query: str
+    found: int
+    read: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceYield:
+    """One document that was to be read: what came of it, and what it says besides the answer."""
+
+    source: str  # its id, "" if it was not read
+    title: str
+    origin: str  # its version, else the host of its address
+    outcome: str
+    facts: int
+    told: tuple[str, ...] = ()  # questions it raises, gaps it admits, documents it names
+
+
+@dataclass(frozen=True, slots=True)
+class PastRound:
+    """One finished round."""
+
+    number: int
+    phase: str
+    goal: str
+    queries: tuple[QueryYield, ...]
+    sources: tuple[SourceYield, ...]
+    facts: tuple[Fact, ...]  # that no earlier round had, best first
+    summary: str = ""  # of the reflection after it
+    left_open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All that a thread remembers, in the order in which it happened."""
+
+    today: str = ""  # the date on which the run began
+    searched: str = ""  # the libraries and providers of the run
+    recalled: tuple[Fact, ...] = ()  # facts of earlier runs and of siblings
+    rounds: tuple[PastRound, ...] = ()

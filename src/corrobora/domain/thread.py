@@ -15,8 +15,7 @@ from annotated_types import Ge, Le, MaxLen, doc
 
 from corrobora.domain.evidence import Contradiction, Fact, Hit, KnownConflict, Query, Reading, ReadOutcome, Statement
 from corrobora.domain.limits import Meter, Minutes, Text
-from corrobora.domain.plan import Brief, Node, Subject, SubQuestion, TaskSpec
-from corrobora.domain.record import Record
+from corrobora.domain.plan import Brief, Node, Record, Subject, SubQuestion, TaskSpec
 
 
 class StopReason(StrEnum):

@@ -19,14 +19,14 @@ from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, walk_
 from corrobora.domain.report import Findings, Played
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
+from corrobora.engine.discover import make_phase_scout, share_shortlist, sweep_sources
 from corrobora.engine.inputs import merge_part_contradictions, merge_questions, node_synthesis_input
+from corrobora.engine.knowledge import spread_facts
 from corrobora.engine.planning import refine_input
 from corrobora.engine.pursue import pursue
+from corrobora.engine.search import rate_questions
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, get_type_adapter
-from corrobora.engine.steps.discover import make_phase_scout, share_shortlist, sweep_sources
-from corrobora.engine.steps.knowledge import spread_facts
-from corrobora.engine.steps.search import rate_questions
 from corrobora.policies.assessment import merge_facts
 from corrobora.policies.budget import describe_delta, find_spent_phase_limit, find_unmet_criteria, has_improved
 from corrobora.policies.outcome import merge_gaps

@@ -31,14 +31,13 @@ from corrobora.domain.run import EventType
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
 from corrobora.policies.feasibility import repair_plan
-from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity
+from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity, read_suggested
 from corrobora.policies.profile import Profile
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Shortfall
-from corrobora.roles.suggested import read_suggested
 
 MAX_DYNAMIC_LEAVES = 20  # tasks that a lead may invent where angles are dynamic: the cap of seven does not hold then
 

@@ -16,11 +16,11 @@ from corrobora.domain.report import Draft, Findings
 from corrobora.domain.run import EventType, write_loop_decision
 from corrobora.domain.thread import Intent, Round, StopReason, StopRule, ThreadState
 from corrobora.engine.inputs import MAX_FACTS_SHOWN, list_open_gaps, reflect_input, summary_input
+from corrobora.engine.knowledge import recall_knowledge, share_thread_facts
+from corrobora.engine.read import read_hits, reread_sources
+from corrobora.engine.search import list_attempts, scope_round, search_round
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, RoundBuffer
-from corrobora.engine.steps.knowledge import recall_knowledge, share_thread_facts
-from corrobora.engine.steps.read import read_hits, reread_sources
-from corrobora.engine.steps.search import list_attempts, scope_round, search_round
 from corrobora.policies.assessment import assess_thread, settle_round
 from corrobora.policies.queries import take_new_questions
 from corrobora.policies.selection import READABLE, select_hits, select_more_hits

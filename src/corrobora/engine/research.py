@@ -15,8 +15,10 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
 from corrobora.domain.thread import StopReason
+from corrobora.engine.deliver import deliver_report, fallback_if_uncited, make_empty_draft
 from corrobora.engine.inputs import fit_length, report_input, shorten_material
 from corrobora.engine.investigate import investigate
+from corrobora.engine.knowledge import begin_record
 from corrobora.engine.planning import (
     ThreadFile,
     authorize_plan,
@@ -29,11 +31,7 @@ from corrobora.engine.planning import (
     select_phases,
     with_pinned_sources,
 )
-from corrobora.engine.record import begin_record
-from corrobora.engine.session import Session, run_parallel
-from corrobora.engine.session.journal import decode
-from corrobora.engine.steps.deliver import deliver_report, fallback_if_uncited, make_empty_draft
-from corrobora.engine.steps.review import (
+from corrobora.engine.review import (
     confirm_input,
     critique_input,
     judge_input,
@@ -41,7 +39,9 @@ from corrobora.engine.steps.review import (
     repair_input,
     revise_input,
 )
-from corrobora.engine.steps.search import search_question
+from corrobora.engine.search import search_question
+from corrobora.engine.session import Session, run_parallel
+from corrobora.engine.session.journal import decode
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
 from corrobora.policies.feasibility import repair_plan

@@ -26,9 +26,9 @@ from corrobora.roles.forms import (
     Score,
     clean_texts,
     drop_duplicates,
+    find_literal,
     match_subjects,
 )
-from corrobora.roles.quoting import find_literal
 
 _PLACE = re.compile(r"[\[(\s]{0,3}(?:S\d{1,9}:)?(C\d{1,9})[\])\s:,|-]{1,4}")  # the passage that a text begins with
 _SOURCE_ID = re.compile(r"(?:^|(?<=\s))[\[(*]{0,3}(S\d{1,9})[\])*]{0,3}:[ *]")  # before what is said of a source

@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId, Relation, Severity
-from corrobora.domain.plan import Subject, SubQuestion
-from corrobora.domain.record import Record
+from corrobora.domain.plan import Record, Subject, SubQuestion
 from corrobora.domain.thread import Gap, Proposal
 from corrobora.ports import Role
 from corrobora.roles.forms import (

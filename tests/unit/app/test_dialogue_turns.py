@@ -13,7 +13,7 @@ from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import Request, RunId
 from corrobora.roles.clarify import Asking, Scoping
-from corrobora.storage.journal.dialogues import new_dialogue
+from corrobora.storage.journal.events import new_dialogue
 
 BROAD = "Tell me everything about cranes"
 

@@ -18,7 +18,7 @@ from corrobora.app.runs import submit_run
 from corrobora.config import load_profile
 from corrobora.domain.errors import ProviderError, Stale, UserError
 from corrobora.domain.run import Request, RunStatus
-from corrobora.storage.journal.dialogues import new_dialogue
+from corrobora.storage.journal.events import new_dialogue
 
 BROAD = "Tell me everything about mills"
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"

@@ -6,8 +6,7 @@ from tests.unit.policies.threads import decided, fact, one_round, thread
 
 from corrobora.config import load_profile
 from corrobora.domain.evidence import Contradiction, Grade
-from corrobora.domain.plan import Node, Subject, SubQuestion, SubQuestionStatus
-from corrobora.domain.record import Record
+from corrobora.domain.plan import Node, Record, Subject, SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Gap
 from corrobora.engine.inputs import (

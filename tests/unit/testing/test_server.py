@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import httpx2
 import pytest
 
-from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
+from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
 from corrobora.analysts.language_model import Form, Prompt
 from corrobora.testing import FAULT_KINDS, Fault, FaultInjector

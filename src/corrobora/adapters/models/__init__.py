@@ -1,4 +1,358 @@
-"""Clients for language models: two wire protocols of our own, everything else through entry points.
+"""The registry: from "provider:model" and settings to targets, tier by tier; and what one reply of a target costs.
 
-Knows endpoints, protocols, connections, limits of rate and prices. Does not know roles, runs or the journal.
+Knows providers by entry point, their default addresses, the environment variables users have, and the public price list
+(genai-prices). Does not know protocols or roles, and does not trust reported usage that cannot be true: zero, negative
+or missing counts are replaced by an estimate that is rather too high. A package adds a provider with an entry point of
+the group `corrobora.models` that names a `Provider`; the built-in ones come the same way.
 """
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from typing import Any, Literal, Protocol, cast
+from urllib.parse import urlsplit
+
+from corrobora.adapters.models.transport import HttpEndpoint, TransportError
+from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, Form, Prompt, Tier
+from corrobora.domain.errors import UserError
+from corrobora.domain.limits import Usage
+
+OutputMode = Literal["native", "tool", "prompted"]
+GROUP = "corrobora.models"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One kind of endpoint. `key` names the environment variable of its key; "" if it needs none.
+
+    `connect` makes what speaks to a target.
+    """
+
+    name: str
+    connect: Callable[[Target], ModelWire]
+    base_url: str = ""
+    key: str = ""
+    base_url_settings: tuple[str, ...] = ()
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens, where the user states them."""
+
+    input_per_million: float
+    output_per_million: float
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One model at one endpoint. The key is never shown."""
+
+    provider: Provider
+    model: str
+    base_url: str
+    key: str = field(default="", repr=False)
+    mode: OutputMode | None = None  # None: the strictest that the model can do
+    thinking: bool = False  # much, where the model can; what refuses it is asked without
+    effort: Effort | None = None  # as the user asks for it; what refuses it is an error
+    max_output_tokens: int | None = None
+    price: Price | None = None
+    alias: str = ""  # what the user calls it, where the endpoint is one of their own
+
+    @property
+    def id(self) -> str:
+        """Name the model for journal keys: "anthropic:claude-opus-4-5"."""
+        return f"{self.provider.name}:{self.model}"
+
+    @property
+    def label(self) -> str:
+        """Name the model for people: "lan:llama" for a model of the user's endpoint `lan`."""
+        return self.alias or self.id
+
+    @property
+    def level(self) -> Effort | None:
+        """How much the model is asked to think; None: as much as it does by itself."""
+        return self.effort or ("high" if self.thinking else None)
+
+    @property
+    def free(self) -> bool:
+        """True for servers on this machine or network that nobody is billed for."""
+        return self.provider.local or urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request: what is asked, in which form, in which way, and how long the answer may be."""
+
+    prompt: Prompt
+    form: Form
+    mode: OutputMode
+    max_tokens: int
+    correction: Correction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a provider reports. `sent` includes what was read from or written to its cache."""
+
+    sent: int = 0
+    received: int = 0
+    cache_read: int = 0
+    cache_written: int = 0
+
+
+def read_count(usage: Mapping[str, Any], name: str) -> int:
+    """Return a reported number of tokens; 0 for what is no number."""
+    value = usage.get(name)
+    return value if isinstance(value, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back, before metering."""
+
+    text: str
+    ending: Ending
+    tokens: Tokens
+
+
+class ModelWire(Protocol):
+    """Speaks one provider's protocol. A second implementation beside HTTP may wrap a vendor's library."""
+
+    mode: OutputMode  # the way of structured output to try first
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Send one request. Raises `ProviderError`, `RoleError` or `TransportError`."""
+        ...
+
+    def adapt(self, refusal: str) -> bool:
+        """Leave out what the provider has just rejected in these words; True if the request may be sent again."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        ...
+
+
+@functools.cache
+def provider_names() -> tuple[str, ...]:
+    """Return the names of all installed providers."""
+    return tuple(dict.fromkeys(entry.name for entry in metadata.entry_points(group=GROUP)))
+
+
+@functools.cache
+def find_provider(name: str) -> Provider | None:
+    """Load a provider by its name; None if no installed package has it."""
+    entry = next(iter(metadata.entry_points(group=GROUP, name=name)), None)
+    return cast("Provider", entry.load()) if entry is not None else None
+
+
+_ENV_TIERS: Mapping[Tier, str] = {
+    "lead": "LEAD_MODEL_ID",
+    "worker": "MODEL_ID",
+    "fast": "SMALL_MODEL_ID",
+    "judge": "JUDGE_MODEL_ID",
+}
+_ENV_PROVIDERS = (("ANTHROPIC", "anthropic"), ("OPENAI", "openai"))
+
+
+def parse_target(text: str, env: Mapping[str, str], *, base_url: str = "", key: str = "") -> Target:
+    """Read "provider:model" or "provider:model@http://host:port/v1".
+
+    Raises `UserError` `model_unknown_provider`, `model_no_name`, `model_no_address` or `model_no_key`.
+    """
+    name, colon, rest = text.strip().partition(":")
+    provider = find_provider(name.strip().lower()) if colon else None
+    if provider is None:
+        raise UserError(
+            "model_unknown_provider",
+            f"The model {text.strip()[:80]!r} names no known provider.",
+            next_step=f"Write PROVIDER:MODEL with one of: {', '.join(provider_names())}.",
+        )
+    model, _, address = rest.strip().partition("@http")
+    if not model.strip():
+        raise UserError("model_no_name", f"{text.strip()[:80]!r} names no model.", next_step="Write PROVIDER:MODEL.")
+    return Target(
+        provider,
+        model.strip(),
+        _find_address(provider, f"http{address}" if address else base_url, env),
+        _find_key(provider, key, env, own_address=bool(address or base_url)),
+    )
+
+
+def _find_address(provider: Provider, given: str, env: Mapping[str, str]) -> str:
+    named = next((env[name].strip() for name in provider.base_url_settings if env.get(name, "").strip()), "")
+    address = (given or named or provider.base_url).rstrip("/")
+    if not address and not provider.base_url_settings:
+        return ""  # it knows its own way
+    if address and "://" not in address:
+        address = f"http://{address}"  # OLLAMA_HOST is written without a scheme
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UserError(
+            "model_no_address",
+            f"The provider {provider.name} has no usable address ({address[:100] or 'none'}).",
+            next_step=f"Set {provider.base_url_settings[0]} to something like http://127.0.0.1:8000/v1.",
+        )
+    if provider.local and parts.path in ("", "/"):
+        address = f"{address.rstrip('/')}/v1"
+    return address
+
+
+def _find_key(provider: Provider, given: str, env: Mapping[str, str], *, own_address: bool) -> str:
+    key = given or (env.get(provider.key, "").strip() if provider.key else "")
+    optional = not provider.key or provider.name == "openai-compatible" or own_address
+    if not key and not optional:
+        raise UserError(
+            "model_no_key",
+            f"The provider {provider.name} needs a key.",
+            next_step=f"Set the environment variable {provider.key}.",
+        )
+    return key
+
+
+def choose_targets(
+    wishes: Mapping[str, str], env: Mapping[str, str], *, base_url: str = "", lead_thinking: bool = False
+) -> dict[Tier, Target]:
+    """Choose a model for each tier: from `wishes` (tier -> "provider:model"), else from the environment.
+
+    Where a tier is not named it takes its neighbour's: lead, fast and judge take the worker's, and the worker takes any
+    that is named. Honours ANTHROPIC_LEAD_MODEL_ID, ANTHROPIC_MODEL_ID, ANTHROPIC_SMALL_MODEL_ID, and the same
+    in lower case; likewise OPENAI_. Returns {} if nothing is named. Raises `UserError` as `parse_target`.
+    """
+    named = {tier: wishes[tier] for tier in TIERS if wishes.get(tier, "").strip()} or _read_environment(env)
+    if not named:
+        return {}
+    worker = named.get("worker") or next(named[tier] for tier in TIERS if tier in named)
+    chosen: dict[Tier, Target] = {tier: parse_target(named.get(tier, worker), env, base_url=base_url) for tier in TIERS}
+    if lead_thinking:
+        chosen["lead"] = replace(chosen["lead"], thinking=True)
+    return chosen
+
+
+def _read_environment(env: Mapping[str, str]) -> dict[Tier, str]:
+    for prefix, provider in _ENV_PROVIDERS:
+        found: dict[Tier, str] = {}
+        for tier, suffix in _ENV_TIERS.items():
+            name = f"{prefix}_{suffix}"
+            value = (env.get(name) or env.get(name.lower()) or "").strip()
+            if value:
+                known = value.partition(":")[0] in provider_names() and ":" in value
+                found[tier] = value if known else f"{provider}:{value}"
+        if found:
+            return found
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A model server that answered on this machine."""
+
+    provider: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+async def find_local_servers(
+    env: Mapping[str, str] | None = None, *, seconds: float = 0.7, addresses: Mapping[str, str] | None = None
+) -> tuple[LocalServer, ...]:
+    """Ask the known local ports which models they have (`GET /v1/models`); silence and nonsense mean "not there".
+
+    `addresses` (provider -> base URL) replaces the default ports.
+    """
+    local = [p for name in provider_names() if (p := find_provider(name)) is not None and p.local]
+    known = addresses or {p.name: _find_address(p, "", env or {}) for p in local}
+    found = await asyncio.gather(*(_list_models(name, url, seconds) for name, url in known.items()))
+    return tuple(server for server in found if server is not None)
+
+
+async def _list_models(name: str, base_url: str, seconds: float) -> LocalServer | None:
+    endpoint = HttpEndpoint(base_url, idle_seconds=seconds)
+    try:
+        async with asyncio.timeout(seconds * 2), endpoint.request("GET", "/models") as answer:
+            if answer.status != 200:  # noqa: PLR2004 - HTTP
+                return None
+            found: object = json.loads(await answer.read_body(1_000_000))
+    except (TransportError, TimeoutError, ValueError, RecursionError):
+        return None
+    finally:
+        await endpoint.aclose()
+    data = cast("dict[str, object]", found).get("data") if isinstance(found, dict) else None
+    if not isinstance(data, list):
+        return None
+    names = [cast("dict[str, object]", row).get("id") for row in cast("list[object]", data) if isinstance(row, dict)]
+    return LocalServer(name, base_url, tuple(name for name in names if isinstance(name, str) and name))
+
+
+_USUAL_TOKENS = 5_000  # of one call: the price of some models depends on the size of the call
+_BYTES_PER_TOKEN = 2  # English has about four, code and other scripts two to three: an estimate from above
+
+
+def meter_reply(target: Target, tokens: Tokens, *, sent: int, received: int) -> Usage:
+    """Return the usage of one call; `sent` and `received` are bytes of text that really went over the wire.
+
+    `priced` is False where no price is known, and where the provider's report could not be used.
+    """
+    honest = tokens.sent > 0 and (tokens.received > 0 or received == 0) and tokens.cache_read >= 0
+    counted = (
+        tokens
+        if honest
+        else Tokens(
+            max(tokens.sent, sent // _BYTES_PER_TOKEN + 1), max(tokens.received, received // _BYTES_PER_TOKEN + 1)
+        )
+    )
+    dollars = _calculate_dollars(target, counted)
+    return Usage(
+        input_tokens=counted.sent,
+        output_tokens=counted.received,
+        cached_tokens=max(0, counted.cache_read),
+        dollars=dollars or 0.0,
+        calls=1,
+        priced=dollars is not None and (honest or target.free),
+    )
+
+
+def bound_cost(target: Target, *, sent: int, room: int) -> Usage:
+    """Return what one call costs at most: `sent` bytes of text, and an answer of `room` tokens."""
+    dollars = _calculate_dollars(target, Tokens(sent // _BYTES_PER_TOKEN + 1, room))
+    return Usage(dollars=dollars or 0.0, calls=1, priced=dollars is not None)
+
+
+def has_price(target: Target) -> bool:
+    """Tell whether calls of this model can be priced: by a stated price, by the public list, or because it is free."""
+    return _calculate_dollars(target, Tokens(1, 1)) is not None
+
+
+def find_price(target: Target) -> tuple[float, float] | None:
+    """Return the dollars for a million tokens of input and of output in a call of usual size, None if not known."""
+    sent, received = (
+        _calculate_dollars(target, tokens) for tokens in (Tokens(_USUAL_TOKENS, 0), Tokens(0, _USUAL_TOKENS))
+    )
+    scale = 1_000_000 / _USUAL_TOKENS
+    return None if sent is None or received is None else (sent * scale, received * scale)
+
+
+def _calculate_dollars(target: Target, tokens: Tokens) -> float | None:
+    if target.price is not None:
+        price = target.price
+        return (tokens.sent * price.input_per_million + tokens.received * price.output_per_million) / 1_000_000
+    if target.free:
+        return 0.0
+    from genai_prices import Usage as Priced  # noqa: PLC0415 - 0.15 CPU-s, for billed models only
+    from genai_prices import calc_price  # noqa: PLC0415
+
+    usage = Priced(
+        input_tokens=tokens.sent,
+        output_tokens=tokens.received,
+        cache_read_tokens=max(0, tokens.cache_read),
+        cache_write_tokens=max(0, tokens.cache_written),
+    )
+    try:
+        return float(calc_price(usage, target.model, provider_api_url=target.base_url).total_price)
+    except (LookupError, ValueError):
+        return None

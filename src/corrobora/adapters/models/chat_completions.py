@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from corrobora.adapters.models.registry import (
+from corrobora.adapters.models import (
     Completion,
     ModelRequest,
     OutputMode,

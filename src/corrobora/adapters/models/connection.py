@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from corrobora.adapters.http import parse_retry_after
-from corrobora.adapters.models.registry import (
+from corrobora.adapters.models import (
     Completion,
     ModelRequest,
     ModelWire,

@@ -13,11 +13,10 @@ from corrobora.analysts.extractive.clarify import estimate_complexity
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, Subject, SubQuestion, TaskSpec
-from corrobora.policies.intake import TIERS, angle_range
+from corrobora.policies.intake import TIERS, angle_range, read_suggested
 from corrobora.policies.queries import is_near_duplicate
 from corrobora.roles.plan import Angle, Planning
 from corrobora.roles.refine import Refinement, Shortfall
-from corrobora.roles.suggested import read_suggested
 from corrobora.text.questions import find_compared_sides, find_framing_stems, find_topic_stems
 from corrobora.text.ranking import jaccard_similarity
 from corrobora.text.tokens import STOP_WORDS, fold_text, stem_text, stem_word

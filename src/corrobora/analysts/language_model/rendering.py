@@ -21,11 +21,10 @@ import jinja2
 from corrobora.analysts.language_model import Prompt
 from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Contradiction, Fact, Grade, LinkedSource, Passage
-from corrobora.domain.plan import Node, Subject, SubQuestion, collect_leaves
-from corrobora.domain.record import QueryYield, SourceYield
+from corrobora.domain.plan import Node, QueryYield, SourceYield, Subject, SubQuestion, collect_leaves
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
-from corrobora.roles.quoting import Shown, quote_rows, quote_text, show_identifier
+from corrobora.roles.forms import Shown, quote_rows, quote_text, show_identifier
 from corrobora.roles.synthesize import Material, Part, synthesize
 
 I = TypeVar("I")  # noqa: E741 - input of a role

@@ -29,8 +29,7 @@ from corrobora.domain.errors import (
 )
 from corrobora.domain.evidence import Document
 from corrobora.domain.limits import Meter, Usage
-from corrobora.domain.plan import Brief, Node, Plan, SubQuestion
-from corrobora.domain.record import Record
+from corrobora.domain.plan import Brief, Node, Plan, Record, SubQuestion
 from corrobora.domain.report import Findings
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState

@@ -131,7 +131,7 @@ def _check_models(settings: Settings) -> list[CheckResult]:
 
 async def _check_servers() -> list[CheckResult]:
     """Look for model servers on their usual ports of this machine."""
-    from corrobora.adapters.models.registry import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
+    from corrobora.adapters.models import find_local_servers  # noqa: PLC0415 - the HTTP stack, only here
 
     found = await find_local_servers(os.environ)
     if not found:

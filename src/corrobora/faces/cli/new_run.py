@@ -46,7 +46,7 @@ from corrobora.text.markup import sanitize_text
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.app.dialogues import DialogueManager
-    from corrobora.storage.journal.dialogues import StoredDialogue
+    from corrobora.storage.journal.events import StoredDialogue
 
 
 class ChatFlags(OutputFlags):

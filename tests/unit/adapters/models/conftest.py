@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from corrobora.adapters.models import OutputMode, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import OutputMode, parse_target
 from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.testing.conformance import find_sample as sample

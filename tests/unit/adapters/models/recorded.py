@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from corrobora.adapters.models import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.connection import explain_failure
-from corrobora.adapters.models.registry import Completion, ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import TransportError
 from corrobora.analysts.language_model import Form, Prompt
 from corrobora.domain.errors import ProviderError

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.unit.adapters.models.recorded import FORM, check_recorded, complete, find_cassettes, read
 
+from corrobora.adapters.models import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.anthropic_messages import AnthropicMessages
-from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model import Correction, Effort, Prompt
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.unit.adapters.models.recorded import FORM, SHIPPED, check_recorded, complete, find_cassettes, read
 
+from corrobora.adapters.models import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.chat_completions import ChatCompletions
-from corrobora.adapters.models.registry import ModelRequest, OutputMode, parse_target
 from corrobora.adapters.models.transport import BrokenAnswerError, RejectedError
 from corrobora.analysts.language_model import Correction, Prompt
 

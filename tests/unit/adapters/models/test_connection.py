@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.unit.adapters.models.recorded import SHIPPED, read
 
+from corrobora.adapters.models import Target, parse_target
 from corrobora.adapters.models.connection import ModelConnection, explain_failure
-from corrobora.adapters.models.registry import Target, parse_target
 from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswerError, RejectedError, UnreachableError
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model import Form, Prompt, Reply
@@ -175,7 +175,7 @@ async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_t
 
 
 PACKAGE = """
-from corrobora.adapters.models.registry import Completion, Provider, Tokens
+from corrobora.adapters.models import Completion, Provider, Tokens
 
 class Echo:
     mode = "prompted"
@@ -189,7 +189,7 @@ PROVIDER = Provider("echo", Echo)
 USE = """
 import asyncio
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target, provider_names
+from corrobora.adapters.models import parse_target, provider_names
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model import Form, Prompt
 

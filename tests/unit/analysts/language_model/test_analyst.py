@@ -14,8 +14,8 @@ from dataclasses import replace
 import pytest
 from tests.unit.adapters.models.conftest import TARGETS, asking, sample
 
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.models.registry import parse_target
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError

@@ -177,7 +177,7 @@ def test_nobody_listens_at_the_address(library: Any) -> None:
 
 def test_a_model_folder_of_the_user(folder: Any, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    made = runpy.run_path(str(Path(__file__).parents[2] / "adapters" / "embedders" / "test_onnx.py"))
+    made = runpy.run_path(str(Path(__file__).parents[2] / "adapters" / "test_embedders.py"))
     model = tmp_path / "model"
     model.mkdir()
     made["write_model"](model)

@@ -49,7 +49,9 @@ async def test_it_keeps_the_contract_of_the_port(database: Database) -> None:
         await check_journal(lambda: attempt(database, writer, run))
 
 
-async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the_next_answer(database: Database) -> None:
+async def test_what_was_not_paid_for_counts_at_once_and_shares_the_commit_of_the_next_answer(
+    database: Database,
+) -> None:
     async with JournalWriter(database.conninfo) as writer:
         journal = await attempt(database, writer)
         before = writer.flushes

@@ -15,8 +15,8 @@ from corrobora.domain.plan import Node
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
 from corrobora.engine.pursue import absorb_round
+from corrobora.engine.search import join_results, search_round, seems_down
 from corrobora.engine.session.journal import RoundBuffer, SearchResults
-from corrobora.engine.steps.search import join_results, search_round, seems_down
 from corrobora.ports import Entry
 from corrobora.testing import FakeClock
 

@@ -9,8 +9,8 @@ from tests.profiles.research import make_run
 
 from corrobora.domain.evidence import Hit, ReadOutcome
 from corrobora.domain.report import iter_threads
+from corrobora.engine.deliver import count_results
 from corrobora.engine.session.journal import decode
-from corrobora.engine.steps.deliver import count_results
 
 
 def _found(journal) -> set[tuple[str, str | None]]:

@@ -12,7 +12,7 @@ from corrobora.domain.evidence import FollowUp, Hit, Insight, InsightKind, Linke
 from corrobora.domain.plan import Brief, Node, SubQuestion
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Intent, Round, ThreadState
-from corrobora.engine.steps.knowledge import (
+from corrobora.engine.knowledge import (
     MAX_INSIGHTS,
     collect_insights,
     recall_knowledge,

@@ -16,11 +16,11 @@ from corrobora.domain.plan import Gate, Node, collect_leaves
 from corrobora.domain.report import Findings
 from corrobora.domain.thread import Course, StopReason, ThreadState
 from corrobora.engine.inputs import scope_input
+from corrobora.engine.read import read_hits
+from corrobora.engine.search import search_round
 from corrobora.engine.session import CALL_TOKENS, Session
 from corrobora.engine.session.budget import UsageLedger
 from corrobora.engine.session.journal import RoundBuffer
-from corrobora.engine.steps.read import read_hits
-from corrobora.engine.steps.search import search_round
 from corrobora.policies.selection import cluster_copies, list_given_hits
 from corrobora.roles.scope import Candidate, Shortlist, Sweep, scope, scout
 

@@ -11,7 +11,7 @@ from tests.profiles.research import DOCUMENTS, QUESTION, LibraryRun, Mixed, make
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.report import Draft, Outcome
 from corrobora.domain.run import EventType
-from corrobora.engine.steps.deliver import explain_no_report
+from corrobora.engine.deliver import explain_no_report
 from corrobora.reporting.report_format import format_report_body
 
 UNKNOWN = "Which composer wrote the anthem of the republic of Zambria?"

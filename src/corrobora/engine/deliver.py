@@ -16,15 +16,14 @@ from corrobora.domain.limits import Usage
 from corrobora.domain.report import Draft, Findings, Methodology, Outcome, Report, Verdict, collect_notes, iter_threads
 from corrobora.domain.run import EventType, Stage
 from corrobora.domain.thread import Round
+from corrobora.engine.knowledge import remember_findings
+from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts, list_uncertain
-from corrobora.engine.steps.knowledge import remember_findings
-from corrobora.engine.steps.read import FetchResult, make_read_key
 from corrobora.policies.grading import find_notice
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.reporting.artifacts import render_completion_report
-from corrobora.reporting.html import render_html
 from corrobora.reporting.render import (
     CitedSource,
     build_citations,
@@ -32,7 +31,7 @@ from corrobora.reporting.render import (
     render_markdown,
     render_methodology,
 )
-from corrobora.reporting.report_format import format_report_body
+from corrobora.reporting.report_format import format_report_body, render_html
 from corrobora.reporting.seal import read_digest, seal_files
 from corrobora.reporting.thread_json import (
     build_cost_estimate,

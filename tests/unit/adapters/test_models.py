@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from corrobora.adapters.models.registry import (
+from corrobora.adapters.models import (
     choose_targets,
     find_local_servers,
     find_provider,

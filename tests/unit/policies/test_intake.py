@@ -10,7 +10,7 @@ import pytest
 from corrobora.domain.errors import UserError
 from corrobora.domain.plan import Node, Plan
 from corrobora.engine.session.journal import encode
-from corrobora.roles.suggested import read_suggested
+from corrobora.policies.intake import read_suggested
 
 
 def read(**fields: Any) -> Node:

@@ -26,9 +26,9 @@ from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
+from corrobora.engine.knowledge import resolve_requests, widen_reading
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts
-from corrobora.engine.steps.knowledge import resolve_requests, widen_reading
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
 from corrobora.roles.extract import Extraction, Quote, extract

@@ -10,7 +10,7 @@ from tests.profiles.research import Mixed, make_run
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.domain.limits import Usage
 from corrobora.domain.plan import Brief, Gate, Node, SubQuestion
-from corrobora.engine.steps.discover import share_shortlist, sweep_sources
+from corrobora.engine.discover import share_shortlist, sweep_sources
 from corrobora.roles.scope import Shortlist, Shortlisted
 
 BRIEF = Brief("How often must the harbour cranes of Brenhaven be inspected?")

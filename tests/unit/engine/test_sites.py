@@ -16,8 +16,8 @@ from corrobora.domain.evidence import Document, Hit, Query, ReadOutcome, Source,
 from corrobora.domain.plan import Node
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Intent, ThreadState
-from corrobora.engine.steps.discover import sweep_sources
-from corrobora.engine.steps.search import SITE_PAGES, search_sites
+from corrobora.engine.discover import sweep_sources
+from corrobora.engine.search import SITE_PAGES, search_sites
 from corrobora.ports import Entry
 from corrobora.testing import MemoryLibrary
 from corrobora.testing.http_server import HttpServer
