@@ -103,3 +103,21 @@ async def test_a_model_rules_on_what_code_cannot_decide_and_on_nothing_else(data
     assert "the village" in denied.reasons[0]
     line = next(line for line in found.markdown.splitlines() if UNCLEAR in line)
     assert line.count("*(") == 1
+
+
+async def test_a_cell_of_a_table_is_ruled_on_with_its_row_and_the_headers_of_its_columns(database_url: str):
+    cell = "so that they do not stick in frost"
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "synthesize"):
+            marker = re.findall(r"\[S\d+:C\d+\]", said["body"])[0]
+            table = f"| Part | Why it is greased | When |\n|---|---|---|\n| gates | {cell} {marker} | weekly |\n"
+            said["body"] += f"\n\n## More\n\n{UNCLEAR} in the mill {marker}.\n\n{table}"
+        return json.dumps(said)
+
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    [asked] = [asked.user for asked in server.asked if is_role(asked, "confirm")]
+    shown = re.findall(r"^A cell of this row[^<]*<data-\w+>(.*?)</data", asked, re.MULTILINE)
+    assert shown == [f"Part: gates; Why it is greased: {cell}; When: weekly"]

@@ -206,7 +206,7 @@ async def review_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
 async def check_whole_draft(draft: Draft, findings: Findings, run: Session) -> CheckedDraft:
     """Check every sentence of a draft against facts and reading set; a model rules on what code cannot decide."""
     reading = await load_reading_set(draft, findings, run)
-    given = confirm_input(check_written_draft(draft, findings, reading, run.rulings), findings, run)
+    given = confirm_input(check_written_draft(draft, findings, reading, run.rulings), draft, findings, run)
     if given.doubts and run.evidence.has_model() and _has_time(run):
         ruled = await run.call(confirm, given)
         pairs = zip(given.doubts, ruled.reasons, strict=True)

@@ -6,11 +6,13 @@ Knows findings, stored texts and what the check says of a draft. Does not check 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 
 from corrobora.domain.evidence import ReadOutcome, SourceId
 from corrobora.domain.report import Critique, Draft, Findings, Support, iter_threads
 from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
 from corrobora.engine.session import Session
+from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
 from corrobora.reporting.verify import CheckedDraft, add_code_sections
 from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising
 from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
@@ -52,16 +54,38 @@ def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str,
     return tuple(told[:MAX_FAILING_SHOWN])
 
 
-def confirm_input(checked: CheckedDraft, findings: Findings, run: Session) -> Confirming:
+def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
     """What a model rules on: the sentences that code cannot decide and that it has not ruled on yet."""
+    rows = _find_rows(draft.body)
     quotes = {str(fact.id): (f"{fact.title} {fact.version}".strip(), fact.quote) for fact in findings.facts}
     doubts = [
-        Doubt(each.sentence, tuple(quotes[name] for name in each.facts), each.reasons, each.facts)
+        Doubt(
+            each.sentence,
+            tuple(quotes[name] for name in each.facts),
+            each.reasons,
+            each.facts,
+            rows.get(each.sentence, ""),
+        )
         for each in checked.checks
         if each.support is Support.UNCLEAR and not each.withheld and each.facts
     ]
     fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
     return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
+
+
+def _find_rows(body: str) -> dict[str, str]:
+    """Return for each statement of a table its row, each cell after the header of its column."""
+    lines, header = body.splitlines(), list[str]()
+    found: dict[str, str] = {}
+    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+        if is_row(line) and is_rule(after):
+            header = split_cells(line)
+        elif is_row(line) and not is_rule(line):
+            cells = [" ".join(MARKER.sub("", cell).split()) for cell in split_cells(line)]
+            named = zip_longest(header, cells, fillvalue="")
+            told = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+            found |= {text: told for text, _ in iter_row_statements(line, MARKER)}
+    return found
 
 
 def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:

@@ -121,6 +121,7 @@ class Doubt:
     quotes: tuple[tuple[str, str], ...]  # source with its version, and quote
     reasons: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()  # ids of the facts that it cites: not shown
+    row: str = ""  # of a cell of a table: its row, each cell after the header of its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,7 @@ confirm: Role[Confirming, Rulings] = Role(
                 "It pumps 12.5 litres each minute.",
                 (("Pump manual, Edition 2", "The pump moves 12.5 litres a minute."),),
                 ("the pump",),
+                row="Flow: 12.5 litres; Pressure: 4 bar",
             ),
         ),
     ),
