@@ -6,6 +6,7 @@ paid. Does not search or read.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -138,12 +139,15 @@ class WebAccess:
         self._resolve = resolve
         self._limits = limits
         self._child: ParserProcess | None = None
+        self._started: asyncio.Future[None] | None = None
 
     def open_reader(self, library: Library, space: str) -> Reader:
         """Return the page reader of one run."""
         from corrobora.adapters.readers.pages import WebReader  # noqa: PLC0415 - as said above
 
-        self._child = self._child or ParserProcess()
+        if self._child is None:
+            self._child = ParserProcess(loads=("trafilatura", "corrobora.adapters.readers.html"))
+            self._started = asyncio.ensure_future(self._child.start())  # it imports while the question is planned
         return WebReader(self._fetcher, self._child, library, space, clock=self.clock, limits=self._limits)
 
     @cached_property
@@ -156,7 +160,8 @@ class WebAccess:
 
     async def close(self) -> None:
         """End the parser's process."""
-        if self._child is not None:
+        if self._child is not None and self._started is not None:
+            await asyncio.wait([self._started])
             await self._child.close()
 
 

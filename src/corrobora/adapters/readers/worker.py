@@ -44,9 +44,11 @@ _FRAME = struct.Struct(">II")  # length of the JSON head, length of the bytes
 PIECE_CHARS = 250_000  # of a text in one frame of the answer
 
 
-def main(memory: int) -> None:
-    """Answer requests until stdin ends."""
+def main(memory: int, *loads: str) -> None:
+    """Import what will be needed, then answer requests until stdin ends."""
     _limit_memory(memory)
+    for module in loads:
+        import_module(module)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while frame := source.read(_FRAME.size):
         head_size, size = _FRAME.unpack(frame)
@@ -97,4 +99,4 @@ def _limit_cpu(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])
