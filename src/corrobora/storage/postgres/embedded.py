@@ -10,7 +10,6 @@ import atexit
 import os
 import stat
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -18,10 +17,8 @@ from urllib.parse import quote
 from corrobora.domain.errors import JournalError
 from corrobora.storage.postgres.cluster import PORT, SUPERUSER, Cluster, RunningServer
 from corrobora.storage.postgres.processes import (
-    SHARED_HOME,
     FileLock,
     UserList,
-    ensure_shared_home,
     hold_lock,
     server_account,
 )
@@ -56,8 +53,8 @@ class EmbeddedServer:
     def start(cls, data_dir: Path, *, keep: bool = False) -> Self:
         """Start the server of `data_dir`, or attach to it if it runs; blocks until it accepts connections.
 
-        With `keep`, it goes on running after its last user, until `stop`. As root the server runs as the account
-        `corrobora`; nothing outside the data folder changes its mode or its owner.
+        With `keep`, it goes on running after its last user, until `stop`. As root the server runs as an account that
+        exists; nothing lies outside the data folder, and no folder above it changes its mode or its owner.
 
         Raises:
             JournalError: the folder belongs to another user, the cluster is damaged or of another version, the disk
@@ -191,18 +188,10 @@ def _make_home(home: Path) -> None:
 
 
 def _find_cluster(home: Path, *, create: bool) -> Cluster:
-    """Return the cluster of a data folder: inside it, or below /var/lib for a root whose home is private.
-
-    The account of the server must be able to reach its cluster, and a private parent folder is never opened to others.
-    """
-    account = server_account()
-    if os.geteuid() != 0:
-        return Cluster(home / "postgres", account, as_root=False)
-    if account.may_enter(home.parent):
-        if create and not account.may_enter(home):
-            os.chown(home, -1, account.gid)
-            home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
-        return Cluster(home / "postgres", account, as_root=True)
-    if create:
-        ensure_shared_home()
-    return Cluster(SHARED_HOME / sha256(os.fsencode(home)).hexdigest()[:12], account, as_root=True)
+    """Return the cluster of a data folder. If root starts it, its files get an owner that this machine knows."""
+    base = home / "postgres"
+    account = server_account(base)
+    if create and os.geteuid() == 0 and base.exists() and base.lstat().st_uid != account.uid:
+        for path in (base, *base.rglob("*")):
+            os.chown(path, account.uid, account.gid, follow_symlinks=False)
+    return Cluster(base, account, as_root=os.geteuid() == 0)

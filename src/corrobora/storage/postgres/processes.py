@@ -1,6 +1,6 @@
 """Locks between processes, and the operating-system account that a database server runs as.
 
-Knows file locks that the kernel releases when their holder dies, and how root gets an unprivileged account. Does not
+Knows file locks that the kernel releases when their holder dies, and which unprivileged account root takes. Does not
 know PostgreSQL, data folders or what a lock protects.
 """
 
@@ -10,20 +10,18 @@ import contextlib
 import fcntl
 import os
 import pwd
-import shutil
 import stat
-import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from corrobora.domain.errors import JournalError
 
-ACCOUNT = "corrobora"  # the operating-system account that root starts the server as
-SHARED_HOME = Path("/var/lib/corrobora")  # root's folder for what other accounts must be able to reach
+ACCOUNTS = ("corrobora", "postgres", "nobody")  # that root may start the server as
+K = TypeVar("K")
 _LOCK_PAUSE_SECONDS = 0.02
-_ACCOUNT_WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,64 +56,37 @@ class Account:
         return bool(info.st_mode & stat.S_IXOTH)
 
 
-def server_account() -> Account:
-    """Return the account that a server of this process runs as: its own, or `corrobora` if it is root.
+def server_account(folder: Path | None = None) -> Account:
+    """Return the account that a server of this process runs as: its own; for root, one that exists already.
 
-    PostgreSQL refuses to run as root. The account is created once as a system account without a home or a shell.
+    PostgreSQL refuses to run as root. Root's server runs as the owner of `folder` if that is a known account, as a
+    volume that comes from elsewhere may be; else as the first of `ACCOUNTS` that this machine has. None is created.
 
     Raises:
-        JournalError: the account does not exist and cannot be created, or the user id has no name.
+        JournalError: there is no such account, or the user id has no name.
     """
     uid = os.geteuid()
-    name = ACCOUNT if uid == 0 else None
-    entry = _entry_by_name(name) if name else _entry_by_uid(uid)
-    if entry is None and name:
-        # If two processes run `useradd` at once, one of them may see an account that is not complete.
-        ensure_shared_home()
-        with hold_lock(SHARED_HOME / "account.lock", timeout_seconds=_ACCOUNT_WAIT_SECONDS):
-            entry = _entry_by_name(name)
-            if entry is None:
-                _create_account(name)
-                entry = _entry_by_name(name)
+    if uid:
+        entry = _find_entry(pwd.getpwuid, uid)
+    else:
+        owner = folder.lstat().st_uid if folder is not None and folder.exists() else 0
+        entry = _find_entry(pwd.getpwuid, owner) if owner else None
+        entry = entry or next(filter(None, (_find_entry(pwd.getpwnam, name) for name in ACCOUNTS)), None)
     if entry is None:
-        who = f"The account {name}" if name else f"User id {uid}"
+        who = f"User id {uid} is not known" if uid else f"None of the accounts {', '.join(ACCOUNTS)} is known"
         raise JournalError(
             "database_account",
-            f"{who} is not known to this machine, and PostgreSQL needs a named, unprivileged account.",
+            f"{who} to this machine, and PostgreSQL needs a named, unprivileged account.",
             next_step="Create it (useradd --system corrobora), run as an ordinary user, or set CORROBORA_DATABASE_URL.",
         )
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def ensure_shared_home() -> None:
-    """Create the shared folder of root, which everybody can enter and only root can write."""
-    SHARED_HOME.mkdir(mode=0o755, parents=True, exist_ok=True)
-
-
-def _entry_by_name(name: str) -> pwd.struct_passwd | None:
+def _find_entry(find: Callable[[K], pwd.struct_passwd], key: K) -> pwd.struct_passwd | None:
     try:
-        return pwd.getpwnam(name)
+        return find(key)
     except KeyError:
         return None
-
-
-def _entry_by_uid(uid: int) -> pwd.struct_passwd | None:
-    try:
-        return pwd.getpwuid(uid)
-    except KeyError:
-        return None
-
-
-def _create_account(name: str) -> None:
-    """Create a system account with `useradd` or `adduser`; the caller looks whether it exists afterwards."""
-    shell = shutil.which("nologin") or "/bin/false"
-    if program := shutil.which("useradd"):
-        command = [program, "--system", "--user-group", "--no-create-home", "--shell", shell, name]
-    elif program := shutil.which("adduser"):
-        command = [program, "-S", "-D", "-H", "-s", shell, name]
-    else:
-        return
-    subprocess.run(command, check=False, capture_output=True)  # noqa: S603 - fixed words and a program of the system
 
 
 class FileLock:

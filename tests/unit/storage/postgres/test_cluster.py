@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from corrobora.domain.errors import JournalError
-from corrobora.storage.postgres import cluster as module
 from corrobora.storage.postgres.cluster import Cluster
 from corrobora.storage.postgres.processes import Account, server_account
 
@@ -66,17 +65,9 @@ def test_the_programs_are_those_of_the_wheel(cluster: Cluster) -> None:
     assert (cluster.find_programs() / "postgres").exists()
 
 
-@pytest.mark.parametrize(("mode", "used"), [(0o755, True), (0o775, False), (None, False)])
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what root has copied")
-def test_an_account_that_cannot_enter_the_package_uses_the_copy_of_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None, *, used: bool
-) -> None:
-    package, mark = module._locate_package()
-    copy = tmp_path / f"programs-{mark}"
-    if mode is not None:
-        copy.mkdir()
-        copy.chmod(mode)
-    monkeypatch.setattr(module, "SHARED_HOME", tmp_path)
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives its server another account")
+def test_root_learns_what_its_server_may_not_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Account, "may_enter", lambda *_: False)
-    found = Cluster(tmp_path, Account("stranger", 54321, 54321), as_root=False).find_programs()
-    assert found.is_relative_to(copy if used else package)
+    with pytest.raises(JournalError, match="refuses to run as root") as caught:
+        Cluster(tmp_path, Account("stranger", 54321, 54321), as_root=True).find_programs()
+    assert "CORROBORA_HOME" in caught.value.next_step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -82,33 +83,15 @@ def test_an_account_may_enter_what_the_modes_allow(tmp_path: Path) -> None:
     assert not stranger.may_enter(tmp_path)
 
 
-def test_the_server_never_runs_as_root() -> None:
+def test_the_server_never_runs_as_root_and_makes_no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {each.pw_name for each in pwd.getpwall()}
     assert server_account().uid != 0
-
-
-_ACCOUNT = """
-import pathlib, pwd, sys, time
-from corrobora.storage.postgres import processes
-home, users = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1]) / "users"
-processes.SHARED_HOME, processes.os.geteuid = home, lambda: 0
-def find(name):
-    lines = users.read_text().split() if users.exists() else []
-    return pwd.struct_passwd((name, "x", int(lines[-1]), 7, "", "/", "/bin/false")) if lines else None
-def create(name):
-    number = len(users.read_text().split()) if users.exists() else 0
-    time.sleep(0.2)
-    with users.open("a") as file:
-        file.write(f"{900 + number}\\n")
-processes._entry_by_name, processes._create_account = find, create
-print(processes.server_account().uid)
-"""
-
-
-def test_processes_that_start_at_once_create_one_account(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _ACCOUNT, str(tmp_path)]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [each.communicate()[0] for each in started] == ["900\n"] * 3
-    assert (tmp_path / "users").read_text() == "900\n"
+    assert {each.pw_name for each in pwd.getpwall()} == known
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert server_account(tmp_path / "missing").name in processes.ACCOUNTS
+    monkeypatch.setattr(processes, "ACCOUNTS", ("no-such-account",))
+    with pytest.raises(JournalError, match="no-such-account is known to this machine"):
+        server_account()
 
 
 def test_a_folder_that_may_not_be_looked_at_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
