@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
@@ -14,6 +14,11 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import PoolTimeout
 
 from corrobora.domain.errors import JournalError
+from corrobora.domain.evidence import Source, SourceId
+from corrobora.ports import IngestItem
+from corrobora.storage.index import PostgresLibrary
+from corrobora.storage.index.catalog import Catalog
+from corrobora.storage.index.vectors import VectorIndex
 from corrobora.storage.postgres import (
     Database,
     complete_conninfo,
@@ -116,15 +121,43 @@ async def test_a_url_that_cannot_be_read() -> None:
         assert error.__cause__ is None
 
 
-async def test_a_server_without_pgvector(database: Database, database_url: str) -> None:
+async def test_a_server_without_pgvector_does_what_needs_no_vectors(database: Database, database_url: str) -> None:
+    assert await database.fetch_one("SELECT 1 FROM pg_extension WHERE extname = 'vector'") is None
     await database.execute("CREATE SCHEMA other")
     await database.execute("CREATE VIEW other.pg_available_extensions AS SELECT 'x'::name AS name WHERE false")
     await database.execute(
-        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = other, pg_catalog',"
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = other, public, pg_catalog',"
         " current_database()); END $$"
     )
-    error = await refusal(database_url)
-    assert error.code == "database_no_pgvector"
+    async with await Database.connect(database_url, size=1) as opened:
+        catalog = Catalog(opened, vectors=VectorIndex(opened, Letters()))
+        space = await catalog.open("lib")
+        await catalog.store(space, [IngestItem(Source(SourceId(""), "A", "doc:a", ""), "The king sleeps.")])
+        assert await catalog.embed_missing(space) == 0
+        found = PostgresLibrary(opened, ["lib"], Letters())
+        assert [hit.url for hit in await found.hybrid_search("king")] == ["doc:a"]
+
+
+class Letters:
+    """An `Embedder`."""
+
+    name = "letters"
+    dimensions = 2
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        return [(1.0, 0.0) for _ in texts]
+
+
+async def test_a_role_without_rights_is_told_who_grants_them(database: Database) -> None:
+    async def create_as_reader() -> None:
+        async with database.connection("adding a table") as connection, connection.transaction():
+            await connection.execute("SET LOCAL ROLE pg_read_all_data")
+            await connection.execute("CREATE TABLE mine (a int)")
+
+    with pytest.raises(JournalError, match="lacks a right") as caught:
+        await create_as_reader()
+    assert caught.value.code == "database_rights"
+    assert "GRANT" in caught.value.next_step
 
 
 def test_a_server_that_is_too_old() -> None:
@@ -157,7 +190,7 @@ async def test_a_read_only_database(database: Database, database_url: str) -> No
         (pg.DataCorrupted("invalid page in block 7"), "database_damaged"),
         (pg.IoError("could not read block"), "database_damaged"),
         (pg.UndefinedTable('relation "runs" does not exist'), "database_version"),
-        (pg.InsufficientPrivilege("permission denied for table runs"), "database_refused"),
+        (pg.InsufficientPrivilege("permission denied for table runs"), "database_rights"),
         (pg.DivisionByZero("division by zero"), "database_error"),
     ],
 )

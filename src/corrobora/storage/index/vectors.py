@@ -122,6 +122,9 @@ class VectorIndex:
         async with self._database.connection(where) as connection, connection.transaction():
             stored = await _read_stamp(connection, "for share")  # until the end, nobody can replace the vectors
             ours = bool(stored) and _model_of(stored) == self._embedder.name
+            if not stored and not await _has_pgvector(connection):
+                self.problem = f"The database server has no extension vector (package pgvector). {_WORDS_ALONE}"
+                return []
             if stored and not ours and not self._may_replace:
                 self._report_other_model(stored)
                 return []
@@ -215,6 +218,11 @@ async def _read_stamp(connection: Connection, mode: LiteralString = "") -> str:
     cursor = await connection.execute(f"select value from library_setting where name = 'embedder' {mode}")  # noqa: S608
     row = await cursor.fetchone()
     return str(row[0]) if row else ""
+
+
+async def _has_pgvector(connection: Connection) -> bool:
+    cursor = await connection.execute("select 1 from pg_available_extensions where name = 'vector'")
+    return await cursor.fetchone() is not None
 
 
 async def _any_vector(connection: Connection) -> bool:

@@ -85,7 +85,7 @@ class Database:
         A statement waits for one of `size` connections, at most `wait_seconds`.
 
         Raises:
-            JournalError: the server is down, refuses the account, is older than PostgreSQL 15, lacks pgvector, or has
+            JournalError: the server is down, refuses the account, is older than PostgreSQL 15, or has
                 the tables of another version of this program.
         """
         server = await asyncio.to_thread(_start_embedded, target) if isinstance(target, Path) else None
@@ -93,7 +93,7 @@ class Database:
             conninfo = complete_conninfo(server.url if server else str(target))
             async with await open_connection(conninfo) as connection:
                 with translate_errors("checking the database"):
-                    await _check_server(connection)
+                    require_version(connection.info.server_version // 10_000)
                     await apply_migrations(connection)
             pool = AsyncConnectionPool[PooledConnection](
                 conninfo,
@@ -242,8 +242,15 @@ _MEANINGS: Sequence[tuple[str, tuple[str, ...], tuple[str, ...], str, str]] = (
         "Connect to its primary server, with an account that may write.",
     ),
     (
+        "database_rights",
+        ("42501",),
+        (),
+        "The role of the database lacks a right",
+        "Let an administrator grant it: GRANT ALL ON SCHEMA public TO ROLE; for vectors: CREATE EXTENSION vector.",
+    ),
+    (
         "database_refused",
-        ("28", "42501"),
+        ("28",),
         ("authentication failed", "no password supplied", "no pg_hba.conf entry"),
         "The database refused the account or its password",
         "Check user and password in CORROBORA_DATABASE_URL.",
@@ -298,16 +305,4 @@ def require_version(version: int) -> None:
             "database_too_old",
             f"The database server is PostgreSQL {version}; at least {MIN_SERVER} is needed.",
             next_step="Upgrade it, or leave CORROBORA_DATABASE_URL empty to use the embedded one.",
-        )
-
-
-async def _check_server(connection: Connection) -> None:
-    """Raise `JournalError` if the server is too old or has no pgvector."""
-    require_version(connection.info.server_version // 10_000)
-    cursor = await connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
-    if await cursor.fetchone() is None:
-        raise JournalError(
-            "database_no_pgvector",
-            "The database server has no pgvector extension.",
-            next_step="Install it there (package postgresql-NN-pgvector), or use the embedded database.",
         )

@@ -20,6 +20,7 @@ from corrobora.domain.errors import JournalError
 _LOCK = 0x636F7272  # "corr": one migrating process at a time
 _NAME = re.compile(r"^(\d{4})_([a-z0-9_]+)\.sql$")
 _INCLUDE = "-- include: procrastinate"
+_VECTORS = "CREATE EXTENSION IF NOT EXISTS vector;"  # in the first file, made where vectors are first stored instead
 _TABLE: LiteralString = """
 CREATE TABLE IF NOT EXISTS schema_migration (
     number integer PRIMARY KEY,
@@ -82,7 +83,7 @@ async def apply_migrations(connection: AsyncConnection[TupleRow], known: tuple[M
 
 
 def _migration_sql(migration: Migration) -> LiteralString:
-    sql = migration.sql
+    sql = migration.sql.replace(_VECTORS, "")
     if _INCLUDE in sql:
         from procrastinate.schema import SchemaManager  # noqa: PLC0415 - 80 ms that only a new database costs
 
