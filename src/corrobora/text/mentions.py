@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from corrobora.text.quantities import find_quantities
+from corrobora.text.quantities import find_quantities, find_years
 from corrobora.text.tokens import STOP_WORDS, WORD, fold_text, split_words, stem_text
 
 
@@ -299,7 +299,7 @@ _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, ope
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 
-    A sentence that ends with a colon introduces what follows. `known` are texts about the report itself, such as the
+    A sentence that ends with a colon introduces what follows, and claims no more than a year. `known` are texts about the report itself, such as the
     question, its gaps and the editions of its sources: a sentence that repeats one of them claims nothing, nor does one
     that says in its own words that a question is not answered or that its answer was not found in what was read.
 
@@ -308,8 +308,10 @@ def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...
         (('1874',), ())
     """
     said = sentence.strip(" *_#>-.?!")
-    if not said or said.endswith(":") or any(said in each for each in known):
+    if not said or any(said in each for each in known):
         return ()
+    if said.endswith(":"):
+        return tuple(year for year in map(str, find_years(said)) if known and not any(year in each for each in known))
     found = [match.group().strip(".,:") for match in _DIGITS.finditer(sentence)]
     found += [each.text for each in find_quantities(sentence)]
     found += [match.group() for match in _OBLIGATION.finditer(sentence)]

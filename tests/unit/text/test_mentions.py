@@ -110,6 +110,8 @@ def test_connecting_prose_claims_nothing(sentence: str) -> None:
 def test_a_text_about_the_report_itself_claims_nothing() -> None:
     assert find_claim_words("**Revision 3 (June 2017)**", ["Revision 3 (June 2017)"]) == ()
     assert find_claim_words("Revision 3 (June 2017) holds 8.", ["Revision 3 (June 2017)"])
+    assert find_claim_words("Stated in Revision 3 (June 2017):", ["Revision 3 (June 2017)"]) == ()
+    assert find_claim_words("Stated in Revision 3 (June 1987):", ["Revision 3 (June 2017)"]) == ("1987",)
 
 
 def test_a_sentence_that_leaves_a_known_question_open_claims_nothing() -> None:
