@@ -8,23 +8,20 @@ never followed. Runs in the parser's process.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple
 
-from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
+from corrobora.adapters.readers import TextWriter, decode_text
+from corrobora.adapters.readers.article import HEADINGS, extract_article
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import ParsedDocument
-from corrobora.text.tokens import split_words
 
 _SILENT = frozenset("script style template noscript svg math head iframe object canvas select".split())
 _BLOCKS = frozenset(
     "p div section article main aside header footer nav ul ol dl dt dd blockquote figure figcaption form fieldset "
     "address details summary table thead tbody tfoot caption center body html".split()
 )
-_ARTICLE_BLOCKS = frozenset({"p", "list", "head", "table", "div", "quote"})
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class TagTextParser(HTMLParser):
@@ -64,9 +61,9 @@ class TagTextParser(HTMLParser):
             self._end_cell()
             self._heads = self._heads and tag == "th"
             self._in_cell = True
-        elif tag in _HEADINGS:
+        elif tag in HEADINGS:
             self._flush_text()
-            self._heading = _HEADINGS[tag]
+            self._heading = HEADINGS[tag]
         elif tag == "li":
             self._flush_text()
             self._item = True
@@ -86,7 +83,7 @@ class TagTextParser(HTMLParser):
             self._end_row()
         elif tag == "table":
             self._end_table()
-        elif tag in _HEADINGS or tag == "li" or tag in _BLOCKS or tag == "pre":
+        elif tag in HEADINGS or tag == "li" or tag in _BLOCKS or tag == "pre":
             self._flush_text()
             self._heading, self._item = 0, False
             self._pre = max(0, self._pre - (tag == "pre"))
@@ -185,10 +182,6 @@ _MAX_TREE_LINKS = 20_000  # the article finder needs 12 s for 200,000 links
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _META = re.compile(rb"<meta[^>]{0,300}?charset=[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
-# The extensive search compiles the date formats of all languages (0.3 s of CPU) and guesses. With and without it the
-# same date was found on each of 99 news pages; without their metadata it found 99 dates, 28 of them wrong, instead of
-# 64 dates, 10 of them wrong.
-_DATES = {"original_date": True, "extensive_search": False}
 _DATA_URI = re.compile(r"data:[a-z]{1,20}/[^\s\"'<>]{100,}", re.IGNORECASE)
 _PLACEHOLDER_PHRASES = (
     "just a moment|verify you are human|are you a robot|checking your browser|enable javascript and cookies|"
@@ -196,28 +189,6 @@ _PLACEHOLDER_PHRASES = (
     "log in to continue|please enable javascript|unusual traffic from your"
 ).split("|")
 _PLACEHOLDER_CHARS = 1_500
-
-
-class _Element(Protocol):
-    tag: object
-    text: str | None
-    tail: str | None
-
-    def get(self, key: str, default: str = "") -> str: ...
-
-    def __iter__(self) -> Iterator[_Element]: ...
-
-    def itertext(self) -> Iterator[str]: ...
-
-    def iter(self, *tags: str) -> Iterator[_Element]: ...
-
-    def iterancestors(self) -> Iterator[_Element]: ...
-
-    def findtext(self, path: str) -> str | None: ...
-
-    def drop_tag(self) -> None: ...
-
-    def drop_tree(self) -> None: ...
 
 
 def read_html(data: bytes, charset: str = "") -> ParsedDocument:
@@ -233,7 +204,7 @@ def read_html(data: bytes, charset: str = "") -> ParsedDocument:
     if shape.tags > MAX_TAGS:
         raise ReadError(ReadOutcome.TOO_LARGE, f"The page has more than {MAX_TAGS} tags.")
     html = _DATA_URI.sub("", html) if "data:" in html else html
-    parsed = _extract_article(html) if shape.safe else None
+    parsed = extract_article(html) if shape.safe else None
     if parsed is None or not parsed.text:
         writer, title = read_tags(html)
         parsed = writer.build_parsed(title, note="read without telling the article from its surroundings")
@@ -279,117 +250,6 @@ def measure_shape(html: str) -> PageShape:
     if last >= 0:
         attributes = max(attributes, html.count("=", last, min(len(html), last + 100_000)))
     return PageShape(tags, attributes, deepest, links)
-
-
-def _trim_date(date: str, html: str) -> str:
-    """Return the date, or only its year if its day is written nowhere in the page.
-
-    The extractor completes "January 2024" by the current day; a report would print a day that nobody stated.
-    """
-    if not date:
-        return ""
-    year, month, day = (int(part) for part in date.split("-"))
-    numbers = rf"{year}[-/.]?0?{month}[-/.]?0?{day}|0?{day}[-/.]0?{month}[-/.]|0?{month}[-/.]0?{day}[-/.]"
-    words = rf"0?{day}(?:st|nd|rd|th)?[.,]?\s(?:\w\w\s)?[^\W\d_]{{3,12}}|[^\W\d_]{{3,12}}\.?\s0?{day}"
-    return date if re.search(rf"(?<!\d)(?:{numbers}|{words})(?!\d)", html) else str(year)
-
-
-def _list_titles(tree: _Element) -> list[str]:
-    """Return the titles that a page declares: of its head, and for those who share it."""
-    shared = (each.get("content") for each in tree.iter("meta") if each.get("property") == "og:title")
-    return [fold_spaces(title) for title in (tree.findtext(".//title"), *shared) if title and title.strip()]
-
-
-def _choose_title(found: str, declared: Sequence[str]) -> str:
-    """Return the title that the extractor found, or the declared one if no declared title contains it.
-
-    The extractor guesses from headings and class names, and may name a page after the heading of a help window.
-    """
-    words = " ".join(split_words(found))
-    return found if not declared or any(words in " ".join(split_words(each)) for each in declared) else declared[0]
-
-
-def _extract_article(html: str) -> ParsedDocument | None:
-    """Find the article with trafilatura; None if it finds none."""
-    from trafilatura import bare_extraction, load_html  # noqa: PLC0415 - 1 s of CPU that only HTML pays
-
-    tree = load_html(html)
-    if tree is None:
-        return None
-    titles = _list_titles(page := cast("_Element", tree))
-    _free_headings(page)
-    found = bare_extraction(
-        tree, favor_precision=True, include_comments=False, with_metadata=True, date_extraction_params=_DATES
-    )
-    body = getattr(found, "body", None)
-    if found is None or body is None:
-        return None
-    writer = TextWriter()
-    _ArticleWriter(writer).write_body(cast("_Element", body))
-    meta = cast("dict[str, str | None]", found if isinstance(found, dict) else found.as_dict())
-    return writer.build_parsed(
-        _choose_title(meta.get("title") or "", titles),
-        published=_trim_date(meta.get("date") or "", html),
-        publisher=meta.get("sitename") or meta.get("hostname") or "",
-    )
-
-
-def _free_headings(tree: _Element) -> None:
-    """Take buttons, permalink signs and the links around words out of the headings.
-
-    The extractor takes a heading that is a link for navigation and drops it; generators of documentation make every
-    heading one.
-    """
-    for part in [*tree.iter("a", "button")]:
-        if any(each.tag in _HEADINGS for each in part.iterancestors()):
-            named = part.tag == "a" and re.search(r"\w", _element_text(part))
-            part.drop_tag() if named else part.drop_tree()
-
-
-class _ArticleWriter:
-    """Walks the article's elements."""
-
-    def __init__(self, writer: TextWriter) -> None:
-        self._writer = writer
-
-    def write_body(self, body: _Element) -> None:
-        stack: list[_Element] = list(body)[::-1]
-        if body.text and body.text.strip():
-            self._writer.add_block(body.text)
-        while stack:
-            element = stack.pop()
-            match element.tag:
-                case "head":
-                    level = element.get("rend", "h2")[1:]
-                    self._writer.add_heading(_element_text(element), int(level) if level.isdigit() else 2)
-                case "table":
-                    self._write_table(element)
-                case "list":
-                    stack.extend(list(element)[::-1])
-                case "item":
-                    self._writer.add_block(f"- {_element_text(element)}", tight=True)
-                case "code":
-                    self._writer.add_verbatim("".join(element.itertext()))
-                case "div" | "quote" if any(child.tag in _ARTICLE_BLOCKS for child in element):
-                    self._writer.add_block(element.text or "")
-                    stack.extend(list(element)[::-1])
-                case _:
-                    self._writer.add_block(_element_text(element))
-            if element.tail and element.tail.strip():
-                self._writer.add_block(element.tail)
-
-    def _write_table(self, table: _Element) -> None:
-        rows = [list(row) for row in table]
-        heads = bool(rows) and len(rows[0]) > 1 and all(cell.get("role") == "head" for cell in rows[0])
-        cells = [
-            [_element_text(cell) for cell in row] or [_element_text(each)]
-            for row, each in zip(rows, table, strict=True)
-        ]
-        self._writer.add_rows(cells[heads:], cells[0] if heads else ())
-
-
-def _element_text(element: _Element) -> str:
-    return " ".join("".join(element.itertext()).split())
 
 
 def is_placeholder(parsed: ParsedDocument) -> bool:

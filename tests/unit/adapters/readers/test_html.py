@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html
@@ -94,6 +96,36 @@ def test_headings_that_are_links_and_the_declared_title_are_kept():
     assert parsed.title == "Build options - The manual"
     assert [heading.title for heading in parsed.headings] == ["Build options", "work-units", "code-model"]
     assert "addresses.\n\nThe small model" in parsed.text
+
+
+def section(level: int, title: str, text: str) -> str:
+    head = f'<div class="titlepage"><div><div><h{level} class="title">{title}</h{level}></div></div></div>'
+    return f'<div class="section">{head}<p>{text}</p></div>'
+
+
+BOOK = "".join(
+    section(
+        3 if n % 3 else 2, f"{n}. Topic {n}", f"A sentence of section {n} says which of the keys are valid there. " * 3
+    )
+    for n in range(12)
+)
+
+
+def test_headings_that_the_extractor_drops_are_put_back_above_their_text():
+    page = f"<html><head><title>Keys</title></head><body><h1>Book</h1><h2>Site map</h2>{BOOK}</body></html>"
+    parsed = read_html(page.encode())
+    assert [each.title for each in parsed.headings] == ["Book", *(f"{n}. Topic {n}" for n in range(12))]
+    for n in range(12):
+        assert f"{n}. Topic {n}\n\nA sentence of section {n} says" in parsed.text
+
+
+def test_words_of_neighbouring_blocks_do_not_stick_together():
+    cells = ("<code>int</code>", "count(<a>Key</a> key)", "Returns the <a>number</a> of keys that match.")
+    rows = "".join(f"<div>{cell}</div>" for cell in cells) * 9
+    page = f"<body><main><h1>Store</h1><ul><li><section><h2>Methods</h2>{rows}</section></li></ul></main></body>"
+    text = read_html(f"<html>{page}</html>".encode()).text
+    assert "Returns the number of keys that match." in text
+    assert not re.search(r"intcount|keyReturns|\)Returns|theNumber|thenumber|match\.int", text)
 
 
 def test_a_title_that_the_page_declares_for_sharing_stays():
