@@ -11,7 +11,7 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-from corrobora.adapters.readers import TextWriter, decode_text
+from corrobora.adapters.readers import TextWriter, decode_text, fold_spaces
 from corrobora.adapters.readers.article import HEADINGS, extract_article
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
