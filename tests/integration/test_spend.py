@@ -11,15 +11,18 @@ import pytest
 from tests.integration.harness import Ended, good, open_harness
 from tests.integration.test_faults import QUICK, ROWS, SLOW, quick
 from tests.profiles.research import make_run
+from tests.unit.engine.test_session import GIVEN
 
 from corrobora.adapters.models import Price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate, SystemClock
+from corrobora.adapters.pacing import Gate, Pace, SystemClock
 from corrobora.analysts.extractive import ExtractiveAnalyst
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.app.runs import pause_after
 from corrobora.domain.limits import Allowance
-from corrobora.engine.session.budget import Budget
+from corrobora.domain.run import EventType
+from corrobora.engine.session.budget import MOST_SENDS, Budget
+from corrobora.roles.review import critique
 from corrobora.testing import Fault
 from corrobora.testing.server import Latency, ModelServer
 
@@ -113,3 +116,20 @@ async def test_each_tier_thinks_as_hard_as_its_setting_says(database_url: str):
     }
     levels = {"plan": "high", "synthesize": "high", "extract": "low", "reflect": "low", "judge": None}
     assert {(role, level) for role, level in asked if role in levels} == set(levels.items())
+
+
+async def test_a_prompt_is_sent_a_bounded_number_of_times_whatever_happens():
+    """The gate would wait for ever: the bound of one prompt ends it."""
+    async with ModelServer(faults=[Fault("cut-connection", p=1.0)]) as server:
+        target = parse_target(f"openai-compatible:scripted@{server.url}/v1", {})
+        for_ever = Pace(probe_seconds=0.001, patience_seconds=1e9, first_patience_seconds=1e9)
+        connection = ModelConnection(target, Gate("sends", for_ever))
+        made = await make_run(
+            "timed", analysts=(LanguageModelAnalyst({"worker": connection}), ExtractiveAnalyst()), wire=False
+        )
+        await made.session.call(critique, GIVEN)
+        await connection.aclose()
+    assert server.received == MOST_SENDS
+    told = [event.data for event in made.journal.events if event.type is EventType.RETRY]
+    assert [each["attempt_number"] for each in told] == list(range(2, MOST_SENDS + 1))
+    assert {each["role"] for each in told} == {"critique"}

@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 from corrobora.adapters.models import Price, Target, choose_targets, find_price, has_price, parse_target
 from corrobora.adapters.models.connection import ModelConnection
-from corrobora.adapters.pacing import Gate
+from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model import TIERS, Tier
 from corrobora.config import Settings
 from corrobora.domain.errors import ModelSilent, UserError
+from corrobora.domain.limits import CallOptions
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request, RequestOption
 from corrobora.policies.budget import Estimate, estimate_run
@@ -38,7 +39,7 @@ class ModelPool:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._gates: dict[tuple[str, str], Gate] = {}
+        self._gates: dict[tuple[str, str, int | None], Gate] = {}
         self._connections: dict[Target, ModelConnection] = {}
         self._analysts: dict[tuple[tuple[str, Target], ...], LanguageModelAnalyst] = {}
 
@@ -129,12 +130,18 @@ class ModelPool:
     def _add_settings(self, tier: Tier, target: Target) -> Target:
         prices, effort = self._settings.prices, self._settings.effort.get(tier)
         price = prices.get(target.label) or prices.get(target.id)
-        return replace(target, price=Price(price.input, price.output) if price else None, effort=effort)
+        options = target.options
+        for name in (target.provider.name, target.label.partition(":")[0], target.id, target.label, tier):
+            options = options.override(self._settings.options.get(name, CallOptions()))
+        listed = Price(price.input, price.output) if price else None
+        return replace(target, price=listed, effort=effort, options=options)
 
     def _open_connection(self, target: Target) -> ModelConnection:
         if target not in self._connections:
-            account = (target.base_url, hashlib.sha256(target.key.encode()).hexdigest())  # limits are of a key
-            gate = self._gates.setdefault(account, Gate(target.base_url))
+            most = target.options.calls_at_once
+            account = (target.base_url, hashlib.sha256(target.key.encode()).hexdigest(), most)  # limits are of a key
+            pace = None if most is None else Pace(start=min(Pace().start, most), most=most)
+            gate = self._gates.setdefault(account, Gate(target.base_url, pace))
             self._connections[target] = ModelConnection(target, gate)
         return self._connections[target]
 

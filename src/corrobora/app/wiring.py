@@ -322,7 +322,8 @@ class Wiring:
 
     def _open_limiter(self, provider: str) -> Limiter:
         """The rate limit of a provider, one for all workers of this database."""
-        return RateLimiter(self._database, provider, rate=load_part("search", provider).calls_per_second)
+        own = self._settings.provider_rates.get(provider)
+        return RateLimiter(self._database, provider, rate=own or load_part("search", provider).calls_per_second)
 
     async def close(self) -> None:
         """Close connections and end the parser's process."""

@@ -23,6 +23,7 @@ from corrobora.config.settings import DATABASE_URL, FREE_TABLES, Endpoint, Price
 from corrobora.config.trust import digest_text
 from corrobora.config.values import find_fields, read_small_file
 from corrobora.domain.errors import UserError
+from corrobora.domain.limits import CallOptions
 
 MAX_CONFIG_BYTES = 1_000_000
 PROJECT_FILE = "corrobora.toml"
@@ -206,8 +207,8 @@ def _flatten_table(table: dict[str, object], prefix: str, where: str, text: str)
 
 
 def _flatten_free_table(key: str, table: dict[str, object], where: str, text: str) -> Iterator[tuple[str, object]]:
-    """Yield the entries of a table whose names users choose: own profiles, endpoints, prices."""
-    kind = {"models.endpoints": Endpoint, "models.prices": Price}.get(key)
+    """Yield the entries of a table whose names users choose: own profiles, endpoints, prices, options of calls."""
+    kind = {"models.endpoints": Endpoint, "models.prices": Price, "models.options": CallOptions}.get(key)
     allowed = set(find_fields(kind)) - {"name"} if kind else set[str]()
     for own, value in table.items():
         if not isinstance(value, dict):

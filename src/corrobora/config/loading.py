@@ -46,6 +46,7 @@ from corrobora.config.values import (
     read_secret_file,
 )
 from corrobora.domain.errors import UserError
+from corrobora.domain.limits import CallOptions
 
 _SHOWN = 60  # characters of a wrong value that a message repeats
 
@@ -173,6 +174,7 @@ class _Merge:
             name: self.find_secret(f"keys.{name}") or read_environment(variable, self.env)
             for name, variable in list_keys().items()
         }
+        tuned = self.list_names("models.options")
         endpoints = {name: self.read_endpoint(name) for name in self.list_names("models.endpoints")}
         database = self.find_secret(DATABASE_URL)
         secrets = [*keys.values(), database, *(each.api_key for each in endpoints.values())]
@@ -182,6 +184,7 @@ class _Merge:
             **values,
             endpoints=endpoints,
             prices={name: self.read_price(name) for name in self.list_names("models.prices")},
+            options={name: CallOptions(**self._read_parts("models.options", name, CallOptions)) for name in tuned},
             keys=keys,
             database_url=database,
             profiles=profiles,
@@ -231,16 +234,20 @@ class _Merge:
 
     def read_price(self, name: str) -> Price:
         """Return the price of a model."""
-        start = f"models.prices.{name}."
-        found = {part: (kind, *self.find_value(start + part)) for part, kind in find_fields(Price).items()}
-        parts = {
-            part: self.check_value(start + part, kind, value, layer)
-            for part, (kind, value, layer) in found.items()
-            if layer
-        }
+        parts = self._read_parts("models.prices", name, Price)
         if not {"input", "output"} <= set(parts):
             raise UserError("config_value", f"models.prices.{name} needs input and output, dollars per million tokens.")
         return Price(**parts)
+
+    def _read_parts(self, table: str, name: str, kind: type) -> dict[str, Any]:
+        """Return the fields of one entry of a free table that somebody wrote."""
+        start = f"{table}.{name}."
+        found = {part: (form, *self.find_value(start + part)) for part, form in find_fields(kind).items()}
+        return {
+            part: self.check_value(start + part, form, value, layer)
+            for part, (form, value, layer) in found.items()
+            if layer
+        }
 
     def find_secret(self, key: str) -> Secret | None:
         """Return the secret of the strongest layer that has one."""

@@ -13,7 +13,7 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Gt, Le
 
 from corrobora.config.values import (
     AngleCount,
@@ -32,6 +32,7 @@ from corrobora.config.values import (
     iterate_marks,
     list_words,
 )
+from corrobora.domain.limits import CallOptions
 from corrobora.registry import key_variable, list_added, list_parts
 
 Display = Literal["auto", "rich", "plain", "jsonl", "none"]
@@ -48,7 +49,7 @@ _KEYS: Mapping[str, str] = MappingProxyType(  # our name of a key: the vendor's 
     }
 )
 DATABASE_URL = "storage.database_url"  # a secret: it may carry a password
-FREE_TABLES = ("profiles", "models.endpoints", "models.prices")  # tables whose names users choose
+FREE_TABLES = ("profiles", "models.endpoints", "models.prices", "models.options")  # tables whose names users choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,14 @@ class Settings:
             names=partial(list_parts, "search"),
         ),
     ] = field(default_factory=dict[str, Url])
+    provider_rates: Annotated[
+        Mapping[str, Annotated[Number, Gt(0), Le(1_000)]],
+        Setting(
+            "sources.*_rate",
+            "Calls a second of this provider, of all workers together.",
+            names=partial(list_parts, "search"),
+        ),
+    ] = field(default_factory=dict[str, float])
     analysts: Annotated[Names, Setting("analysts", "Installed analysts to ask before all others, in this order.")] = ()
     allowed_endpoints: Annotated[
         Names,
@@ -298,6 +307,7 @@ class Settings:
     ] = field(default_factory=dict[str, Literal["low", "medium", "high"]])
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    options: Mapping[str, CallOptions] = field(default_factory=dict[str, CallOptions])
     keys: Mapping[str, Secret] = field(default_factory=dict[str, Secret])  # every known vendor has one, set or not
     database_url: Secret | None = None  # None: the embedded database
     profiles: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])  # as written

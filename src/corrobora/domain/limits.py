@@ -6,12 +6,13 @@ Knows the defaults (docs/reference/limits.md), what a meter shows at one moment,
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Literal
 
-from annotated_types import GroupedMetadata, Gt, Le, MaxLen, Predicate
+from annotated_types import Ge, GroupedMetadata, Gt, Le, MaxLen, Predicate, doc
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,13 @@ class Limits:
 LIMITS = Limits()
 
 
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What calls cost, in US dollars; `priced` is False if no price is known.
@@ -88,6 +96,39 @@ class Usage:
             self.uncertain + other.uncertain,
             self.refused + other.refused,
         )
+
+
+OutputMode = Literal["native", "tool", "prompted"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """How a model is called: `[models.options.NAME]`; NAME is an endpoint, a provider, a model, or a tier.
+
+    None leaves a value to the next weaker table, and in the end to the program.
+    """
+
+    connect_seconds: Annotated[Annotated[float, Gt(0), Le(600)] | None, doc("Time to connect to the server.")] = None
+    idle_seconds: Annotated[
+        Annotated[float, Gt(0), Le(3_600)] | None, doc("Time without a byte after which a call is given up.")
+    ] = None
+    total_seconds: Annotated[Annotated[float, Gt(0), Le(86_400)] | None, doc("Time for one whole call.")] = None
+    calls_at_once: Annotated[
+        Annotated[int, Ge(1), Le(10_000)] | None, doc("Most calls in flight; by default it is learned.")
+    ] = None
+    output_tokens: Annotated[Annotated[int, Ge(64), Le(10**6)] | None, doc("Length of an answer.")] = None
+    output_mode: Annotated[OutputMode | None, doc("How a form is asked for; by default the strictest.")] = None
+    stream: Annotated[bool | None, doc("Whether answers are streamed; by default they are, where the server can.")] = (
+        None
+    )
+    extra_body: Annotated[
+        Annotated[str, Predicate(_is_json_object)] | None, doc("Further fields of every request, as a JSON object.")
+    ] = None
+
+    def override(self, stronger: CallOptions) -> CallOptions:
+        """Return these options, replaced by those that `stronger` states."""
+        stated = ((each.name, getattr(stronger, each.name)) for each in fields(stronger))
+        return replace(self, **{name: value for name, value in stated if value is not None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from corrobora.app.models import ModelPool
-from corrobora.domain.errors import UserError
+from corrobora.domain.errors import ProviderError, UserError
+from corrobora.testing.conformance import find_sample
+from corrobora.testing.server import Latency, ModelServer
 
 OWN = """
 [models.endpoints.lan]
@@ -139,3 +142,50 @@ async def test_closing_closes_what_was_opened(settings_of: Any) -> None:
     models = ModelPool(settings_of())
     models.get_analyst({"worker": "ollama:small"})
     await models.close()
+
+
+OPTIONS = """
+[models.endpoints.lan]
+base_url = "{url}"
+[models.options.lan]
+output_tokens = 700
+calls_at_once = 2
+extra_body = '{{"seed": 7}}'
+[models.options."lan:big"]
+output_mode = "tool"
+[models.options.judge]
+output_tokens = 300
+stream = false
+total_seconds = 0.2
+"""
+
+
+async def test_options_of_endpoint_model_and_tier_change_the_calls(settings_of: Any) -> None:
+    async with ModelServer(latency=Latency(0.02)) as server:
+        models = ModelPool(settings_of(OPTIONS.format(url=f"{server.url}/v1")))
+        analyst = models.get_analyst({"worker": "lan:big", "judge": "lan:small"})
+        assert analyst is not None
+        await asyncio.gather(*(analyst.play(*find_sample("extract")) for _ in range(9)))
+        await analyst.play(*find_sample("judge"))
+        worker, judge = server.asked[0], server.asked[-1]
+        assert (worker.body["seed"], worker.max_tokens, worker.stream, worker.tool) == (7, 700, True, "extract")
+        assert (judge.body["seed"], judge.max_tokens, judge.stream, judge.tool) == (7, 300, False, "")
+        assert server.most_at_once == 2
+        server.latency = Latency(30.0)
+        with pytest.raises(ProviderError, match=r"did not finish within 0\.2 s"):
+            await analyst.play(*find_sample("judge"))
+        await models.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("idle_seconds = 0", "above 0"), ("extra_body = '[1]'", "a text"), ("output_mode = 'yaml'", "native"),
+     ("speed = 3", "Unknown setting"), ("calls_at_once = 0", "from 1")],
+)  # fmt: skip
+def test_options_that_nobody_could_mean_are_refused(settings_of: Any, line: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        settings_of(f"[models.options.worker]\n{line}\n")
+
+
+def test_the_rate_of_a_search_provider_is_a_setting(settings_of: Any) -> None:
+    assert settings_of("[sources]\ntavily_rate = 12.5\n").provider_rates == {"tavily": 12.5}

@@ -14,15 +14,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import metadata
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 from corrobora.adapters.models.transport import HttpEndpoint, TransportError
 from corrobora.analysts.language_model import TIERS, Correction, Effort, Ending, Form, Prompt, Tier
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import Usage
+from corrobora.domain.limits import CallOptions, OutputMode, Usage
 
-OutputMode = Literal["native", "tool", "prompted"]
 GROUP = "corrobora.models"
 
 
@@ -57,10 +56,9 @@ class Target:
     model: str
     base_url: str
     key: str = field(default="", repr=False)
-    mode: OutputMode | None = None  # None: the strictest that the model can do
     thinking: bool = False  # much, where the model can; what refuses it is asked without
     effort: Effort | None = None  # as the user asks for it; what refuses it is an error
-    max_output_tokens: int | None = None
+    options: CallOptions = field(default_factory=CallOptions)
     price: Price | None = None
     alias: str = ""  # what the user calls it, where the endpoint is one of their own
 
@@ -73,6 +71,11 @@ class Target:
     def label(self) -> str:
         """Name the model for people: "lan:llama" for a model of the user's endpoint `lan`."""
         return self.alias or self.id
+
+    @property
+    def further_fields(self) -> dict[str, Any]:
+        """What the user adds to the body of every request."""
+        return json.loads(self.options.extra_body or "{}")
 
     @property
     def level(self) -> Effort | None:
@@ -272,7 +275,7 @@ async def find_local_servers(
 
 
 async def _list_models(name: str, base_url: str, seconds: float) -> LocalServer | None:
-    endpoint = HttpEndpoint(base_url, idle_seconds=seconds)
+    endpoint = HttpEndpoint(base_url, options=CallOptions(idle_seconds=seconds))
     try:
         async with asyncio.timeout(seconds * 2), endpoint.request("GET", "/models") as answer:
             if answer.status != 200:  # noqa: PLR2004 - HTTP

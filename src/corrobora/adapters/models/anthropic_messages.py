@@ -42,7 +42,7 @@ class AnthropicMessages:
     def __init__(self, target: Target) -> None:
         key = {"x-api-key": target.key} if target.key else {}
         headers = {"content-type": "application/json", "accept": "text/event-stream", "anthropic-version": _VERSION}
-        self._http = HttpEndpoint(target.base_url.removesuffix("/v1"), headers | key)
+        self._http = HttpEndpoint(target.base_url.removesuffix("/v1"), headers | key, target.options)
         self._target = target
         self._level: Effort | None = target.level
         self._budgeted = bool(_WITH_BUDGET.match(target.model))
@@ -74,7 +74,7 @@ class AnthropicMessages:
         body: dict[str, Any] = {
             "model": self._target.model,
             "max_tokens": request.max_tokens,
-            "stream": True,
+            "stream": self._target.options.stream is not False,
             "system": system,
             "messages": _make_messages(request),
         }
@@ -93,7 +93,9 @@ class AnthropicMessages:
             body["thinking"] = {"type": "adaptive"}
             output["effort"] = self._level
         system[-1]["cache_control"] = _CACHED
-        return body | ({"output_config": output} if output else {})
+        if output:
+            body["output_config"] = output
+        return body | self._target.further_fields
 
 
 def _make_text(text: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ from corrobora.analysts.language_model import Ending
 
 _ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refusal"}
 # What a compatible server may not know. Each is left out once the server has refused it by name.
-_OPTIONAL = ("stream_options", "max_completion_tokens", "reasoning_effort", "json_object")
+_OPTIONAL = ("stream", "stream_options", "max_completion_tokens", "reasoning_effort", "json_object")
 
 
 class ChatCompletions:
@@ -36,7 +37,7 @@ class ChatCompletions:
     def __init__(self, target: Target, *, strict: bool = True) -> None:
         authorization = {"authorization": f"Bearer {target.key}"} if target.key else {}
         headers = {"content-type": "application/json", "accept": "text/event-stream", **authorization}
-        self._http = HttpEndpoint(target.base_url, headers)
+        self._http = HttpEndpoint(target.base_url, headers, target.options)
         self._target = target
         self._strict = strict
         self._refused: set[str] = set()
@@ -52,7 +53,7 @@ class ChatCompletions:
 
     def adapt(self, refusal: str) -> bool:
         """Leave out an optional field that the server has just refused by name."""
-        named = {name for name in _OPTIONAL if name in refusal} - self._refused
+        named = {name for name in _OPTIONAL if re.search(rf"\b{name}\b", refusal)} - self._refused
         if self._target.effort:
             named -= {"reasoning_effort"}  # asked for by the user: never left out in silence
         self._refused |= named
@@ -84,7 +85,9 @@ class ChatCompletions:
         }
         if self._target.effort or (self._target.thinking and self._target.provider.key):
             body["reasoning_effort"] = self._target.level
-        return {name: value for name, value in body.items() if name not in self._refused}
+        streams = self._target.options.stream is not False and "stream" not in self._refused
+        left_out = self._refused | (set[str]() if streams else {"stream", "stream_options"})
+        return {name: value for name, value in body.items() if name not in left_out} | self._target.further_fields
 
     def _ask_for_form(self, request: ModelRequest) -> dict[str, Any]:
         form = request.form

@@ -25,6 +25,7 @@ from corrobora.adapters.models import (
     meter_reply,
 )
 from corrobora.adapters.models.transport import (
+    CALL_SECONDS,
     BrokenAnswerError,
     IdleTimeoutError,
     OversizedAnswerError,
@@ -38,7 +39,6 @@ from corrobora.domain.errors import CorroboraError, LimitReached, ProviderError,
 from corrobora.domain.limits import Usage
 from corrobora.ports import CALL_SCOPE, open_book
 
-CALL_SECONDS = 600.0  # wall clock of one request, whatever trickles in; silence ends it much earlier
 _LEAST_ROOM = 1_024  # tokens: a shorter answer is of no use
 _USUAL_BYTES_PER_TOKEN = 4
 _OK = 200
@@ -58,12 +58,12 @@ _SHOWN = 200
 class ModelConnection:
     """Sends requests to one target. `gate` is shared by all connections to the same endpoint and key."""
 
-    def __init__(self, target: Target, gate: Gate, *, call_seconds: float = CALL_SECONDS) -> None:
+    def __init__(self, target: Target, gate: Gate) -> None:
         self.target = target
         self.gate = gate
-        self._call_seconds = call_seconds
+        self._call_seconds = target.options.total_seconds or CALL_SECONDS
         self._wire: ModelWire = target.provider.connect(target)
-        self._mode: OutputMode = target.mode or self._wire.mode
+        self._mode: OutputMode = target.options.output_mode or self._wire.mode
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class ModelConnection:
     @property
     def default_output_tokens(self) -> int:
         """How long an answer may be where nothing else is asked for."""
-        return self.target.max_output_tokens or (4_096 if self.target.free else 8_192)
+        return self.target.options.output_tokens or (4_096 if self.target.free else 8_192)
 
     async def ask(self, prompt: Prompt, form: Form, *, max_tokens: int, correction: Correction | None = None) -> Reply:
         """Send one request and return its reply.
@@ -112,7 +112,7 @@ class ModelConnection:
         if book is None:
             return self._meter(await self._send(request, _Sending()), sent)
         most = bound_cost(self.target, sent=sent + _count_bytes(request.form.instructions), room=request.max_tokens)
-        granted = await book.reserve(most)
+        granted = await book.reserve(most, hash(_list_texts(request)))
         sending, cost = _Sending(), Usage()
         try:
             if granted < most.dollars:

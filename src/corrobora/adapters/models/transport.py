@@ -18,10 +18,12 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
-from corrobora.domain.limits import LIMITS
+from corrobora.domain.limits import LIMITS, CallOptions
 
 STREAM_MAX_BYTES = 32_000_000  # a stream takes some 250 bytes for each token
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
+IDLE_SECONDS = 120.0
+CALL_SECONDS = 600.0  # of one request, whatever trickles in; silence ends a streamed answer much earlier
 _WRITE_SECONDS = 30.0
 _KEPT_SECONDS = 30.0  # servers close idle connections after a minute or more
 _HEAD_BYTES = 64 * 1024
@@ -88,25 +90,34 @@ A = TypeVar("A", bound=StreamedAnswer)
 class HttpEndpoint:
     """Sends requests to one address. Connections are kept for the next request, one pool for each event loop."""
 
-    def __init__(self, base_url: str, headers: Mapping[str, str] | None = None, *, idle_seconds: float = 120.0) -> None:
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str] | None = None, options: CallOptions | None = None
+    ) -> None:
         parts = urlsplit(base_url)
         self._tls = parts.scheme == "https"
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._tls else 80)
         self._path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
-        self._idle_seconds = idle_seconds
+        self._idle_seconds = (options and options.idle_seconds) or IDLE_SECONDS
+        self._total_seconds = (options and options.total_seconds) or CALL_SECONDS
+        self._connect_seconds = (options and options.connect_seconds) or CONNECT_SECONDS
         host = parts.netloc.rpartition("@")[2].encode("idna").decode()
         fixed = {"host": host, "accept-encoding": "identity", **(headers or {})}
         self._head = "".join(f"{name}: {value}\r\n" for name, value in fixed.items())
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Connection]] = WeakKeyDictionary()
 
     @asynccontextmanager
-    async def request(self, method: str, path: str, body: bytes = b"") -> AsyncGenerator[HttpAnswer]:
+    async def request(
+        self, method: str, path: str, body: bytes = b"", *, idle_seconds: float | None = None
+    ) -> AsyncGenerator[HttpAnswer]:
         """Send a request and give its answer; the connection is kept if the answer was read to its end.
+
+        `idle_seconds` is for answers that come as a whole: their server is silent while it works.
 
         Raises `TransportError`, also while the answer is read.
         """
         connection = await self._connect()
+        idle = idle_seconds or self._idle_seconds
         answer: HttpAnswer | None = None
         try:
             length = f"content-length: {len(body)}\r\n" if body else ""
@@ -114,7 +125,7 @@ class HttpEndpoint:
             connection.writer.write(head.encode("latin-1") + body)
             async with _bound_step(_WRITE_SECONDS):
                 await connection.writer.drain()
-            answer = await _read_head(connection, self._idle_seconds)
+            answer = await _read_head(connection, idle)
             yield answer
         finally:
             if answer is not None and answer.is_complete:
@@ -124,13 +135,14 @@ class HttpEndpoint:
             else:
                 connection.writer.transport.abort()
 
-    async def post_for_answer(self, path: str, body: object, make_answer: Callable[[bool], A]) -> A:
+    async def post_for_answer(self, path: str, body: Mapping[str, object], make_answer: Callable[[bool], A]) -> A:
         """Send `body` as JSON and read the answer, event by event, to its end or as far as an answer may go.
 
         `make_answer` is told whether the answer is a stream. Raises `TransportError`, or what the answer raises.
         """
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        async with self.request("POST", path, data) as reply:
+        idle = None if body.get("stream") else self._total_seconds
+        async with self.request("POST", path, data, idle_seconds=idle) as reply:
             answer = make_answer(reply.is_stream)
             async for event in reply.read_events():
                 answer.add_event(event)
@@ -155,12 +167,12 @@ class HttpEndpoint:
                 return connection
             connection.writer.transport.abort()
         try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
+            async with asyncio.timeout(self._connect_seconds):
                 opened = await asyncio.open_connection(
                     self._host, self._port, limit=_HEAD_BYTES, ssl=_make_tls() if self._tls else None
                 )
         except TimeoutError as error:
-            raise UnreachableError(f"no connection within {_CONNECT_SECONDS:g} s") from error
+            raise UnreachableError(f"no connection within {self._connect_seconds:g} s") from error
         except ssl.SSLError as error:
             raise UnreachableError(f"no secure connection ({error.reason or type(error).__name__})") from error
         except (OSError, ValueError) as error:
@@ -216,7 +228,7 @@ class HttpAnswer:
     status: int
     headers: Mapping[str, str]
     _connection: _Connection = field(repr=False)
-    _idle_seconds: float = 120.0
+    _idle_seconds: float = IDLE_SECONDS
     reusable: bool = True
     _ended: bool = False
 

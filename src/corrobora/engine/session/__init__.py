@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import to_json
 
@@ -117,9 +117,7 @@ class Session:
     outside: RunPorts
     budget: Budget
     started_at: str = ""  # ISO time of the first attempt
-    record: Record = field(
-        default_factory=Record
-    )  # what every thread of the run begins with: its date, what it searches
+    record: Record = field(default_factory=Record)  # what every thread begins with: the date, what is searched
     retry_failures: bool = False  # a run that ended for want of a provider looks again
     brief: Brief = field(default_factory=lambda: Brief(""))
     questions: tuple[SubQuestion, ...] = ()
@@ -208,7 +206,9 @@ class Session:
 
     async def _play_role(self, key: str, role: Role[I, O], given: I) -> tuple[str, CallMeta]:
         why = ""
-        with self.budget.open_bill(partial(self._write_bill, key)) as bill:
+        if key in self.journal.uncertain_keys():
+            self._tell_repeat(key, role, 1, "process_ended")
+        with self.budget.open_bill(partial(self._write_bill, key), partial(self._tell_repeat, key, role)) as bill:
             for number, analyst in enumerate(self.outside.analysts):
                 last = number == len(self.outside.analysts) - 1
                 try:
@@ -229,6 +229,11 @@ class Session:
                 cost = bill.take_cost()
                 return encode(role.gives, answer.value), CallMeta(0.0, cost, role.name, player, answer.model, why)
         raise RoleError("no_analyst", f"No analyst could play {role.name}.", next_step="Run: corrobora doctor")
+
+    def _tell_repeat(self, key: str, role: Role[Any, Any], number: int, why: str = "no_usable_answer") -> None:
+        """Tell that the same prompt is sent again."""
+        data = {"role": role.name, "why": why, "attempt_number": number}
+        self.emit(EventType.RETRY, "root", data, part=f"{key}/{self.journal.epoch}.{number}")
 
     def _write_bill(self, key: str, cost: Usage) -> None:
         """Journal what a call has cost without an answer so far, beside the answers: nothing ever looks it up."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import bisect
 import math
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ _ledgers: ContextVar[tuple[UsageLedger, ...]] = ContextVar("ledgers", default=()
 
 WRITE_MARGIN_SECONDS = 1.0  # kept at the very end for rendering and writing files
 ROUND_SHARE = 0.5  # of what a round has left: the most that one call may take of it
+MOST_SENDS = 24  # of one prompt: an outage is probed every two seconds for three quarters of a minute
 MAX_HALVINGS = 3  # of the patience, after calls that took too long
 DECISION_SHARE = 0.25  # of the reserve: the most that deciding and summarizing may take from it
 
@@ -57,18 +59,27 @@ class UsageLedger:
 class Bill:
     """The calls of one play of a role, as `ports.CallBook`: booked when sent, whatever becomes of their answers.
 
-    `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well.
+    `write` stores what was spent without an answer that can be journaled: a resumed run counts it as well. `tell` is
+    called with the number of a sending when a prompt is sent again.
     """
 
     budget: Budget
     write: Callable[[Usage], None]
+    tell: Callable[[int], None]
+    sent: Counter[int] = field(default_factory=Counter[int])
     unwritten: Usage = field(default_factory=Usage)
     booked: bool = False  # since the last analyst was asked
 
-    async def reserve(self, most: Usage) -> float:
+    async def reserve(self, most: Usage, prompt: int) -> float:
         """Book a call that is about to be sent; what was spent on those before it has no answer and is written."""
         self.write_lost()
-        return await self.budget.reserve_call(most)
+        if self.sent[prompt] >= MOST_SENDS:
+            raise LimitReached("sends", value=self.sent[prompt] + 1, limit=MOST_SENDS, scope="one prompt")
+        granted = await self.budget.reserve_call(most)
+        self.sent[prompt] += 1
+        if self.sent[prompt] > 1:
+            self.tell(self.sent[prompt])
+        return granted
 
     def settle(self, most: Usage, cost: Usage) -> None:
         """Replace the reservation of a call by its cost."""
@@ -192,9 +203,9 @@ class Budget:
         self.book_usage(usage)
 
     @contextmanager
-    def open_bill(self, write: Callable[[Usage], None]) -> Generator[Bill]:
+    def open_bill(self, write: Callable[[Usage], None], tell: Callable[[int], None]) -> Generator[Bill]:
         """Book the calls that are sent inside, for one play of a role."""
-        bill = Bill(self, write)
+        bill = Bill(self, write, tell)
         token = open_book.set(bill)
         try:
             yield bill

@@ -78,6 +78,8 @@ def _find_value(settings: Settings, key: str) -> Any:
             return f"a profile of your own ({len(settings.profiles[rest])} fields)"
         case _, "endpoints":
             return getattr(settings.endpoints[own], part)
+        case _, "options":
+            return getattr(settings.options[own], part)
         case _:
             return getattr(settings.prices[own], part)
 

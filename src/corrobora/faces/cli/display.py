@@ -153,7 +153,11 @@ _FORMATTERS: Mapping[EventType, Callable[[EventData], str]] = {
     EventType.PLATEAU: lambda data: f"plateau, level {format_count(data, 'level')}",
     EventType.ESCAPE: lambda data: f"another approach: {describe_code(text_field(data, 'strategy', 'escape'))}",
     EventType.CONTRADICTION: _fields_text("claim", "why", lead="contradiction: "),
-    EventType.RETRY: _fields_text("query", "why", lead="tried again: "),
+    EventType.RETRY: lambda data: (
+        f"a call was sent again ({text_field(data, 'role')}): {describe_code(text_field(data, 'why'))}"
+        if data.get("role")
+        else _fields_text("query", "why", lead="tried again: ")(data)
+    ),
     EventType.EXHAUSTED: _fields_text("question", "why", lead="given up: "),
     EventType.ROUND_STARTED: _round_start_text,
     EventType.ROUND_FINISHED: _round_text,

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from corrobora.adapters.models import OutputMode, parse_target
+from corrobora.adapters.models import parse_target
 from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import Gate, Pace
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
+from corrobora.domain.limits import CallOptions
 from corrobora.testing.conformance import find_sample as sample
 from corrobora.testing.server import ModelServer
 
@@ -28,11 +29,11 @@ TARGETS = {
 
 @asynccontextmanager
 async def asking(
-    server: ModelServer, kind: str = "chat", *, mode: OutputMode | None = None, pace: Pace | None = None, **more: Any
+    server: ModelServer, kind: str = "chat", *, pace: Pace | None = None, **options: Any
 ) -> AsyncIterator[LanguageModelAnalyst]:
     """Open an analyst that asks `server` in the way of `kind`."""
-    target = replace(parse_target(TARGETS[kind].format(url=server.url), {}), mode=mode)
-    connection = ModelConnection(target, Gate(kind, pace), **more)
+    target = replace(parse_target(TARGETS[kind].format(url=server.url), {}), options=CallOptions(**options))
+    connection = ModelConnection(target, Gate(kind, pace))
     try:
         yield LanguageModelAnalyst({"worker": connection})
     finally:

@@ -19,6 +19,7 @@ from corrobora.adapters.models.transport import IdleTimeoutError, OversizedAnswe
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model import Form, Prompt, Reply
 from corrobora.domain.errors import CorroboraError, ProviderError
+from corrobora.domain.limits import CallOptions
 from corrobora.testing import Fault
 from corrobora.testing.http_server import HttpServer, Request, Response
 from corrobora.testing.protocols import WireReply, read_request, write_answer
@@ -164,7 +165,9 @@ async def test_a_call_that_is_too_slow_is_sent_once_even_while_the_provider_is_t
     server = ModelServer(faults=[Fault("slow", seconds=60)])
     gate = Gate("g")
     async with server:
-        connection = ModelConnection(target_of(f"{server.url}/v1"), gate, call_seconds=0.05)
+        connection = ModelConnection(
+            replace(target_of(f"{server.url}/v1"), options=CallOptions(total_seconds=0.05)), gate
+        )
         for _ in range(4):
             with pytest.raises(ProviderError) as raised:
                 await connection.ask(PROMPT, FORM, max_tokens=50)

@@ -21,6 +21,7 @@ from corrobora.adapters.models.transport import (
     UnreachableError,
     _ChunkDecoder,
 )
+from corrobora.domain.limits import CallOptions
 from corrobora.testing.http_server import HttpServer, Request, Response
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -61,7 +62,7 @@ def says(answer: bytes) -> Talk:
 
 
 async def fetch(url: str, *, limit: int = 1_000_000, idle_seconds: float = 5.0) -> bytes:
-    endpoint = HttpEndpoint(url, idle_seconds=idle_seconds)
+    endpoint = HttpEndpoint(url, options=CallOptions(idle_seconds=idle_seconds))
     try:
         async with endpoint.request("POST", "/", b"{}") as answer:
             return await answer.read_body(limit)

@@ -19,6 +19,7 @@ from corrobora.adapters.models.connection import ModelConnection
 from corrobora.adapters.pacing import Gate
 from corrobora.analysts.language_model.analyst import LanguageModelAnalyst
 from corrobora.domain.errors import ProviderError, RoleError
+from corrobora.domain.limits import CallOptions
 from corrobora.domain.report import Critique, Draft
 from corrobora.testing import Fault
 from corrobora.testing.conformance import SAMPLES, check_analyst
@@ -72,7 +73,7 @@ async def test_a_field_left_null_counts_as_left_out_and_a_needed_one_as_missing(
 @pytest.mark.parametrize("kind", ["chat", "openai", "anthropic-native"])
 @pytest.mark.parametrize("mode", ["native", "tool", "prompted"])
 async def test_every_way_of_structured_output_works(kind: str, mode):
-    async with ModelServer() as server, asking(server, kind, mode=mode) as analyst:
+    async with ModelServer() as server, asking(server, kind, output_mode=mode) as analyst:
         answer = await analyst.play(*sample("extract"))
         assert answer.value.quotes
         asked = server.asked[0]
@@ -265,7 +266,7 @@ async def test_cut_connections_and_silence_are_retryable():
 
 async def test_a_call_that_never_ends_is_ended():
     server = ModelServer(faults=[Fault("slow", seconds=60)])
-    async with server, asking(server, call_seconds=0.2) as analyst:
+    async with server, asking(server, total_seconds=0.2) as analyst:
         with pytest.raises(ProviderError) as raised:
             await analyst.play(*sample("critique"))
     assert (raised.value.code, raised.value.retryable) == ("provider_timeout", True)
@@ -331,7 +332,9 @@ async def test_tiers_choose_the_model_and_the_identity_names_it():
 async def test_a_lead_that_thinks_has_room_for_thoughts_and_answer(mode):
     async with ModelServer() as server:
         target = parse_target(f"anthropic:claude-haiku-4-5@{server.url}", {})
-        connection = ModelConnection(replace(target, thinking=True, mode=mode), Gate("lead"))
+        connection = ModelConnection(
+            replace(target, thinking=True, options=CallOptions(output_mode=mode)), Gate("lead")
+        )
         answer = await LanguageModelAnalyst({"lead": connection}).play(*sample("plan"))
         await connection.aclose()
         body = server.asked[0].body

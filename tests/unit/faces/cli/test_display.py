@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
+
 from corrobora.domain.run import Event, EventType
 from corrobora.faces.cli.display import Display, JsonlDisplay, PlainDisplay, RichDisplay, choose_display
 
@@ -30,6 +32,12 @@ def test_jsonl_envelope() -> None:
     assert (search["seq"], search["type"], search["node"], search["round"]) == (5, "search", "root/round/1", 1)
     assert search["data"] == dict(EVENT.data)
     assert done == {"event": "done", "run_id": "r_1", "exit": 0}
+
+
+def test_a_repeated_call_says_so_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"role": "reflect", "why": "process_ended", "attempt_number": 1}
+    PlainDisplay().show(Event(EventType.RETRY, "k", "root", None, data, 5, "2026-01-01T00:00:00+00:00"))
+    assert "a call was sent again (reflect): it was in flight when its process ended" in capsys.readouterr().err
 
 
 def test_a_closed_stream_is_silence() -> None:
