@@ -170,6 +170,15 @@ class QuestionRater(Protocol):
         ...
 
 
+@runtime_checkable
+class WordFinder(Protocol):
+    """A library that can tell which words stand in it."""
+
+    async def find_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Return those of the words that stand in a text, heading, title or address, in any form."""
+        ...
+
+
 class FactStore(Protocol):
     """The knowledge base: facts with citation and confidence, kept across runs (TREE-31)."""
 
@@ -316,6 +325,10 @@ class Human(Protocol):
 
     async def between_rounds(self, path: str, number: int) -> str:
         """Return a hint for the next round, "" to go on (ROUNDS-25). Raises `NeedsHuman` to pause."""
+        ...
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        """Return "" once the queries of a round may be sent to the web. Raises `NeedsHuman` to show them first."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,6 +57,9 @@ class Agreeing:
         return bool(plan.root.path)
 
     async def between_rounds(self, path: str, number: int) -> str:
+        return ""
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
         return ""
 
 

@@ -117,6 +117,9 @@ class Agreeing:
     async def between_rounds(self, path: str, number: int) -> str:
         return ""
 
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        return ""
+
 
 @dataclass
 class WebRun:

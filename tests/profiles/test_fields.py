@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,9 @@ class Person:
 
     async def between_rounds(self, path: str, number: int) -> str:
         self.rounds += 1
+        return ""
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
         return ""
 
 
@@ -335,6 +338,8 @@ FLAGS: dict[str, tuple[tuple[str, ...], Callable[..., object], object]] = {
         lambda *a: dict(asked_for(*a).metadata).get("accept_unknown_price"),
         "yes",
     ),
+    "allow_egress": (("--allow-egress",), lambda *a: dict(asked_for(*a).metadata).get("allow_egress"), "yes"),
+    "show_queries": (("--show-queries",), lambda *a: dict(asked_for(*a).metadata).get("show_queries"), "yes"),
     "strict": (("--strict",), lambda *a: asked_for(*a).strict, True),
     "min_score": (("--min-score", "0.9"), lambda *a: profile_asked_for(*a).review.min_score, 0.9),
 }

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -292,6 +292,9 @@ class Steering:
         if self.asked.count(number) == 1:
             raise NeedsHuman("paused", f"The run pauses after round {number} of {path}.")
         return "seals near the basin fence" if number == 1 else ""
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        return ""
 
 
 def test_interrupts_pause_steer_and_continue():

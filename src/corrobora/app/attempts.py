@@ -22,6 +22,7 @@ from corrobora.app.runs import (
     UNTIL_TOPIC,
     YES,
     ThreadReports,
+    queries_topic,
     resolve_profile,
     run_folder,
     send_report,
@@ -154,6 +155,7 @@ class Attempt:
                 render_round=render_round_files,
                 read=self._read_artifact,
                 facts=wiring.facts,
+                recipients=wiring.list_recipients(request, profile),
             ),
             budget=Budget(
                 run_allowance(request, profile),
@@ -236,5 +238,16 @@ class StoredHuman:
                 "paused",
                 f"The run pauses after round {number} of {path}.",
                 next_step=f'Steer or go on with: corrobora steer {self._run} "HINT"',
+            )
+        return said
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        """Return what lets the queries of a round be sent. Raises `NeedsHuman`, naming them, until there is one."""
+        said = (await self._runs.read_answers(self._run)).get(queries_topic(path, number))
+        if said is None:
+            raise NeedsHuman(
+                "paused",
+                f"The run pauses before the searches of round {number} of {path}. To be sent: {'; '.join(queries)}.",
+                next_step=f"Send them: corrobora resume {self._run}. Or stop: corrobora cancel {self._run}",
             )
         return said

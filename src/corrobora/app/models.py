@@ -82,6 +82,10 @@ class ModelPool:
         found = {target.label: find_price(target) for target in chosen.values()}
         return {name: None if price is None else CallPrice(*price) for name, price in found.items()}
 
+    def list_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> dict[str, str]:
+        """Return the address of each model by its name. Raises as `get_analyst`."""
+        return {each.label: each.base_url for each in self._choose_targets(wishes, thinking=thinking).values()}
+
     async def check_servers(self, wishes: Mapping[str, str], *, thinking: bool = False) -> None:
         """Look whether somebody listens at the address of each model. Raises `ModelSilent`; or as `get_analyst`."""
         chosen = self._choose_targets(wishes, thinking=thinking)

@@ -113,7 +113,7 @@ PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
 UNTIL_TOPIC = "until"  # the stage after which the run pauses
 YES = "yes"
-_PAUSE_REASON = re.compile(r"after round (\d+) of (\S+)\.(?:\s|$)")
+_PAUSE_REASON = re.compile(r"(after|before the searches of) round (\d+) of (\S+)\.(?:\s|$)")
 
 
 def resolve_request(settings: Settings, request: Request) -> Request:
@@ -260,4 +260,11 @@ def run_folder(workspace: Workspace, run: str) -> RunFolder:
 def pause_topic(reason: str) -> str | None:
     """Return the topic of the answer that a paused run waits for, from the reason it gave; None if it gave none."""
     found = _PAUSE_REASON.search(reason)
-    return f"{found[2]}/{found[1]}" if found else None
+    if found is None:
+        return None
+    return f"{found[3]}/{found[2]}" if found[1] == "after" else queries_topic(found[3], int(found[2]))
+
+
+def queries_topic(path: str, number: int) -> str:
+    """Return the topic of the answer that lets the queries of a round be sent."""
+    return f"{path}/{number}/queries"

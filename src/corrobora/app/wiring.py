@@ -17,6 +17,7 @@ from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.app.models import ModelPool, open_estimator
+from corrobora.app.recipients import list_recipients
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
@@ -294,6 +295,12 @@ class Wiring:
     def open_estimator(self, request: Request, profile: Profile) -> Callable[[Plan], Estimate] | None:
         """Return what estimates the plans of a run, or None if none of its models costs anything."""
         return open_estimator(self._settings, request, profile, self._models)
+
+    def list_recipients(self, request: Request, profile: Profile) -> tuple[str, ...]:
+        """Say who outside this machine is sent what in a run."""
+        wishes = {**self._settings.models, **dict(request.models)}
+        servers = self._models.list_servers(wishes, thinking=profile.lead_thinking)
+        return list_recipients(self._settings, request, servers, provider_names(self._settings, request))
 
     def check_request(self, request: Request, profile: Profile) -> None:
         """Refuse models, providers and sources that cannot be used, before anything is paid. Raises `UserError`."""

@@ -194,6 +194,22 @@ class Settings:
     providers: Annotated[
         Names, Setting("sources.providers", "Search the web with this provider.", "--provider", "NAME")
     ] = ()
+    allow_egress: Annotated[
+        bool,
+        Setting(
+            "sources.allow_egress",
+            "Let words of private documents go into web searches and addresses of pages.",
+            "--allow-egress",
+        ),
+    ] = False
+    show_queries: Annotated[
+        bool,
+        Setting(
+            "sources.show_queries",
+            "Pause before each round's web searches and show them; `corrobora resume` sends them.",
+            "--show-queries",
+        ),
+    ] = False
     reader: Annotated[
         Annotated[Literal["direct", "firecrawl"], Lower],
         Setting("sources.reader", "What fetches pages: this machine directly, or Firecrawl."),

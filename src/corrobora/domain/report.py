@@ -188,6 +188,7 @@ class Methodology:
     notes: tuple[str, ...] = ()
     repeated_lines: int = 0  # of the writer, left out
     writer: str = ""  # why the text was written without the model of the run; "" if it was not
+    shared: tuple[str, ...] = ()  # what left the machine, and who gets what
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ class RequestOption(StrEnum):
     MAX_SEARCHES = "max_searches"
     INVISIBLE_CHARACTERS = "invisible_characters_removed"  # from the question (bad-input Q12)
     ARTIFACT_DIR = "artifact_dir"  # where the reports of a given thread go as well (TRIPLET-2)
+    ALLOW_EGRESS = "allow_egress"  # words of private documents may be sent to search engines and sites
+    SHOW_QUERIES = "show_queries"  # a person sees the queries of each round before they are sent
     MODEL_REQUIRED = "model_required"  # the user named the model for this run: one that never answers ends it
 
 

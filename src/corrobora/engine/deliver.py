@@ -19,6 +19,7 @@ from corrobora.domain.thread import Round
 from corrobora.engine.knowledge import remember_findings
 from corrobora.engine.read import FetchResult, make_read_key
 from corrobora.engine.session import Session, format_json
+from corrobora.engine.session.egress import list_shared
 from corrobora.engine.session.journal import CallMeta, decode, decode_meta, encode, hash_parts, list_uncertain
 from corrobora.policies.grading import find_notice
 from corrobora.policies.outcome import decide_outcome, describe_length, describe_limits
@@ -148,6 +149,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
                 (*run.profile.notes, *_describe_fallbacks(run), *_describe_secrets(checked), *collect_notes(found))
             )
         ),
+        shared=list_shared(rounds, run),
     )
 
 
@@ -216,11 +218,8 @@ def _describe_secrets(checked: CheckedDraft) -> list[str]:
 
 def _describe_notices(cited: Mapping[str, CitedSource]) -> list[str]:
     standing = [each.notice for each in cited.values() if each.notice]
-    return (
-        [f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"]
-        if standing
-        else []
-    )
+    told = f"{len(standing)} of {len(cited)} cited sources carry a notice about themselves: {'; '.join(standing)}"
+    return [told] if standing else []
 
 
 UNCITED = "nothing_cited"  # why the last analyst wrote: of the draft before, no citation held

@@ -248,6 +248,8 @@ async def propose_plan(plan: Plan, run: Session) -> None:
     data = {"plan": whole, "depth": executor_depth(plan), "tier": plan.tier}
     if run.outside.estimate is not None:
         data["estimate"] = build_estimate(run.outside.estimate(plan))
+    if run.outside.recipients:
+        data["shared"] = run.outside.recipients
     run.emit(EventType.PLAN_PROPOSED, "root", data)
     await run.write_artifacts({"plan.json": whole})
 

@@ -28,6 +28,7 @@ from corrobora.domain.thread import ThreadState
 from corrobora.engine.inputs import collect_terms, extract_input, name_reading_task
 from corrobora.engine.knowledge import resolve_requests, widen_reading
 from corrobora.engine.session import Session
+from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
@@ -155,6 +156,7 @@ async def _read_in_turn(
         return _emit_reading(unread, thread, run)
     document = run.opened.pop(make_read_key(hit), None) or await _load_document(fetched.source, fetched.passages, run)
     source, text, passages = document.source, document.text, document.passages
+    run.egress.open_document(document)
     if thread.course.drift:
         title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
         followed = (
@@ -232,6 +234,8 @@ async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMet
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
     if reader is None:
         fetched = FetchResult(ReadOutcome.UNSUPPORTED, note="no reader accepts it")
+    elif hit.source is None and not run.egress.may_request(hit.url):
+        fetched = FetchResult(ReadOutcome.REFUSED, note=STAYS)
     else:
         try:
             document = await reader.read(hit)

@@ -41,6 +41,7 @@ from corrobora.engine.review import (
 )
 from corrobora.engine.search import search_question
 from corrobora.engine.session import Session, run_parallel
+from corrobora.engine.session.egress import open_plan
 from corrobora.engine.session.journal import decode
 from corrobora.policies.assessment import assess_questions
 from corrobora.policies.budget import needs_short_report
@@ -92,6 +93,7 @@ async def research(brief: Brief, run: Session) -> Report:
         finally:
             if early is not None:
                 await early
+    await open_plan(tree, run)
     await authorize_plan(tree, run)  # "Authorized to execute", or a policy
     run.enter_stage(Stage.INVESTIGATE)
     findings = await investigate(tree.root, run)

@@ -19,6 +19,7 @@ from corrobora.domain.run import EventType
 from corrobora.domain.thread import Attempt, Intent, ThreadState
 from corrobora.engine.inputs import collect_terms, rescope_input, scope_input
 from corrobora.engine.session import Session, run_parallel
+from corrobora.engine.session.egress import STAYED, STAYS, clear_query, show_queries
 from corrobora.engine.session.journal import CallMeta, SearchResults, decode, encode, hash_parts
 from corrobora.policies.intent import bind_intent, ensure_changed_query, must_rescope
 from corrobora.policies.queries import (
@@ -44,6 +45,7 @@ DOWN_AFTER = 2  # failed searches of a run, none answered, after which a provide
 async def scope_round(thread: ThreadState, run: Session) -> Intent:
     """Return the intent of the coming round (TRIPLET-13): the analyst's, as far as it keeps the rules."""
     given = scope_input(thread, run.record)
+    run.egress.open_texts(thread.steer)
     _emit_opening(thread, run)
     intent = await _take_given_intent(thread, run) or await run.call(scope, given)
     if must_rescope(intent, given, thread):
@@ -158,15 +160,17 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for name in choose_providers(thread.phase, number, available)
     ]
     jobs = _list_early_jobs(intent, thread, run) + jobs
+    cleared = [(name, await clear_query(query, name, run)) for query, name in jobs]
+    await show_queries([(each, name) for name, each in cleared if each and name not in STORED_PROVIDERS], thread, run)
     course = thread.course
     if not course.queries_in_turn:
         results = await run_parallel([_search_with_fallbacks(query, name, thread, run) for query, name in jobs])
     else:
         results: list[SearchResults] = []
-        for number, (query, name) in enumerate(jobs):
+        for number, ((query, name), (_, sent)) in enumerate(zip(jobs, cleared, strict=True)):
             before = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
-            key = _make_search_key(query, name, course.hits_per_query, _list_excluded(name, thread, before))
-            if number and course.pause_seconds and run.journal.get(key) is None:
+            key = _make_search_key(sent or query, name, course.hits_per_query, _list_excluded(name, thread, before))
+            if sent is not None and number and course.pause_seconds and run.journal.get(key) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
             results.append(await _search_with_fallbacks(query, name, thread, run, before))
     return join_results([*results, own])
@@ -174,8 +178,9 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
 
 async def search_question(run: Session) -> None:
     """Search for the question as it was asked, while it is clarified and planned: one thread will work on it."""
-    course, query = run.profile.course, _quote_question(run)
+    course, asked = run.profile.course, _quote_question(run)
     for name in choose_providers(run.profile.phases[0], 0, tuple(run.outside.searches)):
+        query = await clear_query(asked, name, run) or asked  # a person's own words are sent as they are
         known = frozenset[SourceId]() if course.whole_documents and name in STORED_PROVIDERS else None
         key = _make_search_key(query, name, course.hits_per_query, known)
         ask = partial(_ask_provider, query, name, course.hits_per_query, run, known)
@@ -247,14 +252,19 @@ async def _search_one(
 ) -> SearchResults:
     limit = thread.course.hits_per_query
     known = _list_excluded(name, thread, before)
-    key = _make_search_key(query, name, limit, known)
+    number = thread.number + 1
+    sent = await clear_query(query, name, run)
+    if sent is None:
+        data = {"query": query.text, "provider": name, "failed": STAYED}
+        run.emit(EventType.WARNING, thread.round_path, data, number=number, part=f"{name}!{query.text}")
+        return SearchResults((), (), (name,))
+    key = _make_search_key(sent, name, limit, known)
     failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
-    number = thread.number + 1
     try:
         out = await run.call_once(
-            key, lambda: _ask_provider(query, name, limit, run, known), paid=name not in STORED_PROVIDERS
+            key, lambda: _ask_provider(sent, name, limit, run, known), paid=name not in STORED_PROVIDERS
         )
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
@@ -263,8 +273,12 @@ async def _search_one(
         data = {"query": query.text, "provider": name, "failed": reason}
         run.emit(EventType.WARNING, thread.round_path, data, number=number, part=key)
         return SearchResults((), (reason,), (name,))
-    data = {"query": query.text, "provider": name, "hits": len(hits)}
+    data = {"query": sent.text, "provider": name, "hits": len(hits)}
     run.emit(EventType.SEARCH, thread.round_path, data, number=number, part=key)
+    if name not in STORED_PROVIDERS:
+        run.egress.open_hits(hits)
+    if sent.text != query.text:  # they answer the query as it was meant
+        hits = tuple(replace(hit, query=query.text) for hit in hits)
     return SearchResults(hits, (), (name,))
 
 
@@ -273,6 +287,8 @@ async def _ask_provider(
 ) -> tuple[str, CallMeta]:
     if run.budget.read_meter().exhausted_limit == "searches":
         raise ProviderError("search_limit", "The search limit of this run is reached.", provider=name)
+    if run.egress.guarded and name not in STORED_PROVIDERS and (query.text, query.site) not in run.egress.cleared:
+        raise ProviderError("query_not_cleared", "A query that was not cleared is never sent.", provider=name)
     run.budget.count_search()
     short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent)
     provider = run.outside.searches[name]
@@ -336,8 +352,9 @@ async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResu
     first = Hit(url, url, provider=GIVEN_PROVIDER)
     crawler = next((reader for reader in run.outside.readers if isinstance(reader, Crawler)), None)
     key = f"crawl#{hash_parts(url, str(SITE_PAGES))}"
-    if crawler is None:
-        return SearchResults((first,), _emit_crawl_failure(key, url, "no reader can crawl", thread, run))
+    if crawler is None or not run.egress.may_request(url):
+        why = STAYS if crawler else "no reader can crawl"
+        return SearchResults((first,), _emit_crawl_failure(key, url, why, thread, run))
     failed = None if run.retry_failures else run.journal.get(f"{key}!failed")
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((first,), _emit_crawl_failure(key, url, failed.out, thread, run))
@@ -347,6 +364,7 @@ async def _crawl_site(url: str, thread: ThreadState, run: Session) -> SearchResu
         await run.journal.put(Entry(f"{key}!failed", error.message))
         return SearchResults((first,), _emit_crawl_failure(key, url, error.message, thread, run))
     hits = decode(tuple[Hit, ...], out, key=key)
+    run.egress.open_hits(hits)
     data = {"query": f"{url}*", "provider": "site", "hits": len(hits)}
     run.emit(EventType.SEARCH, thread.round_path, data, number=thread.number + 1, part=key)
     return SearchResults(hits)

@@ -108,6 +108,8 @@ def _build_metadata(
         (RequestOption.MAX_SEARCHES, settings.max_searches),
         (RequestOption.INVISIBLE_CHARACTERS, question.invisible or None),
         (RequestOption.ARTIFACT_DIR, artifact_dir or None),
+        (RequestOption.ALLOW_EGRESS, "yes" if settings.allow_egress else None),
+        (RequestOption.SHOW_QUERIES, "yes" if settings.show_queries else None),
         (RequestOption.MODEL_REQUIRED, "yes" if model_required else None),
     )
     return tuple((name.value, str(value)) for name, value in given if value is not None)

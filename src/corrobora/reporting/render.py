@@ -323,6 +323,7 @@ def render_methodology(report: Report) -> str:
     ]
     lines += [f"- Given up after repeated failures: {text}" for text in done.exhausted]
     lines += [f"- Limit hit: {text}." for text in done.limits_hit]
+    lines += [f"- Shared: {format_cell(text, 300)}." for text in done.shared]
     if done.uncertain_calls:
         calls = phrases.format_count(done.uncertain_calls, "call")
         lines.append(f"- {calls} had no whole answer and may have been billed; counted at the most that they can cost.")

@@ -34,6 +34,7 @@ from corrobora.domain.report import Findings
 from corrobora.domain.run import Event, EventType, Request, RequestOption, RunId, Stage, parse_last_stage
 from corrobora.domain.thread import AdvanceRule, StopReason, StopRule, ThreadState
 from corrobora.engine.session.budget import STRICT_SCOPE, Budget, TimeScope
+from corrobora.engine.session.egress import Egress
 from corrobora.engine.session.journal import (
     CallMeta,
     PassageClaims,
@@ -100,6 +101,7 @@ class RunPorts:
     read: Callable[[str], Awaitable[str | None]] | None = None  # text of an artifact that was written, or None
     estimate: Callable[[Plan], Estimate] | None = None  # what a run of a plan may cost, None: nothing
     facts: FactStore | None = None  # where facts are kept for re-use; None: the library keeps them
+    recipients: tuple[str, ...] = ()  # who outside this machine is sent what, for people
 
 
 Perform = Callable[[], Awaitable[tuple[str, CallMeta]]]
@@ -135,11 +137,13 @@ class Session:
     _bills: set[asyncio.Task[Entry]] = field(default_factory=set[asyncio.Task[Entry]])
     _bill_number: int = 0
     evidence: EvidencePolicy = field(init=False)
+    egress: Egress = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the bound on leaves that are worked on at once, and the policy that goes with the analysts."""
+        """Set the bound on leaves that are worked on at once, the analysts' policy, and what may be sent outside."""
         self.evidence = choose_evidence_policy(self.outside.analysts)
+        self.egress = Egress.from_request(self.request, self.profile.phases, self.started_at[:4])
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 
     @property
@@ -172,6 +176,7 @@ class Session:
         change it. Raises `RoleError` or `ProviderError` only if every analyst failed.
         """
         text = encode(role.takes, given)
+        self.egress.note_shown(text)
         path: str = getattr(given, "path", "root")
         key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
         out = await self.call_once(key, lambda: self._play_role(key, role, given), paid=True)
@@ -364,13 +369,7 @@ class Session:
         await self.outside.write(texts)
 
     def emit(
-        self,
-        kind: EventType,
-        path: str,
-        data: Mapping[str, object],
-        *,
-        number: int | None = None,
-        part: str = "",
+        self, kind: EventType, path: str, data: Mapping[str, object], *, number: int | None = None, part: str = ""
     ) -> None:
         """Append an event; it appears once in a run, however often the run is resumed."""
         key = f"{kind}@{path}/{part}" if part else f"{kind}@{path}"

@@ -22,6 +22,7 @@ import click
 from corrobora import __version__
 from corrobora.config import Settings
 from corrobora.domain.errors import CorroboraError, UserError
+from corrobora.domain.run import Request, RequestOption
 from corrobora.faces.cli import Exit, explain_disk
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import one_line
@@ -55,6 +56,7 @@ def doctor(*, as_json: bool, config_file: Path | None) -> int:
         *_check_folders(settings),
         *_check_keys(settings),
         *_check_models(settings),
+        *_check_egress(settings),
         *asyncio.run(_check_servers()),
         asyncio.run(_check_database(settings)),
     ]
@@ -127,6 +129,21 @@ def _check_models(settings: Settings) -> list[CheckResult]:
         CheckResult(f"model {tier}", f"{model} ({settings.origins[f'models.{tier}']})")
         for tier, model in settings.models.items()
     ]
+
+
+def _check_egress(settings: Settings) -> list[CheckResult]:
+    """Say who outside this machine is sent what by a run with these settings."""
+    from corrobora.app.models import ModelPool  # noqa: PLC0415 - the HTTP stack, only here
+    from corrobora.app.recipients import list_recipients  # noqa: PLC0415 - as above
+
+    opted = ((RequestOption.ALLOW_EGRESS.value, "yes"),) if settings.allow_egress else ()
+    request = Request("", libraries=settings.libraries, metadata=opted)
+    try:
+        servers = ModelPool(settings).list_servers(settings.models)
+    except UserError as error:
+        return [CheckResult("shared", error.message, ok=False, next_step=error.next_step)]
+    told = list_recipients(settings, request, servers, () if settings.offline else settings.providers)
+    return [CheckResult("shared", each, None) for each in told or ("nothing: no web, no outside model or embedder",)]
 
 
 async def _check_servers() -> list[CheckResult]:

@@ -327,7 +327,10 @@ def plan_lines(data: Mapping[str, object]) -> list[str]:
     root = object_field(object_field(data, "plan") or data, "root")
     lines = list(_node_lines(root, 0)) if root else []
     hidden = len(lines) - _MAX_NODES
-    return lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {hidden} more lines"]
+    lines = lines if hidden <= 0 else [*lines[:_MAX_NODES], f"  and {hidden} more lines"]
+    shared = data.get("shared")
+    told = cast("list[object]", shared) if isinstance(shared, list | tuple) else []
+    return [*lines, *(f"→ {one_line(str(each), 300)}" for each in told)]
 
 
 def _node_lines(node: Mapping[str, object], depth: int) -> Iterator[str]:

@@ -150,6 +150,20 @@ class PostgresLibrary:
             found = await ask()
         return found
 
+    async def find_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Return those of the folded words that stand in these spaces: in texts, headings, titles or addresses."""
+        terms = {word: self._tokenizer.query_terms(word) for word in words}
+        wanted = sorted({term for own in terms.values() for term in own})
+        async with self._database.connection("looking for words") as connection:
+            held = (await self._postings.read(connection, wanted)).postings.frequencies
+        rows = await self._database.fetch_all(
+            "select w from unnest(%s::text[]) w where exists (select from source s join space x on x.id = s.space"
+            " where x.name = any(%s) and strpos(lower(s.title || ' ' || s.url), w) > 0)",
+            (list(words), list(self.spaces)),
+        )
+        named = {word for (word,) in rows}
+        return frozenset(word for word, own in terms.items() if word in named or any(term in held for term in own))
+
     @property
     def vector_problem(self) -> str:
         """Why vectors are not used, for people; "" if they are, or if no embedder is configured."""

@@ -1,0 +1,318 @@
+"""What a run may send outside while private documents are searched: words and addresses by their origin.
+
+Knows which words the person, the plan and the web itself have used, and what the analysts of the run were shown. A
+query keeps only words of these origins and common words of the language; an address is requested only if one of these
+origins named it. Holds whatever an analyst writes, and in a resumed run as before. Does not know providers, and bounds
+words, not what may be read from the choice of common words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from corrobora.domain.evidence import Document, Hit, Query
+from corrobora.domain.plan import Plan, walk_nodes
+from corrobora.domain.run import Request, RequestOption
+from corrobora.engine.session.journal import CallMeta, decode, encode, hash_parts
+from corrobora.policies.queries import LIBRARY_PROVIDER
+from corrobora.ports import WordFinder
+from corrobora.text.phrases import format_count
+from corrobora.text.tokens import FUNCTION_WORDS, STOP_WORDS, split_words, stem_word
+from corrobora.text.vocabulary import is_common
+
+if TYPE_CHECKING:
+    from corrobora.domain.thread import Phase, Round, ThreadState
+    from corrobora.engine.session import Session
+
+PUBLIC_LIBRARIES = frozenset({"demo"})  # ship with the package
+RUN_SPACE = "run:"  # begins the name of the space in which a run stores its pages
+_MIN_LETTERS = 3  # of a common word: one or two letters may spell out another word
+_SPAN = 12  # words in a row that are joined to look for a name that was taken apart
+_JOINED_LETTERS = 4  # of such a name, at least
+_DOMAIN = 4  # letters of a top-level domain, such as "org"
+_ENOUGH = 2  # content words that a query must keep to be worth sending
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]()]{3,2000}")
+_PLAIN = re.compile(r"[\w.,;:!?'\"()\[\]%$€£+\-–—/&#@*=<>°’“”„]*\Z")
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W_]+(?:[ '-][A-Z][^\W_]+)*")  # a capital that begins no sentence
+_SMALL = re.compile(r"(?<![^\W_])[a-z]{3,}(?![^\W_])")
+_NUMBERS = frozenset(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion "
+    "dozen half double triple".split()
+)
+_FUNCTION_WORDS = {
+    word for own in (STOP_WORDS, *FUNCTION_WORDS.values()) for word in own if len(word) > 1 or word == "a"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """A query as it may be sent, "" if nothing worth sending is left, and the number of words that stay here."""
+
+    text: str
+    site: str = ""
+    withheld: int = 0
+
+
+@dataclass(slots=True)
+class Egress:
+    """The words and addresses of one run. Without private documents, or opted out, nothing is held back."""
+
+    guarded: bool = False
+    cleared: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # texts and sites that may be sent
+    _stems: set[str] = field(default_factory=set[str])
+    _texts: set[str] = field(default_factory=set[str])  # whole texts of the person
+    _pages: set[str] = field(default_factory=set[str])
+    _hosts: set[str] = field(default_factory=set[str])
+    _capital: set[str] = field(default_factory=set[str])  # words that were shown with a capital inside a sentence
+    _small: set[str] = field(default_factory=set[str])  # words that stored documents write without one
+    _shown: set[str] = field(default_factory=set[str])
+
+    @classmethod
+    def from_request(cls, request: Request, phases: Sequence[Phase] = (), year: str = "") -> Egress:
+        """Begin with what the person has said and named, and the hints of the method."""
+        found = cls(has_private_libraries(request) and not request.get_option(RequestOption.ALLOW_EGRESS))
+        found._texts.add(_fold_spaces(request.question))
+        found.open_texts(request.question, *request.sources, request.thread_file, request.plan_file, year)
+        found.open_texts(*(text for phase in phases for text in (phase.goal, *phase.query_hints)))
+        return found
+
+    def open_texts(self, *texts: str) -> None:
+        """Let the words and addresses of these texts be sent."""
+        if not self.guarded:
+            return
+        for text in texts:
+            self._stems.update(stem_word(word) for word in split_words(text))
+            self._open_addresses(match.group().rstrip(".,;:!?") for match in _ADDRESS.finditer(text))
+
+    def open_hits(self, hits: Iterable[Hit]) -> None:
+        """Let words and addresses of results of the web be sent."""
+        for hit in hits:
+            self.open_texts(hit.title, hit.snippet, hit.url)
+            self._open_addresses([hit.url])
+
+    def open_document(self, document: Document) -> None:
+        """Let words and addresses of a page that was read be sent; of a stored document note what is no name in it."""
+        texts = [each.text for each in document.passages] if self.guarded else []
+        if document.source.kind == "web":
+            self.open_texts(document.source.title, document.source.url, *texts)
+        else:
+            self._small.update(word for text in texts for word in _SMALL.findall(text))
+
+    def _open_addresses(self, urls: Iterable[str]) -> None:
+        for host, page in map(_split_address, urls if self.guarded else ()):
+            self._pages.add(page)
+            self._hosts.add(host)
+
+    def note_shown(self, text: str) -> None:
+        """Note what an analyst is shown: names made of common words, and words that a query may take apart."""
+        if not self.guarded:
+            return
+        self._capital.update(word for match in _NAME.finditer(text) for word in split_words(match.group()))
+        self._shown.update(word for word in split_words(text) if len(word) >= _JOINED_LETTERS)
+
+    def may_request(self, url: str) -> bool:
+        """True for an address that the person, a result or a page of the web named."""
+        if not self.guarded:
+            return True
+        page = _split_address(url.removesuffix("*"))[1]
+        return "://" not in url or (bool(page) and page in self._pages)
+
+    def may_send(self, word: str) -> bool:
+        """True for a folded word of an open origin, in any form, or a common word that was not shown as a name."""
+        if self.is_open(word):
+            return True
+        plain = len(word) >= _MIN_LETTERS and word.isascii() and word.isalpha() and word not in _NUMBERS
+        return plain and is_common(stem_word(word)) and not (word in self._capital and word not in self._small)
+
+    def is_open(self, word: str) -> bool:
+        """True for a function word, and for a word that an open origin used in any form."""
+        return word in _FUNCTION_WORDS or stem_word(word) in self._stems
+
+    def clear(self, query: Query) -> Cleared:
+        """Return a query without the words that may not be sent."""
+        if not self.guarded or _fold_spaces(query.text) in self._texts:
+            return Cleared(query.text, query.site)
+        tokens = [(token, split_words(token)) for token in query.text.split()]
+        apart = self._find_taken_apart([words for _, words in tokens])
+        kept = [
+            each
+            for at, each in enumerate(tokens)
+            if at not in apart and _PLAIN.match(each[0]) and all(map(self.may_send, each[1]))
+        ]
+        content = sum(any(stem_word(word) for word in words) for _, words in kept)
+        withheld = len(tokens) - len(kept)
+        text = " ".join(token for token, _ in kept)
+        if withheld:
+            text = text.replace('"', "") if text.count('"') % 2 else text
+            text = text if content >= _ENOUGH else ""
+        return Cleared(text, query.site if query.site and self._may_name(query.site) else "", withheld)
+
+    def _find_taken_apart(self, tokens: Sequence[Sequence[str]]) -> set[int]:
+        """Find tokens that, joined, are a word that was shown and may not be sent: "blue heron" of "Blueheron"."""
+        words = [(word, at) for at, own in enumerate(tokens) for word in own]
+        dropped: set[int] = set()
+        for first in range(len(words)):
+            for end in range(first + 2, min(len(words), first + _SPAN) + 1):
+                part = words[first:end]
+                joined = "".join(word for word, _ in part)
+                hidden = joined in self._shown and not self.may_send(joined)
+                if hidden and not all(self.is_open(word) for word, _ in part):
+                    dropped.update(at for _, at in part)
+        return dropped
+
+    def _may_name(self, site: str) -> bool:
+        name = site.lower().removeprefix("site:").removeprefix("www.")
+        labels = split_words(name) or [""]
+        return name in self._hosts or all(map(self.may_send, labels[:-1] if len(labels[-1]) <= _DOMAIN else labels))
+
+
+def has_private_libraries(request: Request) -> bool:
+    """True if a run searches documents beside those that ship with the package and its own pages."""
+    return any(name not in PUBLIC_LIBRARIES and not name.startswith(RUN_SPACE) for name in request.libraries)
+
+
+def _fold_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _split_address(url: str) -> tuple[str, str]:
+    """Return the host of an address, and what two spellings of one page share; nothing for what is no address."""
+    try:
+        parts = urlsplit(url.strip())
+        host = (parts.hostname or "").removeprefix("www.").rstrip(".")
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    except ValueError:
+        return "", ""
+    return host, f"{host}{port}{parts.path.rstrip('/')}{f'?{parts.query}' if parts.query else ''}" if host else ""
+
+
+STAYS = "no result, page, plan or person named this address, and private documents are searched: it was not requested"
+STAYED = "every word that is worth sending stands only in private documents: this query stays here"
+
+
+async def clear_query(query: Query, provider: str, run: Session) -> Query | None:
+    """Return the query as it may be sent to a provider, None if nothing worth sending is left.
+
+    Stored documents are asked in all words. What was decided once in a run is journaled, so that it is sent only once.
+    """
+    if provider == LIBRARY_PROVIDER or not run.egress.guarded:
+        return query
+
+    async def clear() -> tuple[str, CallMeta]:
+        return encode(Cleared, run.egress.clear(query)), CallMeta()
+
+    key = f"egress#{hash_parts(query.text, query.site)}"
+    cleared = decode(Cleared, await run.call_once(key, clear, paid=False), key=key)
+    run.egress.cleared.add((cleared.text, cleared.site))
+    return replace(query, text=cleared.text, site=cleared.site, intent="") if cleared.text else None
+
+
+async def show_queries(queries: Iterable[tuple[Query, str]], thread: ThreadState, run: Session) -> None:
+    """Show a person what is about to be sent and wait for a yes, where the request asks for it. Raises `NeedsHuman`."""
+    if not run.request.get_option(RequestOption.SHOW_QUERIES):
+        return
+    told = [f"{name}: {query.text}{f' (site {query.site})' if query.site else ''}" for query, name in queries]
+    if not told:
+        return
+    key = f"{thread.round_path}/shown"
+    if run.journal.get(key) is None:
+        await run.journal.flush()
+
+    async def ask() -> tuple[str, CallMeta]:
+        return await run.outside.human.before_searches(thread.path, thread.number + 1, told), CallMeta()
+
+    await run.call_once(key, ask, paid=False)
+
+
+async def open_plan(plan: Plan, run: Session) -> None:
+    """Let the words and addresses of the plan be sent, but for what stands in the private documents.
+
+    The planner is asked before anything private is shown, so it can only guess such a word. Where a library cannot tell
+    its words, no word of the plan is added to those of the question.
+    """
+    egress = run.egress
+    if not egress.guarded:
+        return
+    texts = _list_plan_texts(plan, run)
+    known = {word for text in texts for word in split_words(text) if egress.may_send(word)}
+    unsure = sorted({word for text in texts for token in text.split() for word in _list_forms(token)} - known)
+
+    async def find_words() -> tuple[str, CallMeta]:
+        library = run.library
+        private = await library.find_words(unsure) if isinstance(library, WordFinder) else frozenset(unsure)
+        return encode(tuple[str, ...], tuple(sorted(private))), CallMeta()
+
+    key = f"egress/plan#{hash_parts(*unsure)}"
+    private = frozenset(decode(tuple[str, ...], await run.call_once(key, find_words, paid=False), key=key))
+    safe = [token for text in texts for token in text.split() if not private.intersection(_list_forms(token))]
+    egress.open_texts(*(token for token in safe if token.isascii() and not _is_scrambled(token)))
+
+
+def _list_plan_texts(plan: Plan, run: Session) -> list[str]:
+    brief = run.brief
+    texts = [brief.question, *brief.disambiguation, *(each.text for each in brief.sub_questions)]
+    texts += [name for each in brief.subjects for name in (each.name, *each.aliases)]
+    for node in walk_nodes(plan.root):
+        texts += [node.title, node.objective, *node.queries, *node.sources]
+        texts += [each.text for each in node.sub_questions]
+        texts += [name for each in node.subjects for name in (each.name, *each.aliases)]
+    return texts
+
+
+def _list_forms(token: str) -> list[str]:
+    """Return the words of a token, and the one word that they make together."""
+    words = split_words(token)
+    return [*words, "".join(words)] if len(words) > 1 else words
+
+
+def _is_scrambled(token: str) -> bool:
+    """True for a token that mixes cases or digits as no word does, or spells in single letters."""
+    letters = "".join(filter(str.isalpha, token))
+    plain = letters.islower() or letters.isupper() or letters[1:].islower()
+    return "://" not in token and (len(letters) < 2 or not plain) and not token.strip(".,;:!?").isdigit()  # noqa: PLR2004
+
+
+def list_shared(rounds: Sequence[Round], run: Session) -> tuple[str, ...]:
+    """Say what was shared with whom: the recipients, and how much each search provider and site was sent."""
+    if not run.outside.recipients:
+        return ()
+    searches = Counter(
+        key.split("/", 1)[1].partition("#")[0]
+        for key in dict.fromkeys(each.removesuffix("!failed") for each in run.journal.keys("search/"))
+    )
+    lines = [
+        f"{format_count(count, 'query', 'queries')} sent to {name}"
+        for name, count in searches.items()
+        if name not in (LIBRARY_PROVIDER, "site")
+    ]
+    hosts = Counter(urlsplit(url).netloc for url in dict.fromkeys(_iter_requested(rounds)))
+    if hosts:
+        named = ", ".join(list(hosts)[:_HOSTS_NAMED]) + (", ..." if len(hosts) > _HOSTS_NAMED else "")
+        pages = format_count(hosts.total(), "page")
+        lines.append(f"{pages} requested from {format_count(len(hosts), 'host')} ({named})")
+    return (*lines, *_describe_withheld(run), *run.outside.recipients)
+
+
+_HOSTS_NAMED = 8
+
+
+def _iter_requested(rounds: Sequence[Round]) -> Iterable[str]:
+    hits: Iterable[Hit] = (reading.hit for done in rounds for reading in done.readings if reading.note != STAYS)
+    return (hit.url for hit in hits if hit.source is None and "://" in hit.url)
+
+
+def _describe_withheld(run: Session) -> list[str]:
+    if not run.egress.guarded:
+        return []
+    kept = [
+        decode(Cleared, entry.out, key=key) for key in run.journal.keys("egress#") if (entry := run.journal.get(key))
+    ]
+    words, whole = sum(each.withheld for each in kept), sum(not each.text for each in kept)
+    told = f"{format_count(words, 'word')} of queries and {format_count(whole, 'whole query', 'whole queries')}"
+    return [f"{told} stayed here: nobody but private documents or a model used them"]
