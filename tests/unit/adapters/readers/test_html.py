@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from corrobora.adapters.readers.html import is_placeholder, measure_shape, read_html
@@ -77,60 +75,6 @@ def test_h13_many_attributes_go_to_the_second_parser():
 
 def test_h11_more_tags_than_any_page_needs_are_too_large():
     assert outcome(b"<i>a</i>" * 150_000) == "too_large"
-
-
-MANUAL = """<html><head><title>Build options - The manual</title></head><body>
-<div id="help"><h2 class="help-title">Keyboard shortcuts</h2><p>Press an arrow key to turn the page.</p></div>
-<h1 class="menu-title">The manual</h1><nav><a href="a.html">Start</a> <a href="b.html">Build options</a></nav>
-<main><h1 id="build"><a class="header" href="#build">Build options</a></h1>
-<p>Every option is passed to the builder on its command line, and a later one wins over an earlier one.</p>
-<h2 id="units"><a class="header" href="#units">work-units</a><button>Copy path</button></h2>
-<p>The number of units into which a program is split. The default is 16, and 256 for an incremental build.</p>
-<h2 id="model">code-model<a class="permalink" href="#model">¶</a></h2>
-<div><div>Restricts the range of addresses.</div><div>The small model is the default.</div></div></main>
-</body></html>""".encode()
-
-
-def test_headings_that_are_links_and_the_declared_title_are_kept():
-    parsed = read_html(MANUAL)
-    assert parsed.title == "Build options - The manual"
-    assert [heading.title for heading in parsed.headings] == ["Build options", "work-units", "code-model"]
-    assert "addresses.\n\nThe small model" in parsed.text
-
-
-def section(level: int, title: str, text: str) -> str:
-    head = f'<div class="titlepage"><div><div><h{level} class="title">{title}</h{level}></div></div></div>'
-    return f'<div class="section">{head}<p>{text}</p></div>'
-
-
-BOOK = "".join(
-    section(
-        3 if n % 3 else 2, f"{n}. Topic {n}", f"A sentence of section {n} says which of the keys are valid there. " * 3
-    )
-    for n in range(12)
-)
-
-
-def test_headings_that_the_extractor_drops_are_put_back_above_their_text():
-    page = f"<html><head><title>Keys</title></head><body><h1>Book</h1><h2>Site map</h2>{BOOK}</body></html>"
-    parsed = read_html(page.encode())
-    assert [each.title for each in parsed.headings] == ["Book", *(f"{n}. Topic {n}" for n in range(12))]
-    for n in range(12):
-        assert f"{n}. Topic {n}\n\nA sentence of section {n} says" in parsed.text
-
-
-def test_words_of_neighbouring_blocks_do_not_stick_together():
-    cells = ("<code>int</code>", "count(<a>Key</a> key)", "Returns the <a>number</a> of keys that match.")
-    rows = "".join(f"<div>{cell}</div>" for cell in cells) * 9
-    page = f"<body><main><h1>Store</h1><ul><li><section><h2>Methods</h2>{rows}</section></li></ul></main></body>"
-    text = read_html(f"<html>{page}</html>".encode()).text
-    assert "Returns the number of keys that match." in text
-    assert not re.search(r"intcount|keyReturns|\)Returns|theNumber|thenumber|match\.int", text)
-
-
-def test_a_title_that_the_page_declares_for_sharing_stays():
-    head = "<title>The Daily | Start</title><meta property='og:title' content='Mill closes'>"
-    assert read_html(PAGE.replace("<title>Passwords | Site</title>", head).encode()).title == "Mill closes"
 
 
 @pytest.mark.parametrize(
