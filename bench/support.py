@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corrobora.domain.report import Support
+from corrobora.text.quantities import NUMBER_WORDS
 from corrobora.text.support import Evidence, SupportCheck, check_support
 
 PAIRS = Path(__file__).with_name("support_pairs.txt")
@@ -101,7 +102,8 @@ def _forge(sentence: str, before: str, chance: random.Random) -> Iterator[tuple[
         if found := re.search(pattern, sentence):
             yield kind, sentence[: found.start()] + found.expand(change) + sentence[found.end() :]
     if number := re.search(r"(?<![\w.,-])\d{2,4}(?![\w.,-])", sentence):
-        yield "number", sentence.replace(number.group(), str(int(number.group()) + chance.randint(1, 9)), 1)
+        for kind, wrong in _perturb_number(int(number.group()), chance):
+            yield f"number {kind}", sentence[: number.start()] + wrong + sentence[number.end() :]
     if unit := re.search(r"(?<=\d)\s?(mg|days|years|weeks|%|hours|months)(?!\w)", sentence):
         yield "unit", sentence[: unit.start(1)] + _UNITS[unit.group(1)] + sentence[unit.end(1) :]
     if cut := re.search(r",? (?:if|when|unless|except|only|until) ", sentence[20:]):
@@ -114,6 +116,17 @@ def _forge(sentence: str, before: str, chance: random.Random) -> Iterator[tuple[
         place = chance.randrange(3, len(words) - 3)
         if other := re.search(r"\b[a-z]{7,}\b", before):
             yield "word", " ".join([*words[:place], other.group(), *words[place + 1 :]])
+
+
+def _perturb_number(number: int, chance: random.Random) -> Iterator[tuple[str, str]]:
+    """Yield a number made false in six ways: said roughly, drawn, as a range, masked, negated, in words."""
+    wrong = number + max(2, number // 2) + chance.randint(0, 9)
+    yield "approximate", f"about {wrong}"
+    yield "random", str(number + chance.randint(1, 9))
+    yield "range", f"{wrong} to {wrong + max(2, number // 4)}"
+    yield "masked", "#" * len(str(number))
+    yield "negated", f"-{number}"
+    yield "in words", chance.choice([word for word, value in NUMBER_WORDS.items() if value != number and value > 1])
 
 
 def print_cases(title: str, cases: Sequence[Case], *, show: bool) -> None:
@@ -138,7 +151,7 @@ def print_cases(title: str, cases: Sequence[Case], *, show: bool) -> None:
 
 
 def print_claims(data: Path, documents: dict[str, dict[str, Any]]) -> None:
-    """Print what becomes of SciFact's claims that abstracts support and contradict."""
+    """Print what becomes of SciFact's claims that abstracts support, contradict, or say nothing about."""
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in read_rows(data / "scifact" / "claims_dev.jsonl.gz"):
         for document, rationales in row["evidence"].items():
@@ -146,6 +159,10 @@ def print_claims(data: Path, documents: dict[str, dict[str, Any]]) -> None:
             quotes = [" ".join(source["abstract"][at] for at in each["sentences"]) for each in rationales]
             found = check_support(row["claim"], [Evidence(quote, source["title"]) for quote in quotes])
             shares[rationales[0]["label"]]["withheld" if found.withholds else str(found.support)] += 1
+        for document in row["cited_doc_ids"] if not row["evidence"] else ():
+            source = documents[str(document)]
+            found = check_support(row["claim"], [Evidence(" ".join(source["abstract"]), source["title"])])
+            shares["unknown"]["withheld" if found.withholds else str(found.support)] += 1
     for label, counts in shares.items():
         shown = ", ".join(f"{name} {number}" for name, number in counts.most_common())
         print(f"SciFact {label} {counts.total()}: {shown}")

@@ -27,7 +27,7 @@ NEAR_COPY = 0.8  # share of a sentence's words, in order, in one sentence of the
 _IN_ORDER = 0.5  # share in order from which a sentence is compared word by word
 _WHOLE = 0.9  # share of a sentence from which it was copied as a whole
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: [\w-]+){0,2} \w+(?:ed|en|[wu]n|d|t) by (?!\d)")
-_KEPT = 0.67  # share of a sentence's stems in one sentence from which a word in the place of another counts
+_KEPT = 0.6  # share of a sentence's stems in one sentence from which a word in the place of another counts
 _RUN = 4  # words in a row that were copied
 _HARMLESS = frozenset(  # function words that a copy may put in; any other may change its meaning
     "a an the this that these those it its he she they them their his her we us our you your i my is are was were be "

@@ -299,9 +299,10 @@ _LEFT_OPEN = re.compile(  # said of the reading: whatever else is not found, ope
 def find_claim_words(sentence: str, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the words for which a sentence needs a source; none for connecting prose.
 
-    A sentence that ends with a colon introduces what follows, and claims no more than a year. `known` are texts about the report itself, such as the
-    question, its gaps and the editions of its sources: a sentence that repeats one of them claims nothing, nor does one
-    that says in its own words that a question is not answered or that its answer was not found in what was read.
+    A sentence that ends with a colon introduces what follows, and claims no more than a year. `known` are texts about
+    the report itself, such as the question, its gaps and the editions of its sources: a sentence that repeats one of
+    them claims nothing, nor does one that says in its own words that a question is not answered or that its answer was
+    not found in what was read.
 
     Example:
         >>> find_claim_words("The mill was built in 1874."), find_claim_words("Both sides agree on this.")

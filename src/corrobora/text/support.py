@@ -188,7 +188,7 @@ class Comparison(NamedTuple):
 _TELLING, _ALIKE = 0.35, 0.65  # weight from which a word tells something, and nearness from which another says it
 _FOREIGN = 0.4  # share of a sentence's telling words without a like from which it says something else
 _HELD, _MISSED = 0.7, 0.3  # shares of a clause's words from which one half of a sentence is supported and the other not
-_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w)")
+_LITERAL = re.compile(r"(?<![\w./])(?:\.[A-Za-z]\w*|[\w.-]*[/_][\w./-]*\w|[#?]{2,})")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -311,11 +311,11 @@ def find_foreign_words(sentence: str, reading: Reading) -> list[Problem]:
 
 def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
     """Find names and identifiers that the evidence does not hold, and words in letters of another alphabet."""
-    identifiers = (*find_identifiers(sentence), *_find_literals(sentence, reading))
+    identifiers = find_identifiers(sentence)
     squashed = strip_to_alphanumeric(reading.everything) if identifiers else ""
-    for each in identifiers:
-        if strip_to_alphanumeric(each) not in squashed:
-            yield Problem(f"{each} stands in none of its sources", each)
+    foreign = [each for each in identifiers if strip_to_alphanumeric(each) not in squashed]
+    for each in (*foreign, *_find_literals(sentence, reading)):
+        yield Problem(f"{each} stands in none of its sources", each)
     for mention in find_mentions(sentence):
         parts = stem_text(mention.text)
         missing = [part for part in parts if part not in reading.stems]
@@ -335,11 +335,12 @@ def find_foreign_names(sentence: str, reading: Reading) -> Iterator[Problem]:
 
 
 def _find_literals(sentence: str, reading: Reading) -> Iterator[str]:
-    """Yield paths, extensions and names with a slash or underscore, of which the evidence lacks a part."""
+    """Yield paths, extensions, names with a slash or underscore, and masks, of which the evidence lacks a part."""
     for match in _LITERAL.finditer(sentence):
         parts = [part for part in split_words(match.group()) if part not in STOP_WORDS and find_unit(part) is None]
         written = match.group().lower() in reading.everything.lower()
-        if not written and (match.group()[0] == "." or not frozenset(map(stem_word, parts)) <= reading.stems):
+        told = parts or "/" in match.group()  # "and/or" is no path
+        if not written and not (told and frozenset(map(stem_word, parts)) <= reading.stems):
             yield match.group()
 
 
