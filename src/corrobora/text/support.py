@@ -86,7 +86,12 @@ def measure_features(sentence: str, reading: Reading, problems: Sequence[Problem
     units = [unit for unit in reading.units[:PASSAGE] if unit.stems]
     if not stems or not units:
         return (0.0, 0.0, 0.0, 1.0, *typed)
-    wanted, held = list(dict.fromkeys(stems)), sorted(reading.stems)
+    equal = [m.text for m in find_measures(sentence) if any(m.equals(other) for other in reading.measures)]
+    converted = frozenset(stem_text(" ".join(equal))) - reading.stems  # "500 ml" for "half a litre": found by type
+    wanted, held = (
+        [stem for stem in dict.fromkeys(stems) if stem not in converted] or list(stems),
+        sorted(reading.stems),
+    )
     near = _match_stems(wanted, held, frozenset(wanted))
     begin = _find_window(frozenset(stems), units)
     window = units[begin : begin + _WINDOW]
@@ -297,8 +302,9 @@ def find_numbers(text: str) -> frozenset[str]:
 
 def find_foreign_words(sentence: str, reading: Reading) -> list[Problem]:
     """Tell the words that say something else, if many of a sentence's telling words have no like in the evidence."""
+    measured = frozenset(stem_text(" ".join(each.text for each in find_measures(sentence))))
     telling = [stem for stem in dict.fromkeys(_list_stems(sentence)) if weigh_stem(stem) >= _TELLING]
-    telling, held = [stem for stem in telling if not stem.isdigit()], sorted(reading.stems)
+    telling, held = [stem for stem in telling if stem not in measured], sorted(reading.stems)
     if not telling or not held:
         return []
     near = _match_stems(telling, held, frozenset(_list_stems(sentence))).max(axis=1)
