@@ -122,8 +122,16 @@ def test_libraries_for_programs(folder: Shell) -> None:
     assert "library  loud: 2 read" in loud.err
     assert json.loads(added.out)["added"] == 2
     assert {row["name"] for row in json.loads(folder("library", "list", "--json").out)} == {"lakes", "loud"}
+    assert "is stored as loud, too" in added.err
     shown = json.loads(folder("library", "show", "lakes", "--json").out)
     assert {Path(file).name for file in shown["files"]} == {"lakes.md", "rivers.md"}
+    (folder.folder / "papers" / "ponds.md").write_text("# Ponds\n\nThe ponds of the south hold carp.\n")
+    asked = folder("What do the ponds of the south hold?", "-l", "loud")
+    assert "library  loud: 1 new; read them with: corrobora library add loud" in asked.err
+    assert "library  loud: 1 read, 2 unchanged" in folder("library", "add", "loud").err
+    assert "carp" in folder("What do the ponds of the south hold?", "-l", "./papers").out
+    assert len(json.loads(folder("library", "list", "--json").out)) == 2, "the folder is not stored once more"
+    (folder.folder / "papers" / "ponds.md").unlink()
     search = ("library", "search", "lakes", "Where do perch live?", "--json")
     assert [len(json.loads(folder(*search, *limit).out)) for limit in ((), ("--limit", "1"))] == [2, 1]
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,11 +28,22 @@ MAX_FILES = 200_000
 MAX_DEPTH = 64
 _BATCH_CHARS = 4_000_000
 _BATCH_FILES = 1_000
+_BATCH_SECONDS = 5.0  # what was read for so long is stored, so that little is lost if the process is killed
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 _SECRETS = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
     *(".netrc", ".pgpass", ".htpasswd", "credentials", "credentials.*", "secrets.*", "*.keystore", "*.jks"),
-    *(".npmrc", ".pypirc", ".git-credentials", "*.ovpn", "*.gpg"),
+    *(".npmrc", ".pypirc", ".git-credentials", "*.ovpn", "*.gpg", "*.ppk", "*.keytab", "*.kdb", "authorized_keys"),
+    *(
+        "*.env",
+        "kubeconfig*",
+        "*.kubeconfig",
+        "*.tfstate",
+        "*.tfstate.*",
+        "*.tfvars",
+        "*_history",
+        "service-account*.json",
+    ),
 )
 
 
@@ -118,7 +130,9 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _ListedFile:
+class ListedFile:
+    """A file to read."""
+
     path: Path
     shown: str  # relative to the root, printable
     key: str  # under which the catalog stores it
@@ -152,7 +166,7 @@ class Ingest:
         report = IngestReport()
         base = _resolve_root(root)
         prefix = label or escape_unprintable(str(base))
-        files = await asyncio.to_thread(_list_files, base, prefix, report, self._max_files)
+        files = await asyncio.to_thread(list_files, base, prefix, report, self._max_files)
         number = await self._catalog.open(space, root="" if label else str(base))
         known = await self._catalog.files(number)
         await self._store_all(number, files, known, report)
@@ -178,26 +192,29 @@ class Ingest:
         return report
 
     async def _store_all(
-        self, space: int, files: Sequence[_ListedFile], known: Mapping[str, str], report: IngestReport
+        self, space: int, files: Sequence[ListedFile], known: Mapping[str, str], report: IngestReport
     ) -> None:
         batch: list[IngestItem] = []
-        size = 0
-        for done, file in enumerate(files, start=1):
-            size += await self._read_file(file, known, report, batch)
-            if batch and (size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or done == len(files)):
-                await self._catalog.store(space, batch)
-                batch, size = [], 0
-            self._on_progress(IngestProgress(file.shown, done, len(files)))
+        size, began = 0, time.monotonic()
+        try:
+            for done, file in enumerate(files, start=1):
+                size += await self._read_file(file, known, report, batch)
+                full = size >= _BATCH_CHARS or len(batch) >= _BATCH_FILES or time.monotonic() - began > _BATCH_SECONDS
+                if full and batch:
+                    await self._catalog.store(space, batch)
+                    batch, size, began = [], 0, time.monotonic()
+                self._on_progress(IngestProgress(file.shown, done, len(files)))
+        finally:  # also when it is interrupted: what was read is stored, and not read again the next time
+            if batch:
+                await asyncio.shield(self._catalog.store(space, batch))
 
     async def _read_file(
-        self, file: _ListedFile, known: Mapping[str, str], report: IngestReport, batch: list[IngestItem]
+        self, file: ListedFile, known: Mapping[str, str], report: IngestReport, batch: list[IngestItem]
     ) -> int:
         """Append one file to the batch and return its size; one that is unchanged or cannot be read is reported."""
         try:
             data = await asyncio.to_thread(read_bytes, file.path)
-            hashed = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0")
-            hashed.update(data)
-            digest = hashed.hexdigest()
+            digest = hash_file(file, data)
             if known.get(file.key) == digest:
                 report.unchanged.append(file.shown)
                 return 0
@@ -212,6 +229,13 @@ class Ingest:
         return len(parsed.text)
 
 
+def hash_file(file: ListedFile, data: bytes) -> str:
+    """Return what changes with the bytes of a file, and with what the manifest says of it."""
+    hashed = hashlib.sha256(json.dumps(dict(file.about), sort_keys=True).encode() + b"\0")
+    hashed.update(data)
+    return hashed.hexdigest()
+
+
 def _resolve_root(root: Path) -> Path:
     base = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow a link that must be refused
     if not os.path.lexists(base):
@@ -219,7 +243,7 @@ def _resolve_root(root: Path) -> Path:
     return base
 
 
-def _build_source(file: _ListedFile, parsed: ParsedDocument) -> Source:
+def _build_source(file: ListedFile, parsed: ParsedDocument) -> Source:
     """Combine the manifest with the metadata of the document; the manifest wins."""
 
     def manifest_text(name: str, fallback: str = "") -> str:
@@ -270,10 +294,10 @@ def looks_secret(name: str) -> bool:
     return any(fnmatch.fnmatch(name.lower(), pattern) for pattern in _SECRETS)
 
 
-def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[_ListedFile]:
+def list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -> list[ListedFile]:
     """List the files to read, in a fixed order, and report the others."""
     about = _read_manifest(base, report) if base.is_dir() and not base.is_symlink() else {}
-    files: list[_ListedFile] = []
+    files: list[ListedFile] = []
     for path, problem in _walk_folder(base):
         shown = escape_unprintable(path.relative_to(base).as_posix()) if path != base else escape_unprintable(path.name)
         key = f"{prefix}/{shown}" if path != base else prefix
@@ -283,16 +307,18 @@ def _list_files(base: Path, prefix: str, report: IngestReport, max_files: int) -
             report.skip_file(key, *problem)
         elif looks_secret(path.name):
             report.skip_file(key, ReadOutcome.SKIPPED, "Files of this name usually contain secrets.")
+        elif path != base and path.name.startswith("."):
+            report.skip_file(key, ReadOutcome.SKIPPED, "Hidden files are not read.")
         elif len(files) >= max_files:
             report.skip_file(key, ReadOutcome.SKIPPED, f"Over the limit of {max_files} files; this and all later ones.")
             break
         else:
-            files.append(_ListedFile(path, shown, key, about.get(shown, {})))
+            files.append(ListedFile(path, shown, key, about.get(shown, {})))
     return files
 
 
 def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:
-    """Yield every file, with a reason if it is not read; hidden folders are skipped."""
+    """Yield every file, and every folder that is left out, each with the reason if it is not read."""
     if not base.is_dir() or base.is_symlink():
         yield base, _find_problem(base.is_symlink(), base.is_file())
         return
@@ -311,7 +337,11 @@ def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | N
         inner: list[tuple[Path, int]] = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and entry.name not in _SKIPPED_FOLDERS:
+                if entry.name.startswith("."):
+                    yield Path(entry.path), (ReadOutcome.SKIPPED, "Hidden folders are not read.")
+                elif entry.name in _SKIPPED_FOLDERS:
+                    yield Path(entry.path), (ReadOutcome.SKIPPED, "Folders of this name hold no documents.")
+                else:
                     inner.append((Path(entry.path), depth + 1))
             else:
                 yield Path(entry.path), _find_problem(entry.is_symlink(), entry.is_file(follow_symlinks=False))

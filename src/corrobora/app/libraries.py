@@ -6,16 +6,28 @@ indexed, and imports an embedder only where one is configured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrobora.adapters.readers.parser import ParserProcess
-from corrobora.app.ingest import Ingest, IngestReport
+from corrobora.adapters.readers.parser import ParserProcess, map_types
+from corrobora.app.ingest import (
+    MAX_FILES,
+    Ingest,
+    IngestReport,
+    ListedFile,
+    escape_unprintable,
+    hash_file,
+    list_files,
+    read_bytes,
+)
 from corrobora.app.ingest import IngestProgress as FileProgress
 from corrobora.config import Settings
 from corrobora.config.trust import is_vendor_host
-from corrobora.domain.errors import UserError
+from corrobora.domain.errors import ReadError, UserError
 from corrobora.ports import Embedder, ParsedDocument
 from corrobora.registry import list_added, load_part
 from corrobora.storage.index import PostgresLibrary
@@ -26,6 +38,8 @@ from corrobora.storage.postgres import Database
 if TYPE_CHECKING:
     from corrobora.app import Workspace
 
+CLOCK_SECONDS = 60.0  # by which the clocks of files and database may differ
+TICK_SECONDS = 0.02  # by which the time of a file may lie behind the clock
 Progress = Callable[[int, int, str], None]
 
 
@@ -68,6 +82,60 @@ async def ingest_files(  # noqa: PLR0913 - all but the first four are keywords
             report.add_report(await work.add_path(name, path, label=label))
     report.vector_problem = "" if vectors is None else vectors.problem
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChanges:
+    """How many files of a library's folders are not as they were read."""
+
+    new: int = 0
+    changed: int = 0
+    removed: int = 0
+
+    def __str__(self) -> str:
+        """Name what there is: "3 new, 1 changed"."""
+        named = ((self.new, "new"), (self.changed, "changed"), (self.removed, "removed"))
+        return ", ".join(f"{count} {word}" for count, word in named if count)
+
+
+def find_changes(roots: Sequence[Path], since: float, stored: Mapping[str, tuple[str, float]]) -> FolderChanges:
+    """Compare folders with what was stored of them: path to digest and time. Only files touched since are read.
+
+    What was not stored and was not touched since the folders were last read could not be read then, and is not new.
+    """
+    found: dict[str, ListedFile] = {}
+    gone: set[str] = set()
+    for root in roots:
+        prefix = escape_unprintable(str(root))
+        if os.path.lexists(root):  # a folder that is not on this machine says nothing
+            found |= {file.key: file for file in list_files(root, prefix, IngestReport(), MAX_FILES)}
+            gone |= {key for key in stored if key == prefix or key.startswith(f"{prefix}/")}
+    fresh = [found[key] for key in found.keys() - stored.keys()]
+    new = [each for each in fresh if each.path.suffix.lower() in map_types() and _was_touched(each, since)]
+    changed = sum(_has_changed(found[key], *stored[key]) for key in found.keys() & stored.keys())
+    return FolderChanges(len(new), changed, len(gone - found.keys()))
+
+
+def _was_touched(file: ListedFile, since: float) -> bool:
+    try:
+        state = file.path.lstat()
+    except OSError:
+        return False
+    return max(state.st_mtime, state.st_ctime) > since - TICK_SECONDS
+
+
+def _has_changed(file: ListedFile, digest: str, at: float) -> bool:
+    try:
+        return _was_touched(file, at - CLOCK_SECONDS) and hash_file(file, read_bytes(file.path)) != digest
+    except ReadError:
+        return False
+
+
+async def read_changes(database: Database, name: str, roots: Sequence[Path]) -> FolderChanges:
+    """Compare a library with the folders that it was read from."""
+    catalog = Catalog(database)
+    (number,) = await catalog.space_numbers([name])
+    return await asyncio.to_thread(find_changes, roots, *await catalog.file_times(number))
 
 
 def open_embedder(settings: Settings) -> Embedder | None:

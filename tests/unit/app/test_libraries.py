@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from corrobora.adapters.embedders import OpenAICompatibleEmbedder
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.app.ingest import MAX_DEPTH, Ingest, IngestProgress, escape_unprintable, looks_secret
-from corrobora.app.libraries import ingest_files, open_embedder
+from corrobora.app.libraries import ingest_files, open_embedder, read_changes
 from corrobora.domain.errors import UserError
 from corrobora.ports import ParsedDocument
 from corrobora.storage.index import PostgresLibrary
@@ -79,6 +80,54 @@ async def test_k01_k03_k06_k14_what_is_not_read_is_listed_with_its_reason(ingest
         "empty.txt": "empty",
     }
     assert all(each.reason for each in report.skipped)
+
+
+async def test_k14_what_is_hidden_is_not_read_and_is_listed(ingest, tmp_path):
+    write(
+        tmp_path, good_md="Text.", **{".notes_md": "Text.", ".git__config_md": "Text.", "node_modules__a_md": "Text."}
+    )
+    report = await ingest.add_path("lib", tmp_path)
+    assert report.stored == ["good.md"]
+    assert {each.path: each.reason for each in report.skipped} == {
+        ".git": "Hidden folders are not read.",
+        ".notes.md": "Hidden files are not read.",
+        "node_modules": "Folders of this name hold no documents.",
+    }
+
+
+async def test_what_was_read_before_an_interruption_stays(database, tmp_path):
+    write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
+    async with ParserProcess() as child:
+
+        async def parse(data, name):
+            if name == "c.md":
+                task.cancel()  # as Ctrl-C does
+                await asyncio.sleep(60)
+            return await child.parse_document(data, name=name)
+
+        task = asyncio.ensure_future(Ingest(Catalog(database), parse).add_path("lib", tmp_path))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        again = await Ingest(Catalog(database), lambda data, name: child.parse_document(data, name=name)).add_path(
+            "lib", tmp_path
+        )
+    assert (again.stored, again.unchanged) == (["c.md"], ["a.md", "b.md"])
+
+
+async def test_a_library_knows_how_its_folders_have_changed(database, tmp_path):
+    write(tmp_path, papers__a_md="The king.", papers__b_md="The queen.", more__c_md="The river.")
+    roots = [tmp_path / "papers", tmp_path / "more"]
+    await ingest_files(database, "lib", roots, lambda *_: None)
+    assert str(await read_changes(database, "lib", roots)) == ""
+    write(
+        tmp_path, papers__a_md="The emperor.", papers__new_md="The knight.", papers__photo_jpg="", more__d_md="A sea."
+    )
+    (roots[0] / "b.md").unlink()
+    (roots[0] / "photo_jpg").rename(roots[0] / "photo.jpg")
+    assert str(await read_changes(database, "lib", roots)) == "2 new, 1 changed, 1 removed"
+    (space,) = await Catalog(database).list_spaces()
+    assert space.root.split("\n") == [str(root) for root in roots], "every folder that it was read from is remembered"
+    assert str(await read_changes(database, "lib", [tmp_path / "elsewhere"])) == "", "as on another machine"
 
 
 async def test_the_manifest_says_what_a_file_does_not_and_a_broken_line_is_reported(database, ingest, tmp_path):
@@ -214,7 +263,10 @@ async def test_progress_is_told_for_every_file(database, tmp_path):
     assert told == [IngestProgress("a.md", 1, 2), IngestProgress("b.md", 2, 2)]
 
 
-@pytest.mark.parametrize(("name", "secret"), [(".env.local", True), ("server.PEM", True), ("environment.md", False)])
+SECRETS = (".env.local", "prod.env", "server.PEM", "kubeconfig", "terraform.tfstate", "bash_history", "login.ppk")
+
+
+@pytest.mark.parametrize(("name", "secret"), [*((name, True) for name in SECRETS), ("environment.md", False)])
 def test_k14_secret_names(name, secret):
     assert looks_secret(name) is secret
 

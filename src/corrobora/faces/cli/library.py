@@ -116,7 +116,7 @@ def check_paths(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 def _check_path(path: Path) -> Path:
     try:
-        found = path.expanduser().absolute()
+        found = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - `resolve` would follow a link
         found.stat()
     except (OSError, ValueError, RuntimeError) as error:
         number = error.errno if isinstance(error, OSError) else None
@@ -178,10 +178,11 @@ async def resolve_libraries(workspace: Workspace, given: Sequence[str], *, show:
     for each in given:
         if each in names and not looks_like_path(each):
             found.append(each)
+            await _tell_changes(workspace, next(space for space in known if space.name == each), show=show)
         elif each == DEMO:
             found.append(await _read_demo(workspace, show=show))
         elif looks_like_path(each) or _is_on_disk(each):
-            found.append(await _read_path(workspace, each, show=show))
+            found.append(await _read_path(workspace, each, known, show=show))
         else:
             raise unknown_library_error(each, known)
     return tuple(dict.fromkeys(found))
@@ -196,9 +197,26 @@ async def _read_demo(workspace: Workspace, *, show: bool) -> str:
     return DEMO
 
 
-async def _read_path(workspace: Workspace, given: str, *, show: bool) -> str:
+async def _tell_changes(workspace: Workspace, space: SpaceInfo, *, show: bool) -> None:
+    """Say if the folders of a library are not as they were read."""
+    from corrobora.app.libraries import read_changes  # noqa: PLC0415 - as in `ingest_paths`
+
+    roots = list_roots(space)
+    changes = await read_changes(workspace.database, space.name, roots) if show and roots else None
+    if changes is not None and str(changes):
+        write_stderr(f"library  {space.name}: {changes}; read them with: corrobora library add {space.name}")
+
+
+def list_roots(space: SpaceInfo) -> tuple[Path, ...]:
+    """Return the folders and files that a library was read from."""
+    return tuple(Path(line) for line in space.root.split("\n") if line)
+
+
+async def _read_path(workspace: Workspace, given: str, known: Sequence[SpaceInfo], *, show: bool) -> str:
+    """Read a path into the library that holds just it, else into one of its own."""
     (path,) = check_paths((Path(given),))
-    name = path_library_name(path)
+    same = [space.name for space in known if list_roots(space) == (path,)]
+    name = same[0] if same else path_library_name(path)
     await ingest_paths(workspace, name, (path,), show=show)
     return name
 
@@ -210,24 +228,40 @@ def library() -> None:
 
 @library.command(name="add")
 @click.argument("name")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH...]")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @config_option
 def add_documents(*, name: str, paths: tuple[Path, ...], quiet: bool, as_json: bool, config_file: Path | None) -> None:
-    """Read folders and files into the library NAME.
+    """Read folders and files into the library NAME; without a PATH, those that it was read from.
 
     Unchanged files are not read again. Files that cannot be read are listed with the reason.
     """
     check_library_name(name)
-    found = check_paths(paths)
+    given = check_paths(paths)
 
     async def read_documents(workspace: Workspace) -> dict[str, object]:
-        return await ingest_paths(workspace, name, found, show=not quiet)
+        known = await list_libraries(workspace)
+        return await ingest_paths(workspace, name, _choose_roots(name, given, known), show=not quiet)
 
     result = with_workspace(open_settings(config_file), read_documents)
     if as_json:
         print_json(result)
+
+
+def _choose_roots(name: str, given: Sequence[Path], known: Sequence[SpaceInfo]) -> Sequence[Path]:
+    """Return what is to be read into a library: what was given, else what it was read from.
+
+    Raises `UserError` `library_paths` if there is neither.
+    """
+    roots = {space.name: list_roots(space) for space in known}
+    if not given and not roots.get(name):
+        raise UserError(
+            "library_paths", f"What is to be read into {name}?", next_step="corrobora library add NAME PATH"
+        )
+    for other, path in ((other, path) for other in roots for path in given if other != name and path in roots[other]):
+        write_stderr(f"library  {one_line(str(path), 200)} is stored as {other}, too; --library {other} would do")
+    return given or roots[name]
 
 
 @library.command(name="list")
@@ -245,7 +279,7 @@ def show_libraries(*, as_json: bool, config_file: Path | None) -> None:
         return
     for row in rows:
         counts = f"{row['sources']:,} documents  {row['passages']:,} passages  {row['characters']:,} characters"
-        click.echo(one_line(f"{row['name']}  {counts}  {row['root']}", 300))
+        click.echo(one_line(f"{row['name']}  {counts}  {', '.join(str(row['root']).splitlines())}", 300))
     if not rows:
         write_stderr("There are no libraries yet. Add one: corrobora library add NAME PATH")
 

@@ -85,11 +85,13 @@ class Catalog:
         return [SpaceInfo(*row) for row in rows]
 
     async def open(self, name: str, *, root: str = "") -> int:
-        """Return the number of a space, made if it does not exist; `root` is remembered if given."""
+        """Return the number of a space, made if it does not exist; `root`, if given, joins those it is read from."""
         await self._check_tokenizer()
         row = await self._database.fetch_one(
-            "insert into space (name, root) values (%s, %s) on conflict (name)"
-            " do update set root = case when excluded.root = '' then space.root else excluded.root end returning id",
+            "insert into space (name, root, read) values (%s, %s, now()) on conflict (name) do update set"
+            " read = case when excluded.root = '' then space.read else excluded.read end, root = case"
+            " when excluded.root = '' or excluded.root = any(string_to_array(space.root, E'\\n')) then space.root"
+            " else concat_ws(E'\\n', nullif(space.root, ''), excluded.root) end returning id",
             (name, root),
         )
         return int(row[0]) if row else 0
@@ -270,6 +272,21 @@ class Catalog:
             "select path, digest from source where space = %s and path is not null and gone is null", (space,)
         )
         return {row[0]: row[1] for row in rows}
+
+    async def file_times(self, space: int) -> tuple[float, dict[str, tuple[str, float]]]:
+        """Return when a space was last read, and path to digest and time of storing of every file in search now.
+
+        Times are seconds since 1970.
+        """
+        rows = await self._database.fetch_all(
+            "select path, digest, extract(epoch from added)::float8 from source"
+            " where space = %s and path is not null and gone is null",
+            (space,),
+        )
+        when = await self._database.fetch_one(
+            "select coalesce(extract(epoch from read), 0)::float8 from space where id = %s", (space,)
+        )
+        return (when[0] if when else 0.0), {row[0]: (row[1], row[2]) for row in rows}
 
     async def embed_missing(self, space: int) -> int:
         """Compute the vectors that passages of a space lack, if an embedder is configured; return how many."""
