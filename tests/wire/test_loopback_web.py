@@ -146,7 +146,9 @@ def _settings(folder: Path, database_url: str, web: LoopbackWeb, *ports: int) ->
         "CORROBORA_SOURCES_PROVIDERS": "tavily,exa",
         "CORROBORA_SOURCES_TAVILY_URL": web.url,
         "CORROBORA_SOURCES_EXA_URL": web.url,
-        "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": ",".join(f"127.0.0.1:{port}" for port in (web.port, *ports)),
+        "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": ",".join(
+            f"{host}:{port}" for host in ("127.0.0.1", *HOSTS, SELF_SIGNED) for port in (web.port, *ports)
+        ),
         "TAVILY_API_KEY": web.key,
         "EXA_API_KEY": web.key,
     }

@@ -40,9 +40,9 @@ def _iter_recipients(
     if not settings.offline and (providers or request.sources):
         reader = "Firecrawl, which reads them, get" if settings.reader == "firecrawl" else "sites get"
         yield f"{reader} requests for pages that a search, a page or you named"
-        if settings.allowed_endpoints:
-            named = ", ".join(settings.allowed_endpoints)
-            yield f"sources.allowed_endpoints is on: pages at these private addresses may be read: {named}"
+    if settings.allowed_endpoints and not settings.offline:
+        named = ", ".join(settings.allowed_endpoints)
+        yield f"sources.allowed_endpoints is on: pages at these private addresses may be read: {named}"
     private = ", private documents among them" if has_private_libraries(request) else ""
     for name, address in servers.items():
         if _leaves(address):

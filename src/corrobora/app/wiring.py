@@ -142,14 +142,14 @@ class WebAccess:
         self._child: ParserProcess | None = None
         self._started: asyncio.Future[None] | None = None
 
-    def open_reader(self, library: Library, space: str) -> Reader:
+    def open_reader(self, library: Library, space: str, named: Sequence[str] = ()) -> Reader:
         """Return the page reader of one run."""
         from corrobora.adapters.readers.pages import WebReader  # noqa: PLC0415 - as said above
 
         if self._child is None:
             self._child = ParserProcess(loads=("trafilatura", "corrobora.adapters.readers.html"))
             self._started = asyncio.ensure_future(self._child.start())  # it imports while the question is planned
-        return WebReader(self._fetcher, self._child, library, space, clock=self.clock, limits=self._limits)
+        return WebReader(self._fetcher, self._child, library, space, clock=self.clock, limits=self._limits, named=named)
 
     @cached_property
     def _fetcher(self) -> PageFetcher:
@@ -185,7 +185,7 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
     """
     if settings.offline or not (provider_names(settings, request) or request.sources):
         return ()
-    direct = web.open_reader(library, space)
+    direct = web.open_reader(library, space, (*request.sources, request.question, request.plan_file))
     if settings.reader != FIRECRAWL_NAME:
         return (direct,)
     from corrobora.adapters.readers.pages import FirecrawlReader  # noqa: PLC0415 - as in `WebAccess`
@@ -195,25 +195,27 @@ def open_web_readers(  # noqa: PLR0913 - the parts of the readers
 
 
 def parse_endpoints(settings: Settings) -> AllowList:
-    """Return what the operator adds to the open web. Raises `UserError` for an entry that is no ADDRESS:PORT."""
+    """Return what the operator adds to the open web. Raises `UserError` for an entry that is no HOST:PORT."""
+    from corrobora.adapters.web import check_host  # noqa: PLC0415 - as in `WebAccess`
     from corrobora.adapters.web.network import AllowList  # noqa: PLC0415 - as in `WebAccess`
 
     endpoints: set[tuple[str, int]] = set()
     for text in settings.allowed_endpoints:
-        host, _, port = text.rpartition(":")
+        host, _, port = text.strip().lower().rpartition(":")
         try:
-            address = ipaddress.ip_address(host.strip("[]"))
             number = int(port)
+            named = bool(host.strip("0123456789.[]:")) and ":" not in host
+            address = host if named else str(ipaddress.ip_address(host.strip("[]")))
+            check_host(address)
         except ValueError:
-            number = 0
-            address = None
-        if address is None or not 0 < number <= _MAX_PORT:
+            number, address = 0, ""
+        if not 0 < number <= _MAX_PORT:
             raise UserError(
                 "config_value",
-                f"sources.allowed_endpoints holds {text[:60]!r}, which is no address with a port.",
-                next_step="Write it as 127.0.0.1:8098 or [::1]:8098.",
+                f"sources.allowed_endpoints holds {text[:60]!r}, which is no host with a port.",
+                next_step="Write it as 127.0.0.1:8098, [::1]:8098 or wiki.internal:443.",
             )
-        endpoints.add((str(address), number))
+        endpoints.add((address, number))
     return AllowList(endpoints=frozenset(endpoints))
 
 

@@ -233,7 +233,10 @@ class Settings:
     analysts: Annotated[Names, Setting("analysts", "Installed analysts to ask before all others, in this order.")] = ()
     allowed_endpoints: Annotated[
         Names,
-        Setting("sources.allowed_endpoints", "Private addresses, each with its port, from which pages may be read."),
+        Setting(
+            "sources.allowed_endpoints",
+            "Private addresses and their names, each with its port, from which pages may be read.",
+        ),
     ] = ()
     max_usd: Annotated[
         Dollars | None,

@@ -123,16 +123,17 @@ async def test_without_a_provider_no_page_is_read(tmp_path: Path, library: Postg
 
 
 @pytest.mark.parametrize(
-    "entry", ["127.0.0.1", "localhost:80", "127.0.0.1:0", "127.0.0.1:99999", "x:y", "10.0.0.0/8:80"]
+    "entry", ["127.0.0.1", "wiki .internal:80", "127.0.0.1:0", "127.0.0.1:99999", "x:y", "10.0.0.0/8:80"]
 )
-def test_an_allowed_endpoint_is_an_address_with_a_port(entry: str, tmp_path: Path):
-    with pytest.raises(UserError, match="no address with a port"):
+def test_an_allowed_endpoint_is_a_host_with_a_port(entry: str, tmp_path: Path):
+    with pytest.raises(UserError, match="no host with a port"):
         parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=entry))
 
 
 def test_allowed_endpoints_may_be_of_both_families(tmp_path: Path):
-    found = parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS="[::1]:8098, 127.0.0.1:8098"))
-    assert found.endpoints == {("::1", 8098), ("127.0.0.1", 8098)}
+    entries = "[::1]:8098, 127.0.0.1:8098, Wiki.internal:443"
+    found = parse_endpoints(_settings(tmp_path, CORROBORA_SOURCES_ALLOWED_ENDPOINTS=entries))
+    assert found.endpoints == {("::1", 8098), ("127.0.0.1", 8098), ("wiki.internal", 443)}
 
 
 @pytest.mark.parametrize(

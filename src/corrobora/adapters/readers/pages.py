@@ -25,8 +25,10 @@ from corrobora.adapters.web.transport import Bounds, Reply
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
+from corrobora.policies.selection import ASKED_PROVIDER, GIVEN_PROVIDER
 from corrobora.ports import Clock, Library
 
+_UNSEARCHED = (GIVEN_PROVIDER, ASKED_PROVIDER)  # what a plan, a page or a model named
 _READ = frozenset({200, 203})
 _GONE = frozenset({404, 410})
 _CLOSED = frozenset({401, 402, 403, 407, 451})
@@ -49,6 +51,7 @@ class WebReader:
         library: keeps the snapshots, in the space `space`.
         clock: says which dates lie in the future.
         limits: sizes, and pages of one host in one run.
+        named: texts of the person, whose addresses may lead to endpoints that the operator added.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of one reader
@@ -60,8 +63,10 @@ class WebReader:
         *,
         clock: Clock,
         limits: Limits = LIMITS,
+        named: Sequence[str] = (),
     ) -> None:
         self._fetcher = fetcher
+        self._named = named
         self._parser = parser
         self._library = library
         self._space = space
@@ -76,7 +81,8 @@ class WebReader:
     async def read(self, hit: Hit) -> Document:
         """Fetch, parse and store the page of `hit`; return it with the passages worth reading. Raises `ReadError`."""
         self._count_page(hit.url)
-        reply = await self._fetcher.fetch_page(hit.url, self._choose_bounds)
+        named = hit.provider not in _UNSEARCHED or any(hit.url in text for text in self._named)
+        reply = await self._fetcher.fetch_page(hit.url, self._choose_bounds, named=named)
         _check_status(reply)
         _check_front_page(hit.url, reply.url)
         if _forbids_ai(reply):

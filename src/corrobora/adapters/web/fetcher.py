@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 from protego import Protego
 
 from corrobora.adapters.http import parse_retry_after
-from corrobora.adapters.web import check_url, host_of, origin_of
+from corrobora.adapters.web import DEFAULT_PORTS, check_url, host_of, origin_of, parse_url
 from corrobora.adapters.web.network import AllowList, Resolver, VettedNetwork, resolve_host
 from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, Reply, Transport
 from corrobora.domain.errors import ReadError
@@ -198,6 +198,7 @@ class PageFetcher:
         user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._endpoints = (allow or AllowList()).endpoints
         network = VettedNetwork(resolve=resolve, allow=allow, dns_seconds=limits.dns_seconds)
         self._transport = Transport(network, clock=clock, limits=limits, user_agent=user_agent, tls=tls)
         self._clock = clock
@@ -205,25 +206,33 @@ class PageFetcher:
         self._turns = Politeness(clock, limits)
         self._robots = RobotsCache(self._fetch_robots, clock, limits)
 
-    async def fetch_page(self, url: str, wants: ChooseBounds) -> Reply:
+    async def fetch_page(self, url: str, wants: ChooseBounds, *, named: bool = True) -> Reply:
         """Return the answer at the end of at most five redirects; its `url` is the normalized one of the last hop.
 
-        The limit of time is for the network: waiting for a turn does not count.
+        The limit of time is for the network: waiting for a turn does not count. Endpoints that the operator added are
+        reached only if a person or a search `named` the address, and never by a redirect from elsewhere.
 
         Raises:
             ReadError: `refused`, `robots`, `skipped`, `timeout`, `too_large`, `unsupported` or `failed`.
         """
-        return await self._follow_redirects(url, wants, ask_robots=True, accept=_PAGE_TYPES)
+        return await self._follow_redirects(url, wants, ask_robots=True, accept=_PAGE_TYPES, named=named)
 
     async def _fetch_robots(self, url: str) -> Reply:
         bounds = Bounds(self._limits.robots_max_bytes, _ROBOTS_UNPACKED, truncate=True)
         return await self._follow_redirects(url, lambda head: bounds if head.status == _OK else None, ask_robots=False)
 
-    async def _follow_redirects(self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*") -> Reply:
+    async def _follow_redirects(
+        self, url: str, wants: ChooseBounds, *, ask_robots: bool, accept: str = "*/*", named: bool = True
+    ) -> Reply:
         seen: set[str] = set()
         left = self._limits.fetch_seconds
         here = check_url(url)
+        own = origin_of(here) if named else ""
         while True:
+            if origin_of(here) != own and self._is_endpoint(here):
+                raise ReadError(
+                    ReadOutcome.REFUSED, "Not fetched: neither you nor a search named this private address."
+                )
             if here in seen:
                 raise ReadError(ReadOutcome.FAILED, "Its redirects lead in a circle.")
             if len(seen) > self._limits.redirects_max:
@@ -242,6 +251,10 @@ class PageFetcher:
             here = _next_hop(here, reply.get_header("location"))
             if left <= 0:
                 raise ReadError(ReadOutcome.TIMEOUT, f"No page within {self._limits.fetch_seconds:g} s.")
+
+    def _is_endpoint(self, url: str) -> bool:
+        target = parse_url(url)
+        return (target.host, target.port or DEFAULT_PORTS[target.scheme]) in self._endpoints
 
     async def _check_robots(self, url: str) -> float:
         verdict = await self._robots.check_url(url)

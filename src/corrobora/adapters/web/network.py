@@ -85,19 +85,22 @@ def blocked_reason(address: Address) -> str | None:
 class AllowList:
     """What an operator adds to the open web: ports, and whole endpoints such as a test server on loopback.
 
-    Built from settings and code only, never from what a page, a plan or a model says.
+    Built from settings and code only, never from what a page, a plan or a model says. An endpoint is reached by
+    its address, or under a name that the operator wrote beside it: any other name that leads there is refused.
     """
 
     ports: frozenset[int] = frozenset(DEFAULT_PORTS.values())
-    endpoints: frozenset[tuple[str, int]] = field(default=frozenset())  # (address, port), the address as a number
+    endpoints: frozenset[tuple[str, int]] = field(
+        default=frozenset()
+    )  # (host, port): an address as a number, or a name
 
     def allows_port(self, port: int) -> bool:
         """True for a port that some allowed address may be reached at."""
         return port in self.ports or any(port == allowed for _, allowed in self.endpoints)
 
-    def refusal_reason(self, address: Address, port: int) -> str | None:
-        """Say why this endpoint may not be reached, or None."""
-        if (str(address), port) in self.endpoints:
+    def refusal_reason(self, address: Address, port: int, host: str = "") -> str | None:
+        """Say why this endpoint may not be reached under the name `host`, by default the address itself, or None."""
+        if {(host or str(address), port), (str(address), port)} <= self.endpoints:
             return None
         if port not in self.ports:
             return f"port {port} is not open to page fetches"
@@ -203,7 +206,7 @@ class VettedNetwork(httpcore2.AsyncNetworkBackend):
             raise ConnectionBlocked(f"port {port} is not open to page fetches")
         addresses = await self._resolve_addresses(host, port)
         for address in addresses:
-            why = self._allow.refusal_reason(address, port)
+            why = self._allow.refusal_reason(address, port, host)
             if why is not None:
                 raise ConnectionBlocked(
                     f"{host} leads to {address} ({why})" if str(address) != host else f"{host}: {why}"

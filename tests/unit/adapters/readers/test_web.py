@@ -19,6 +19,7 @@ from corrobora.adapters.web.network import AllowList
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import Document, Hit, ReadOutcome, SourceId
 from corrobora.domain.limits import LIMITS, Limits
+from corrobora.policies.selection import GIVEN_PROVIDER
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.postgres import Database
 from corrobora.testing.http_server import PAGE_FAULTS, HttpServer, Request, Response
@@ -64,6 +65,21 @@ async def _outcome(reader: WebReader, url: str) -> str:
         return ReadOutcome(error.outcome).value
     assert document.passages
     return "read"
+
+
+async def test_a_private_page_that_only_a_plan_or_a_model_named_is_not_requested(
+    library: PostgresLibrary, parser: ParserProcess
+):
+    async with LoopbackWeb(PAGES) as web:
+        url = f"{web.url}/aar.html"
+        given = Hit(url=url, title="t", query="bridge", provider=GIVEN_PROVIDER)
+        with pytest.raises(ReadError, match="neither you nor a search"):
+            await _reader(web, parser, library).read(given)
+        assert not web.requests
+        allow = AllowList(endpoints=frozenset({("127.0.0.1", web.port)}))
+        fetcher = PageFetcher(SystemClock(), allow=allow, limits=QUICK)
+        named = WebReader(fetcher, parser, library, SPACE, clock=SystemClock(), limits=QUICK, named=[f"see {url}"])
+        assert (await named.read(given)).passages
 
 
 async def test_a_page_becomes_a_stored_source_with_the_passages_worth_reading(

@@ -77,7 +77,8 @@ def visitor(
 ) -> PageFetcher:
     """A visitor that may read the given servers, and no other private address; `ports` are open, addresses are not."""
     allow = AllowList(
-        ports=frozenset({80, 443, *ports}), endpoints=frozenset(("127.0.0.1", server.port) for server in servers)
+        ports=frozenset({80, 443, *ports}),
+        endpoints=frozenset((host, server.port) for server in servers for host in ("127.0.0.1", *(names or {}))),
     )
     return PageFetcher(SystemClock(), allow=allow, limits=limits, resolve=resolve or resolver(names or {}), tls=tls)
 

@@ -168,6 +168,16 @@ async def test_f06_relative_and_protocol_relative_redirects(location: str):
     assert found == ("read" if "page" in location else "failed")
 
 
+async def test_an_allowed_endpoint_is_never_reached_by_a_redirect_nor_under_an_address_that_nobody_named():
+    async with HttpServer(redirecting) as public, HttpServer(redirecting) as inner:
+        at = visitor(public, inner)
+        assert await outcome(at, f"{public.url}/to?url={quote(f'{inner.url}/page')}") == "refused"
+        with pytest.raises(ReadError, match="neither you nor a search named"):
+            await at.fetch_page(f"{inner.url}/page", lambda _: None, named=False)
+    async with HttpServer(redirecting) as inner:
+        assert await outcome(visitor(inner), f"{inner.url}/to?url={quote(f'{inner.url}/page')}") == "read"
+
+
 async def test_f07_a_redirect_from_https_to_http_is_refused():
     from corrobora.adapters.web.fetcher import _next_hop
 

@@ -117,7 +117,7 @@ async def test_f05_rebinding_50_rounds_each_connection_goes_to_the_address_that_
         return Response(200 if request.path == "/" else 404, b"<p>x</p>", "text/html")
 
     async with HttpServer(page) as server:
-        backend = VettedNetwork(resolve=flip, allow=AllowList(endpoints=frozenset({("127.0.0.1", server.port)})))
+        backend = VettedNetwork(resolve=flip, allow=AllowList(endpoints=frozenset(_named("flip.example", server.port))))
         for number in range(50):
             if number % 2 == 0:
                 stream = await backend.connect_tcp("flip.example", server.port, 5.0)
@@ -127,6 +127,21 @@ async def test_f05_rebinding_50_rounds_each_connection_goes_to_the_address_that_
                 with pytest.raises(ConnectionBlocked):
                     await backend.connect_tcp("flip.example", server.port, 5.0)
     assert next(asked) == 50, "one look-up for each connection"
+
+
+def _named(host: str, port: int) -> list[tuple[str, int]]:
+    return [("127.0.0.1", port), (host, port)]
+
+
+async def test_a_foreign_name_that_leads_to_an_allowed_endpoint_is_refused():
+    async with Canary() as canary:
+        allow = AllowList(endpoints=frozenset(_named("wiki.internal", canary.port)))
+        names = {"wiki.internal": ["127.0.0.1"], "foreign.example": ["127.0.0.1"]}
+        backend = VettedNetwork(resolve=resolver(names), allow=allow)
+        await (await backend.connect_tcp("wiki.internal", canary.port, 5.0)).aclose()
+        with pytest.raises(ConnectionBlocked):
+            await backend.connect_tcp("foreign.example", canary.port, 5.0)
+        assert canary.connections == 1
 
 
 @pytest.mark.parametrize("port", [0, 22, 25, 6379, 9200, 5432, 65535])
@@ -187,7 +202,7 @@ def test_f14_a_look_up_that_hangs_does_not_hold_the_exit():
 
 async def test_f15_an_address_that_cannot_be_reached_fails_and_the_next_one_is_tried():
     async with Canary() as canary:
-        addresses = [("127.0.0.9", canary.port), ("127.0.0.1", canary.port)]
+        addresses = [("127.0.0.9", canary.port), *_named("two.example", canary.port)]
         backend = VettedNetwork(
             resolve=resolver({"two.example": ["127.0.0.9", "127.0.0.1"]}),
             allow=AllowList(endpoints=frozenset(addresses)),
