@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -152,7 +153,7 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
             "CORROBORA_SOURCES_TAVILY_URL": web.url,
             "CORROBORA_SOURCES_ALLOWED_ENDPOINTS": f"127.0.0.1:{web.port}",
         }
-        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5)
+        hasty = replace(LIMITS, host_pause_seconds=0.01, fetch_seconds=1.5, fetch_idle_seconds=1.0)
         async with open_harness(database_url, settings=settings, web=partial(WebAccess, limits=hasty)) as harness:
             found = await run(harness, server, "timed", libraries=(), providers=("tavily",))
             await good(found, harness)
@@ -161,6 +162,8 @@ async def test_pages_that_hang_or_hold_nothing_are_counted_and_the_others_carry_
     assert outcomes["read"] >= 2
     assert sum(count for name, count in outcomes.items() if name not in ("read", "skipped")) >= 1
     assert sum(outcomes.values()) == found.report.methodology.hits
+    asked = Counter(request.path for request in web.requests if fault == "hang" and request.path in faulty)
+    assert all(count == 1 for count in asked.values()), "who is silent gets one attempt"
 
 
 def _page(markdown: str) -> str:

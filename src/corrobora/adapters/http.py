@@ -57,6 +57,7 @@ def parse_retry_after(value: str, now: str) -> float | None:
 ACCEPT_ENCODING = "gzip"  # the only coding that is asked for, and the only one that is read
 _STEP = 1 << 16
 _GZIP = b"\x1f\x8b"
+_MOST_RATIO = 100  # of text, packed: markup is rarely packed to a twentieth
 _MAX_MEMBERS = 100  # honest streams have one; each costs time, however little it holds
 
 
@@ -88,10 +89,11 @@ class Body:
 async def read_body(
     chunks: AsyncIterable[bytes], coding: str, *, wire: int, decoded: int, truncate: bool = False
 ) -> Body:
-    """Read at most `wire` bytes and unpack at most `decoded`; with `truncate`, a longer wire is cut, not refused.
+    """Read at most `wire` bytes and unpack at most `decoded`; with `truncate`, a longer body is cut, not refused.
 
     Raises:
-        TooLarge: a bound was passed. Memory stays within `decoded` and one step.
+        TooLarge: a bound was passed; with `truncate`, only by data that unpacks to a hundred times its size. Memory
+            stays within `decoded` and one step.
         BadCoding: any coding other than one gzip, or damaged data.
         CutShort: the packed data ends early.
     """
@@ -101,7 +103,12 @@ async def read_body(
     async for chunk in chunks:
         room = wire - taken
         cut = len(chunk) > room
-        unpack.feed_chunk(chunk[:room], out, decoded)
+        try:
+            unpack.feed_chunk(chunk[:room], out, decoded)
+        except BodyTooLarge:
+            if not truncate or len(out) > _MOST_RATIO * unpack.taken:
+                raise
+            return Body(bytes(out[:decoded]), truncated=True)
         taken += min(len(chunk), room)
         if cut:
             if not truncate:
@@ -122,10 +129,13 @@ def _make_decoder(coding: str) -> _PlainDecoder | _GzipDecoder:
 
 
 class _PlainDecoder:
+    taken = 0  # bytes of the wire that were used
+
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
-        if len(out) + len(chunk) > limit:
+        out += chunk[: limit - len(out) + 1]
+        self.taken = len(out)
+        if len(out) > limit:
             raise BodyTooLarge("decoded", limit)
-        out += chunk
 
     def check_end(self) -> None:
         """Plain bytes have no end of their own."""
@@ -139,6 +149,7 @@ class _GzipDecoder:
         self._members = 1
         self._started = False
         self._done = False
+        self.taken = 0  # bytes of the wire that were used
 
     def feed_chunk(self, chunk: bytes, out: bytearray, limit: int) -> None:
         data = chunk
@@ -148,6 +159,7 @@ class _GzipDecoder:
                 out += self._stream.decompress(data, min(_STEP, limit - len(out) + 1))
             except zlib.error as error:
                 raise BadEncoding("its gzip data is damaged") from error
+            self.taken += len(data) - len(self._stream.unconsumed_tail)
             if len(out) > limit:
                 raise BodyTooLarge("decoded", limit)
             data = self._stream.unconsumed_tail

@@ -44,9 +44,10 @@ class Limits:
     dns_seconds: float = 5.0
     connect_seconds: float = 5.0
     fetch_seconds: float = 20.0
+    fetch_idle_seconds: float = 8.0  # without a byte
     fetch_min_bytes_per_second: float = 500.0  # measured after `connect_seconds`
     page_wire_bytes: int = 5_000_000
-    page_decoded_bytes: int = 10_000_000
+    page_decoded_bytes: int = 1_000_000  # a longer page is cut there
     pdf_wire_bytes: int = 30_000_000
     pdf_decoded_bytes: int = 60_000_000
     robots_max_bytes: int = 512_000

@@ -32,6 +32,7 @@ from corrobora.engine.session.egress import STAYS
 from corrobora.engine.session.journal import CallMeta, ReadPart, Shelf, decode, encode, hash_parts
 from corrobora.policies.drift import detect_drift, find_known_conflicts
 from corrobora.policies.queries import RETRY_EXHAUSTED
+from corrobora.ports import Reader
 from corrobora.roles.extract import Extraction, Quote, extract
 from corrobora.text.comparison import find_differences
 from corrobora.text.mentions import find_names
@@ -212,7 +213,8 @@ async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> Fe
     key = make_read_key(hit)
     fetched = decode(FetchResult, await run.call_once(key, lambda: _fetch_once(hit, 1, run), paid=False), key=key)
     for number in range(2, thread.course.attempts + 1):
-        if fetched.outcome not in _TRANSIENT:
+        silent = fetched.outcome is ReadOutcome.TIMEOUT and number > len(_list_readers(hit, run))
+        if fetched.outcome not in _TRANSIENT or silent:  # who was silent is not asked again in the same way
             break
         data = {"url": hit.url, "attempt_number": number, "why": fetched.note}
         run.emit(EventType.RETRY, thread.round_path, data, number=thread.number + 1, part=f"{hit.url}!{number}")
@@ -228,9 +230,13 @@ async def _fetch_with_retries(hit: Hit, thread: ThreadState, run: Session) -> Fe
     return replace(fetched, note=f"{fetched.note} {RETRY_EXHAUSTED}".strip()) if given_up else fetched
 
 
+def _list_readers(hit: Hit, run: Session) -> list[Reader]:
+    return [reader for reader in run.outside.readers if reader.accepts(hit)]
+
+
 async def _fetch_once(hit: Hit, number: int, run: Session) -> tuple[str, CallMeta]:
     """Fetch a hit; attempt `number` takes the next of the readers that accept it."""
-    fitting = [reader for reader in run.outside.readers if reader.accepts(hit)]
+    fitting = _list_readers(hit, run)
     reader = fitting[(number - 1) % len(fitting)] if fitting else None
     if reader is None:
         fetched = FetchResult(ReadOutcome.UNSUPPORTED, note="no reader accepts it")

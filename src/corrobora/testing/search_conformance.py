@@ -236,7 +236,7 @@ async def redirects_are_not_followed(case: SearchCase) -> None:
 
 
 async def a_silent_or_slow_server_costs_only_the_time_limit(case: SearchCase) -> None:
-    """No answer, or one byte after the other: an error that may be tried again."""
+    """No answer, or one byte after the other: an error, and one attempt: who is silent is not asked again at once."""
 
     async def hang_forever(_: Request) -> Response:
         await asyncio.sleep(600)
@@ -248,7 +248,7 @@ async def a_silent_or_slow_server_costs_only_the_time_limit(case: SearchCase) ->
     for respond in (hang_forever, drip_bytes):
         async with HttpServer(respond) as server:
             error = await _expect_error(case.make(server.url, 0.3))
-            assert (error.code, error.retryable) == ("provider_failed", True)
+            assert (error.code, error.retryable) == ("provider_timeout", False)
 
 
 async def _drip_body() -> AsyncIterator[bytes]:

@@ -179,7 +179,8 @@ class ProviderApi:
                 coding = reply.headers.get("content-encoding", "")
                 read = await read_body(reply.aiter_raw(), coding, wire=limit, decoded=limit)
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise ProviderError.request_failed(self.name, why=f"no whole answer within {self._seconds:g} s") from error
+            why = f"{self.name} gave no whole answer within {self._seconds:g} s."  # who is silent gets one attempt
+            raise ProviderError("provider_timeout", why, provider=self.name) from error
         except (httpx2.RequestError, TruncatedBody) as error:
             raise self._connection_error(error) from error
         except (BodyTooLarge, BadEncoding) as error:

@@ -95,7 +95,7 @@ class Transport:
         except (BadUrl, ConnectionBlocked) as error:
             raise ReadError(ReadOutcome.REFUSED, f"{error}.") from error
         except (TimeoutError, httpcore2.TimeoutException) as error:
-            raise ReadError(ReadOutcome.TIMEOUT, f"No whole answer within {allowed:.3g} s.") from error
+            raise ReadError(ReadOutcome.TIMEOUT, _describe_silence(error, allowed, self._limits)) from error
         except BodyTooLarge as error:
             raise ReadError(ReadOutcome.TOO_LARGE, f"The answer has {error}.") from error
         except BadEncoding as error:
@@ -123,7 +123,7 @@ class Transport:
                 (b"Accept-Encoding", ACCEPT_ENCODING.encode("ascii")),
                 (b"Connection", b"close"),
             ],
-            extensions={"timeout": {"connect": self._limits.connect_seconds}},
+            extensions={"timeout": {"connect": self._limits.connect_seconds, "read": self._limits.fetch_idle_seconds}},
         )
         async with (
             httpcore2.AsyncHTTPConnection(
@@ -142,7 +142,7 @@ class Transport:
         if bounds is None:
             return head
         length = head.get_header("content-length")
-        if length.isascii() and length.isdigit() and int(length[:18]) > bounds.wire:
+        if not bounds.truncate and length.isascii() and length.isdigit() and int(length[:18]) > bounds.wire:
             raise BodyTooLarge("wire", bounds.wire)
         body = await read_body(
             self._enforce_rate(answer),
@@ -163,6 +163,12 @@ class Transport:
             if passed > self._limits.connect_seconds and taken < self._limits.fetch_min_bytes_per_second * passed:
                 raise ReadError(ReadOutcome.TIMEOUT, f"The page came too slowly: {taken} bytes in {passed:.0f} s.")
             yield chunk
+
+
+def _describe_silence(error: BaseException, allowed: float, limits: Limits) -> str:
+    if isinstance(error, httpcore2.ReadTimeout):
+        return f"It sent nothing for {limits.fetch_idle_seconds:.3g} s."
+    return f"No whole answer within {allowed:.3g} s."
 
 
 def _failure_message(error: BaseException) -> str:
