@@ -19,6 +19,7 @@ from corrobora.text.tokens import split_words
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _PAGE_BLOCKS = frozenset("div p section article ul ol li dl dt dd table tr td th br".split())
 _BLOCKS = frozenset({"p", "list", "head", "table", "div", "quote"})
+_INLINE = frozenset({"a", "b", "code", "em", "i", "span", "strong"})
 _SPACED = _BLOCKS | {"item", "row", "cell", "lb", "li", "ul", "ol", "br", "td", "tr"}
 _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "head"})
 _EDGE = "\ue000"  # of private use
@@ -128,8 +129,8 @@ def _keep_spaces(tree: _Element) -> None:
             block = element.tag in _PAGE_BLOCKS
             if block and not (element.text and element.text.strip()):
                 inner = next((each for each in islice(element.iter(), _NEAR) if each.text and each.text.strip()), None)
-                if inner is not None and isinstance(inner.tag, str):
-                    inner.text = f"{_EDGE}{inner.text}"
+                if inner is not None and inner.tag in _INLINE:
+                    inner.text = _mark_edges(inner.text, opens=True)
             element.text = _mark_edges(element.text, opens=block)
             element.tail = _mark_edges(element.tail, opens=block)
 
@@ -137,7 +138,8 @@ def _keep_spaces(tree: _Element) -> None:
 def _mark_edges(text: str | None, *, opens: bool) -> str | None:
     if not text or not text.strip():
         return text
-    return f"{_EDGE * (opens or text[0].isspace())}{text}{_EDGE * text[-1].isspace()}"
+    opens = (opens or text[0].isspace()) and text[0] != _EDGE
+    return f"{_EDGE * opens}{text}{_EDGE * text[-1].isspace()}"
 
 
 class _Mark(NamedTuple):

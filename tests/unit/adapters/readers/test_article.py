@@ -60,3 +60,13 @@ def test_a_title_that_the_page_declares_for_sharing_stays():
     text = "<p>The mill at the river was closed on Monday after two hundred years, its owner said.</p>" * 5
     page = f"<html><head>{head}</head><body><article><h1>Mill closes</h1>{text}</article></body></html>"
     assert read_html(page.encode()).title == "Mill closes"
+
+
+def test_a_table_of_a_page_whose_text_lies_in_links_keeps_its_heads():
+    rows = "".join(f"<tr><td><code>group-{n}</code></td><td>Checks of kind {n}</td></tr>" for n in range(9))
+    table = f"<table><thead><tr><th>Group</th><th>Description</th></tr></thead><tbody>{rows}</tbody></table>"
+    text = "<p>A group of checks is a set of checks that are switched on and off together by one name.</p>" * 3
+    help_window = "<div id='help'><h2>Keyboard shortcuts</h2><p>Press an arrow to turn the page.</p></div>"
+    main = f"<main><h1><a href='#g'>Groups</a></h1>{text}<div>{table}</div>{text}</main>"
+    found = read_html(f"<html><body>{help_window}<div>{main}</div></body></html>".encode()).text
+    assert "Group: group-3; Description: Checks of kind 3" in found
