@@ -232,6 +232,8 @@ class _ArticleWriter:
                 case "code":
                     self._add_headings(self._outline.take_headings(_element_text(element)))
                     self._writer.add_verbatim("".join(element.itertext()).replace(_EDGE, ""))
+                case "quote" if [child.tag for child in element] == ["code"] and not (element.text or "").strip():
+                    stack.extend(element)  # a block of code
                 case "div" | "quote" if any(child.tag in _BLOCKS for child in element):
                     self._add_block(element.text)
                     stack.extend(list(element)[::-1])

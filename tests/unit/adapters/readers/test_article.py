@@ -70,3 +70,10 @@ def test_a_table_of_a_page_whose_text_lies_in_links_keeps_its_heads():
     main = f"<main><h1><a href='#g'>Groups</a></h1>{text}<div>{table}</div>{text}</main>"
     found = read_html(f"<html><body>{help_window}<div>{main}</div></body></html>".encode()).text
     assert "Group: group-3; Description: Checks of kind 3" in found
+
+
+def test_lines_of_a_block_of_code_stay_lines():
+    text = "<p>The checks of a group are switched on and off together, by one name, on the command line.</p>" * 4
+    code = "<pre><code class='language-bash'>$ build --warn naming\n$ build --warn case\n</code></pre>"
+    found = read_html(f"<html><body><main><h1>Groups</h1>{text}{code}{text}</main></body></html>".encode()).text
+    assert "\n$ build --warn naming\n$ build --warn case\n" in found
