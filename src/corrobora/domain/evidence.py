@@ -7,6 +7,7 @@ stored or how facts were found.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
@@ -133,12 +134,13 @@ LOOK_ALIKES = {  # typographic quotation marks and dashes, and their plain forms
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
 }
 INVISIBLE = "\u00ad\u200b\u2060\ufeff"  # soft hyphen, zero-width space, word joiner, byte order mark
-_PLAIN_FORMS = str.maketrans({**LOOK_ALIKES, "\u2026": "...", **dict.fromkeys(INVISIBLE, "")})
+_PLAIN_FORMS = {**LOOK_ALIKES, "\u2026": "...", **dict.fromkeys(INVISIBLE, "")}
+_FANCY = re.compile(f"[{''.join(_PLAIN_FORMS)}]")
 
 
 def fold_typography(text: str) -> str:
     """Return a text with plain quotation marks, dashes and dots, and without invisible characters."""
-    return text.replace("`", "'") if text.isascii() else text.translate(_PLAIN_FORMS)
+    return text.replace("`", "'") if text.isascii() else _FANCY.sub(lambda found: _PLAIN_FORMS[found[0]], text)
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
@@ -168,35 +170,13 @@ def _plain_form(text: str) -> tuple[str, list[int] | None]:
 
 def _find_literal(quote: str, text: str) -> tuple[int, int] | None:
     plain = quote.strip()
-    words = plain.split()
-    if not words:
+    if not plain:
         return None
     at = text.find(plain)
     if at >= 0:
         return at, at + len(plain)
-    at = text.find(words[0])
-    while at >= 0:
-        end = _match_words(words, text, at)
-        if end is not None:
-            return at, end
-        at = text.find(words[0], at + 1)
-    return None
-
-
-def _match_words(words: list[str], text: str, at: int) -> int | None:
-    """Match the words in sequence from `at`, separated by white space only; return the end or None."""
-    position = at
-    for number, word in enumerate(words):
-        if number:
-            begin = position
-            while position < len(text) and text[position].isspace():
-                position += 1
-            if position == begin:
-                return None
-        if not text.startswith(word, position):
-            return None
-        position += len(word)
-    return position
+    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+    return found.span() if found else None
 
 
 @dataclass(frozen=True, slots=True)

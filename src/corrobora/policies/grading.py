@@ -67,12 +67,18 @@ def group_statements(
         credible: further hosts that count as credible.
     """
     ordered = sorted({fact.id: fact for fact in facts}.values(), key=lambda fact: fact.id)
-    features = [_read_features(fact.quote) for fact in ordered]
-    alike = _Groups(len(ordered))
+    groups = _group_quotes(tuple(fact.quote for fact in ordered))
+    return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in groups)
+
+
+@functools.lru_cache(maxsize=256)  # a round is assessed before and after its reflection
+def _group_quotes(quotes: tuple[str, ...]) -> Sequence[Sequence[int]]:
+    features = [_read_features(quote) for quote in quotes]
+    alike = _Groups(len(quotes))
     for one, other in _list_likely_pairs(features):
         if _say_alike(features[one], features[other]):
             alike.join(one, other)
-    return tuple(_make_statement([ordered[at] for at in members], names, credible) for members in alike.list_groups())
+    return alike.list_groups()
 
 
 def grade_facts(

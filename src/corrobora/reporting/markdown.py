@@ -318,7 +318,8 @@ class _PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Collect text, its signs escaped: a page shows them, so they are no Markdown."""
         if not self._hidden:
-            said = data if self._inside == "code" else _WORD.sub(_escape_word, data)
+            plain = self._inside == "code" or _SIGN.search(data) is None
+            said = data if plain else _WORD.sub(_escape_word, data)
             said = said if self._inside or not self._ours else _BRACKETED.sub(r"\\[\1\\]", said)
             self._text += said if self._text else _OPENING.sub(r"\\\g<0>", said.lstrip())
 

@@ -19,14 +19,16 @@ from corrobora.reporting.markdown import html_to_markdown, is_heading, is_row
 from corrobora.reporting.report_parser import Block, split_blocks
 from corrobora.text.segmentation import split_sentences
 
-_LINE = re.compile(r"\*?Sealed:\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")
+# Each alternative begins with a letter of its own and looks behind after it: so `re` skips whatever is none of these.
+_LINE = re.compile(r"(?:\*Sealed|Sealed):\s+run\s+`?([a-z0-9_-]{1,64})`?,\s+`?sha256:\s*([0-9a-f]{64})`?\.?\*?")
 _LAYOUT = re.compile(  # what a formatter may change: marks of headings, quotes, lists, bold, tables
-    r"(?=[#>+*_|=-])(?:"  # looks behind only where a mark stands: five times as fast
-    r"(?<!\S)(?:#{1,6}|[->+*])(?=\s|$)|^>|(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|[|]|-{2,}|={2,})",
+    r"#(?<!\S#)#{0,5}(?=\s|$)|-(?<!\S-)(?=\s|$)|\+(?<!\S\+)(?=\s|$)|>(?<!\S>)(?=\s|$)|>(?<=^>)|\*(?<!\S\*)(?=\s|$)"
+    r"|\*(?<!\w\*)[*_]{0,2}(?=\S)|_(?<!\w_)[*_]{0,2}(?=\S)|\*(?<=\S\*)[*_]{0,2}(?!\w)|_(?<=\S_)[*_]{0,2}(?!\w)"
+    r"|\||--+|==+",
     re.MULTILINE,
 )
 _ESCAPE = re.compile(r"\\(?=[^\w\s]|_)")
-_SPACE = re.compile(r"(?<=\w)\s+(?=\w)")
+_SPACE = re.compile(r" (?<=\w )(?=\w)")
 
 
 class SealStatus(StrEnum):
@@ -59,7 +61,7 @@ class Change:
 def fold_layout(text: str) -> str:
     """Fold what re-formatting changes: white space, marks of layout and code, the shape of quotation marks, dashes."""
     plain = _LAYOUT.sub(" ", fold_typography(_ESCAPE.sub("", text).replace("`", "")))
-    return "".join(_SPACE.sub("\x00", plain).split()).replace("\x00", " ")
+    return _SPACE.sub("\x00", " ".join(plain.split())).replace(" ", "").replace("\x00", " ")
 
 
 def strip_seal(text: str) -> str:

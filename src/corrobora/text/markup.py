@@ -91,12 +91,12 @@ _CONTROL_CHARACTERS = re.compile(
 )
 
 
-_JSON_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u00(?:0[0-8b-f]|1[\da-f]|7f|[89][\da-f])|[bfr])", re.IGNORECASE)
+_JSON_ESCAPE = re.compile(r"\\(?:\\|(u00(?:0[0-8b-f]|1[\da-f]|7f|[89][\da-f])|[bfr]))", re.IGNORECASE)
 
 
 def sanitize_json(text: str) -> str:
     """Return a JSON document without control and direction characters in its strings, escaped ones included."""
-    return sanitize_text(_JSON_ESCAPE.sub(r"\1", text))
+    return sanitize_text(_JSON_ESCAPE.sub(lambda found: "" if found[1] else found[0], text))
 
 
 def sanitize_text(text: str) -> str:

@@ -54,7 +54,11 @@ class Form:
 
     def narrow(self, choose: Callable[[Sequence[str]], Sequence[str]]) -> Form:
         """Return the form of one call: what is chosen from fields of its input is an enum of what they hold."""
-        return replace(self, schema=_narrow_value(self.schema, choose))
+        return replace(self, schema=_narrow_value(self.schema, choose)) if self._has_choices else self
+
+    @cached_property
+    def _has_choices(self) -> bool:
+        return CHOICES in json.dumps(self.schema)
 
     @cached_property
     def instructions(self) -> str:

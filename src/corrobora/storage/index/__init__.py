@@ -38,6 +38,7 @@ class DocumentCache:
         self._held = 0
         self._documents: OrderedDict[SourceId, tuple[Source, str]] = OrderedDict()
         self._passages: OrderedDict[PassageId, Passage] = OrderedDict()
+        self._wholes: OrderedDict[SourceId, Sequence[Passage]] = OrderedDict()
 
     def put_document(self, source: Source, text: str) -> None:
         """Cache a document, unless it is larger than the whole cache."""
@@ -61,6 +62,19 @@ class DocumentCache:
             self._passages.move_to_end(passage.id)
         while len(self._passages) > self._most_passages:
             self._passages.popitem(last=False)
+
+    def put_whole(self, source: SourceId, passages: Sequence[Passage]) -> None:
+        """Cache all passages of a document."""
+        self._wholes[source] = passages
+        while sum(map(len, self._wholes.values())) > self._most_passages:
+            self._wholes.popitem(last=False)
+
+    def get_whole(self, source: SourceId) -> Sequence[Passage] | None:
+        """Return all passages of a document if they are cached."""
+        found = self._wholes.get(source)
+        if found is not None:
+            self._wholes.move_to_end(source)
+        return found
 
     def get_passages(self, ids: Sequence[PassageId]) -> list[Passage] | None:
         """Return these passages in this order if all of them are cached."""
@@ -215,7 +229,12 @@ class PostgresLibrary:
         return [found[each] for each in ids if each in found]
 
     async def source_passages(self, source: SourceId) -> Sequence[Passage]:
-        return await self._passage_rows("p.source = %s", _parse_number(source))
+        cached = self._documents.get_whole(source)
+        if cached is None:
+            cached = await self._passage_rows("p.source = %s", _parse_number(source))
+            if cached:
+                self._documents.put_whole(source, cached)
+        return cached
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
         return await self._passage_rows(

@@ -52,3 +52,16 @@ async def test_a_library_reads_a_document_once_and_a_new_one_sees_what_is_gone(d
     await database.execute("update passage set body = 'changed'")
     assert (await again.document(stored.id), await again.passages(ids)) == first
     assert (await PostgresLibrary(database, ["lib"]).passages(ids))[0].text == "changed"
+
+
+async def test_the_passages_of_a_document_are_read_once_and_those_of_few_documents_are_held(database: Database):
+    library = PostgresLibrary(database, ["lib"])
+    stored, _ = await library.store(Source(SourceId(""), "Dam", "doc:dam", ""), "The dam is high.", space="lib")
+    first = await library.source_passages(stored.id)
+    assert [each.text for each in first] == ["The dam is high."]
+    assert await library.source_passages(stored.id) is first
+    shelf = DocumentCache(passages=2)
+    shelf.put_whole(SourceId("S1"), [passage(1), passage(2)])
+    shelf.put_whole(SourceId("S2"), [passage(3)])
+    assert shelf.get_whole(SourceId("S1")) is None
+    assert shelf.get_whole(SourceId("S2")) == [passage(3)]
