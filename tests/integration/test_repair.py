@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.integration.harness import good, open_harness
 
-from corrobora.testing.protocols import WireRequest
+from corrobora.testing.protocols import WireReply, WireRequest
 from corrobora.testing.scripted_model import answer_prompt
 from corrobora.testing.server import ModelServer
 from corrobora.text.phrases import WITHHELD
@@ -70,3 +71,27 @@ async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
     async with ModelServer() as server, open_harness(database_url) as harness:
         await good(await harness.run(server, "timed"), harness)
     assert not [asked for asked in server.asked if is_role(asked, "revise")]
+
+
+@pytest.mark.parametrize("fault", ["down", "odd"])
+async def test_angles_33_a_judge_that_fails_is_replaced_by_nobody(
+    database_url: str, tmp_path: Path, fault: str
+):
+    def answer(asked: WireRequest) -> str | WireReply:
+        if is_role(asked, "judge"):
+            return WireReply("", "refusal") if fault == "down" else "I would say: good."
+        return answer_prompt(asked.system, asked.user)
+
+    out = tmp_path / "out"
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "angles", output=(("folder", str(out)),))
+        stored = await harness.workspace.runs.read_artifact(found.row.id, "verification.json")
+        scores = await harness.workspace.runs.read_scores([found.row.id])
+    assert found.report is not None
+    assert stored is not None
+    verification = json.loads(stored.content)
+    assert (verification["judge"], verification["passed"], found.report.verdict) == (None, False, None)
+    assert verification["failed"]
+    assert not scores
+    assert found.report.markdown
+    assert not out.exists(), "it is not handed over"

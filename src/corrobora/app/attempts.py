@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from corrobora.app.libraries import open_library
 from corrobora.app.runs import (
+    ANYWAY_TOPIC,
     PLAN_TOPIC,
     RETRY_TOPIC,
     UNTIL_TOPIC,
@@ -85,7 +86,8 @@ class Attempt:
             session = await self._open_session()
             self._workspace.sessions[run] = session
             report = await _research_in_time(session)
-            await send_report(report, session, self._workspace.settings, self._workspace.runs)
+            if await self._may_deliver(session, report):
+                await send_report(report, session, self._workspace.settings, self._workspace.runs)
             await self._finish(session, report)
         except Stale:
             log.info("run %s: a newer attempt owns it", run)
@@ -103,6 +105,18 @@ class Attempt:
             await self._stop(RunStatus.FAILED, error)
         finally:
             self._workspace.sessions.pop(run, None)
+
+    async def _may_deliver(self, session: Session, report: Report) -> bool:
+        """False if the verification of the report failed, unless it is to be delivered anyway (ANGLES-33)."""
+        settings, score = self._workspace.settings, report.verdict.overall if report.verdict else None
+        failed = session.profile.review.explain_failure(score, settings.min_score)
+        if not (failed and report.markdown and session.request.output):
+            return True
+        if ANYWAY_TOPIC in await self._workspace.runs.read_answers(self._row.id):
+            return True
+        told = f"The report was not handed over: {failed} With --deliver-anyway it is."
+        session.emit(EventType.WARNING, "root", {"message": told}, part="deliver")
+        return False
 
     async def _finish(self, session: Session, report: Report) -> None:
         """Close the attempt: last event, then the final status with its honest outcome."""

@@ -111,6 +111,7 @@ class ThreadReports:
 
 PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
+ANYWAY_TOPIC = "deliver_anyway"  # a report is handed over also if its verification failed
 UNTIL_TOPIC = "until"  # the stage after which the run pauses
 YES = "yes"
 _PAUSE_REASON = re.compile(r"(after|before the searches of) round (\d+) of (\S+)\.(?:\s|$)")
@@ -211,9 +212,14 @@ async def reopen_run(workspace: Workspace, run: str) -> None:
     await workspace.runs.store_answer(run, RETRY_TOPIC, YES)
 
 
-async def pause_after(workspace: Workspace, run: str, stage: str) -> None:
-    """Let the next attempts pause after a stage, named as by the person; "" lets them go to the end (ANGLES-1)."""
+async def pause_after(workspace: Workspace, run: str, stage: str, *, deliver_anyway: bool = False) -> None:
+    """Let the next attempts pause after a stage, named as by the person; "" lets them go to the end (ANGLES-1).
+
+    `deliver_anyway` lets the report be handed over also if its verification fails.
+    """
     await workspace.runs.store_answer(run, UNTIL_TOPIC, stage)
+    if deliver_anyway:
+        await workspace.runs.store_answer(run, ANYWAY_TOPIC, YES)
 
 
 async def finish_early(workspace: Workspace, run: str) -> None:

@@ -111,6 +111,7 @@ def _find_last_fetch(hit: Hit, run: Session) -> FetchResult | None:
 def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: Session) -> Methodology:
     """Count what the run did."""
     leaves = list(iter_threads(found))
+    worked = [leaf for leaf in leaves if leaf.path not in run.settled]  # what rested is not counted again
     rounds = [r for leaf in leaves for r in leaf.rounds]
     found_and_read = count_results(rounds, run)
     meter = run.budget.read_meter()
@@ -130,7 +131,7 @@ def build_methodology(found: Findings, checked: CheckedDraft, cited: int, run: S
         sources_cited=cited,
         facts=len(found.facts),
         outcomes=found_and_read.outcomes,
-        stops=tuple((leaf.title, str(leaf.stop or ("failed" if leaf.failed else "done"))) for leaf in leaves),
+        stops=tuple((each.title, str(each.stop or ("failed" if each.failed else "done"))) for each in worked),
         exhausted=tuple(exhausted),
         uncovered=tuple(f"{leaf.title}: {leaf.failed}" for leaf in leaves if leaf.failed),
         limits_hit=describe_limits(leaves, rounds, meter.exhausted_limit),

@@ -9,7 +9,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from corrobora.domain.errors import Infeasible, JournalError, ReadError
+from corrobora.domain.errors import (
+    CorroboraError,
+    Infeasible,
+    JournalError,
+    LimitReached,
+    ProviderError,
+    ReadError,
+    RoleError,
+)
 from corrobora.domain.evidence import Document, Fact, PassageId, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Draft, Findings, Report, Verdict, iter_threads
@@ -233,13 +241,23 @@ async def repair_draft(draft: Draft, findings: Findings, run: Session) -> Draft:
 
 
 async def judge_draft(final: CheckedDraft, findings: Findings, run: Session) -> Verdict | None:
-    """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30)."""
-    review = run.profile.review
-    if not review.judge or not _has_time(run):
+    """Score what will be delivered by five criteria in one call; whether it passes is decided here (ANGLES-30).
+
+    A judge that cannot be asked is replaced by nobody: the report is not judged, and so its verification fails.
+    """
+    review, verdict, why = run.profile.review, None, "no time was left to judge the report"
+    if not review.judge:
         return None
-    verdict = await run.call(judge, judge_input(final, findings, run))
-    await run.write_artifacts({"verification.json": build_verification(final, verdict, review.min_score)})
-    run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
+    if _has_time(run):
+        try:
+            verdict = await run.call(judge, judge_input(final, findings, run), as_configured=True)
+        except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
+            why = error.message if isinstance(error, CorroboraError) else "the judge did not answer in time"
+    await run.write_artifacts({"verification.json": build_verification(final, verdict, review.min_score, why)})
+    if verdict is None:
+        run.emit(EventType.WARNING, "root", {"message": f"The report was not judged: {why}"}, part="judge")
+    else:
+        run.emit(EventType.JUDGE, "root", {"overall": verdict.overall, "passed": verdict.overall >= review.min_score})
     return verdict
 
 

@@ -50,6 +50,17 @@ class Review:
     judge: Annotated[bool, doc("A judge scores the report.")] = False
     min_score: Annotated[float, Ge(0), Le(1), doc("The score that the judged report must reach.")] = 0.70
 
+    def explain_failure(self, score: float | None, min_score: float | None = None) -> str:
+        """Say why a verification fails: no score where a judge is asked for, or one below the threshold; "" if not."""
+        threshold = self.min_score if min_score is None else min_score
+        if not self.judge or (score is not None and score >= threshold):
+            return ""
+        return (
+            "The report was not judged, and its profile asks for a judge."
+            if score is None
+            else f"The score {score:.2f} is below {threshold:.2f}."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:

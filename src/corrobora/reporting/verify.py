@@ -347,14 +347,18 @@ def add_code_sections(draft: Draft, findings: Findings) -> Draft:
     return replace(draft, body="\n\n".join(section for section in sections if section) + "\n")
 
 
-def build_verification(final: CheckedDraft, verdict: Verdict, threshold: float) -> dict[str, object]:
-    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31)."""
+def build_verification(final: CheckedDraft, verdict: Verdict | None, threshold: float, why: str) -> dict[str, object]:
+    """Build `verification.json`: the five scores, whether they pass, and the token overlap beside (ANGLES-31).
+
+    Without a verdict `failed` says why there is none.
+    """
     return {
-        "judge": asdict(verdict),
-        "overall": round(verdict.overall, 3),
+        "judge": asdict(verdict) if verdict else None,
+        "overall": round(verdict.overall, 3) if verdict else None,
         "threshold": threshold,
-        "passed": verdict.overall >= threshold,
-        "flagged": verdict.suspicious,
+        "passed": verdict is not None and verdict.overall >= threshold,
+        "flagged": verdict.suspicious if verdict else "",
+        "failed": "" if verdict else why,
         "token_overlap": score_overlap(final),
         "sentences_checked": len(final.checks),
     }

@@ -69,6 +69,9 @@ class DeliverOption(click.Option):
 
 
 deliver_option = click.option("--deliver", cls=DeliverOption, multiple=True, metavar="CHANNEL[:TARGET]")
+anyway_option = click.option(
+    "--deliver-anyway", is_flag=True, help="Hand the report over also if its verification failed."
+)
 
 _LAST_GROUP = "Display and settings"  # also of options that are named in no group
 _GROUPS = {  # of the options in help
@@ -76,7 +79,7 @@ _GROUPS = {  # of the options in help
     "Method": "profile time deep max_rounds angles fields plan plan_only yes words",
     "Model and limits": "model max_cost accept_unknown_price max_tokens max_searches",
     "Stored runs and stages": "run_id resume listed forget from_stage until_stage",
-    "Report": "output force follow_symlinks artifacts as_json deliver strict min_score",
+    "Report": "output force follow_symlinks artifacts as_json deliver deliver_anyway strict min_score",
     _LAST_GROUP: "display quiet no_input config_file help",
 }
 _READ_ON = "Guides and reference: docs/ in the source tree; begin with docs/guides/start.md."

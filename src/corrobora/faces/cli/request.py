@@ -17,6 +17,7 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.run import Request, parse_stage, validate_id
 from corrobora.faces.cli.options import (
     GroupedCommand,
+    anyway_option,
     config_option,
     deliver_option,
     fields_option,
@@ -72,6 +73,7 @@ class ResearchFlags(OutputFlags):
     from_stage: str | None
     until_stage: str | None
     deliver: tuple[str, ...]
+    deliver_anyway: bool
     run_id: str | None
 
 
@@ -119,6 +121,7 @@ def add_output_options(command: F) -> F:
 @stage_option("--from-stage", "With --run-id: run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
 @deliver_option
+@anyway_option
 @click.option("--run-id", metavar="RUN", help="Continue this run.")
 @no_input_option
 @add_output_options
@@ -133,7 +136,13 @@ def research(**flags: Unpack[ResearchFlags]) -> int:
     if flags["from_stage"] is not None:
         raise UserError("stage_without_run", "--from-stage needs --run-id RUN.", next_step="See: corrobora runs list")
     question = read_question(flags["question"], flags["question_file"])
-    wanted = output_options(flags, settings, plan_only=is_plan_only(flags, settings), until=flags["until_stage"])
+    wanted = output_options(
+        flags,
+        settings,
+        plan_only=is_plan_only(flags, settings),
+        until=flags["until_stage"],
+        anyway=flags["deliver_anyway"],
+    )
     request = read_request(flags, settings, question)
     return start_run(settings, request, wanted)
 
@@ -163,7 +172,7 @@ def _continue_run(flags: ResearchFlags, settings: Settings, run: str) -> int:
                 next_step=f"Leave it out, or make a new run without --run-id. A plan: corrobora authorize {run}",
             )
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
-    wanted = output_options(flags, settings, until=flags["until_stage"])
+    wanted = output_options(flags, settings, until=flags["until_stage"], anyway=flags["deliver_anyway"])
     return resume_run(settings, validate_id(run), stage, wanted)
 
 
@@ -175,7 +184,7 @@ def run_settings(flags: Mapping[str, object]) -> dict[str, tuple[object, str]]:
 
 
 def output_options(
-    flags: OutputFlags, settings: Settings, *, plan_only: bool = False, until: str | None = None
+    flags: OutputFlags, settings: Settings, *, plan_only: bool = False, until: str | None = None, anyway: bool = False
 ) -> OutputOptions:
     """Return how the run is shown and delivered, after the check that its target can be written."""
     target = flags["output"]
@@ -195,6 +204,7 @@ def output_options(
         strict=settings.strict,
         plan_only=plan_only,
         until=until or "",
+        deliver_anyway=anyway,
     )
 
 

@@ -36,7 +36,7 @@ from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
-from corrobora.faces.cli.report import OutputTarget, has_body, low_score_exit, run_exit
+from corrobora.faces.cli.report import OutputTarget, RunExit, has_body, low_score_exit, run_exit
 from corrobora.faces.cli.screen import (
     ask_authorization,
     count_noun,
@@ -191,6 +191,7 @@ class OutputOptions:
     strict: bool = False
     plan_only: bool = False
     until: str = ""  # pause after this stage, by the name that was asked for
+    deliver_anyway: bool = False
 
 
 def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> int:
@@ -204,7 +205,7 @@ def start_run(settings: Settings, request: Request, wanted: OutputOptions) -> in
         resolve_profile(workspace.settings, request)  # reports a wrong profile before any document is read
         spaces = await resolve_libraries(workspace, request.libraries, show=wanted.display not in ("none", "jsonl"))
         made = await submit_run(workspace, replace(request, libraries=spaces), deferred=False)
-        await pause_after(workspace, made, wanted.until)
+        await pause_after(workspace, made, wanted.until, deliver_anyway=wanted.deliver_anyway)
         return await _conduct_run(workspace, made, wanted)
 
     return with_workspace(settings, conduct_new)
@@ -229,7 +230,7 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
         await pass_pause(workspace, run)
-        await pause_after(workspace, run, wanted.until)
+        await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
         return await _conduct_run(workspace, run, wanted)
 
     return with_workspace(settings, conduct_stored)
@@ -305,9 +306,11 @@ async def _deliver_report(
     threshold = profile.review.min_score if profile.review.judge else None
     threshold = threshold if wanted.min_score is None else wanted.min_score  # also of a run that goes on
     end = run_exit(row, report, min_score=threshold, strict=wanted.strict or row.request.strict)
-    if row.outcome == "stage_reached" and wanted.until in _VERIFICATION:  # judged, but not delivered yet (ANGLES-3)
-        scores = await workspace.runs.read_scores([row.id])
-        end = low_score_exit(scores.get(row.id), threshold) or end
+    judged = row.outcome == "stage_reached" and wanted.until in _VERIFICATION  # but not delivered yet (ANGLES-3)
+    score = (await workspace.runs.read_scores([row.id])).get(row.id)
+    if judged or (end.code == Exit.DONE and has_body(report) and not report.get("verdict")):
+        why = profile.review.explain_failure(score, wanted.min_score)
+        end = low_score_exit(score, threshold) or (RunExit(Exit.BELOW_THRESHOLD, why) if why else end)
     display.pause()
     if row.status.final or report or wanted.as_json:
         await _write_report(workspace, row.id, report, wanted, _estimate_entry(conduct.plan if conduct else None))

@@ -22,6 +22,7 @@ from corrobora.faces.cli import print_notice
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import (
     GroupedCommand,
+    anyway_option,
     config_option,
     deliver_option,
     fields_option,
@@ -61,22 +62,36 @@ def runs() -> None:
 @json_option
 @config_option
 def list_runs(*, limit: int, as_json: bool, config_file: Path | None) -> None:
-    """List runs, newest first, with the score that a judge gave."""
+    """List runs, newest first, with the score that a judge gave and its change since this was asked before."""
 
     async def load_runs(workspace: Workspace) -> tuple[Sequence[RunRow], Mapping[str, float]]:
         rows = await workspace.runs.list(limit=limit)
         return rows, await workspace.runs.read_scores([row.id for row in rows])
 
     found, scores = with_workspace(open_settings(config_file), load_runs)
+    changes = _list_changes(found, scores)
     if as_json:
-        print_json([_row_json(each) | {"score": scores.get(each.id)} for each in found])
+        print_json([_row_json(r) | {"score": scores.get(r.id), "change": changes.get(r.id)} for r in found])
         return
     for each in found:
         state = describe_code(each.outcome or each.status)
         state += f", score {scores[each.id]:.2f}" if each.id in scores else ""
+        state += f" ({changes[each.id]:+.2f})" if each.id in changes else ""
         click.echo(f"{each.id}  {each.created_at[:16]}  {state:<24} {one_line(each.request.question, 80)}")
     if not found:
         write_stderr("No runs yet.")
+
+
+def _list_changes(rows: Sequence[RunRow], scores: Mapping[str, float]) -> dict[str, float]:
+    """The trend: by how much each score differs from that of the run before it with the same question and profile."""
+    before, changes = dict[tuple[str, str], float](), dict[str, float]()
+    for each in reversed(rows):
+        if (score := scores.get(each.id)) is not None:
+            asked = (each.request.question, each.request.profile)
+            if asked in before:
+                changes[each.id] = round(score - before[asked], 3)
+            before[asked] = score
+    return changes
 
 
 @runs.command(name="show")
@@ -198,6 +213,7 @@ class ResumeFlags(OutputFlags):
     run: str
     from_stage: str | None
     until_stage: str | None
+    deliver_anyway: bool
 
 
 class AuthorizeFlags(OutputFlags):
@@ -211,6 +227,7 @@ class AuthorizeFlags(OutputFlags):
 @click.argument("run")
 @stage_option("--from-stage", "Run again from this stage on.")
 @stage_option("--until-stage", "Pause after this stage; `corrobora resume` continues.")
+@anyway_option
 @no_input_option
 @add_output_options
 def resume(**flags: Unpack[ResumeFlags]) -> int:
@@ -218,7 +235,8 @@ def resume(**flags: Unpack[ResumeFlags]) -> int:
     name = validate_id(flags["run"])  # what can be no id is refused before the database is opened
     settings = open_settings(flags["config_file"], run_settings(flags))
     stage = parse_stage(flags["from_stage"]) if flags["from_stage"] else None
-    return resume_run(settings, name, stage, output_options(flags, settings, until=flags["until_stage"]))
+    wanted = output_options(flags, settings, until=flags["until_stage"], anyway=flags["deliver_anyway"])
+    return resume_run(settings, name, stage, wanted)
 
 
 @click.command(cls=GroupedCommand, example='corrobora authorize RUN --words "Authorized to execute"')

@@ -292,7 +292,8 @@ class Runs:
         rows = await self._database.fetch_all(
             "SELECT run, bytes FROM run_artifact WHERE name = 'verification.json' AND run = ANY(%s)", [list(runs)]
         )
-        return {str(run): float(json.loads(bytes(content))["overall"]) for run, content in rows}
+        found = ((str(run), json.loads(bytes(content))["overall"]) for run, content in rows)
+        return {run: float(score) for run, score in found if score is not None}
 
     async def list_artifacts(self, run: str) -> Sequence[str]:
         """Return the names of a run's files, sorted: only these may be served."""

@@ -195,3 +195,16 @@ def test_angles_a_score_below_the_threshold_fails_the_stage_verification_and_not
     run = json.loads(failed.out)["run_id"]
     assert filled("resume", run, "-q", "--min-score", "0.1").code == 0
     assert (filled.folder / "out" / "report.md").exists()
+
+
+@pytest.mark.covers("research --deliver-anyway", "resume --deliver-anyway")
+def test_angles_33_a_report_that_fails_its_verification_is_handed_over_only_if_that_is_wished(filled: Any) -> None:
+    flags = ("-l", "docs", "-p", "angles", "-q", "--json", "--min-score", "1")
+    failed = filled("research", QUESTION, *flags, "--deliver", "folder:out")
+    assert (failed.code, (filled.folder / "out").exists()) == (4, False)
+    again = ("resume", json.loads(failed.out)["run_id"], "-q", "--from-stage", "delivery", "--min-score", "1")
+    assert (filled(*again).code, (filled.folder / "out").exists()) == (4, False)
+    assert filled(*again, "--deliver-anyway").code == 4
+    assert (filled.folder / "out" / "report.md").exists()
+    assert filled("research", QUESTION, *flags, "--deliver", "folder:other", "--deliver-anyway").code == 4
+    assert (filled.folder / "other" / "report.md").exists()

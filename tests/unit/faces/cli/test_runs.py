@@ -90,3 +90,13 @@ def test_a_start_that_several_runs_have_is_refused(finished: tuple[Any, str]) ->
 
 def test_last_without_any_run_is_unknown(served: Any) -> None:
     assert "There is no run last" in served("resume", "last").complaint
+
+
+def test_angles_35_the_list_shows_how_a_score_changed_since_the_same_was_asked(filled: Any) -> None:
+    for rounds in ("1", "2", "2"):
+        assert filled("research", QUESTION, "-l", "docs", "-p", "angles", "-q", "--max-rounds", rounds).code in (0, 4)
+    newest, middle, oldest = json.loads(filled("runs", "list", "--json", "--limit", "3").out)
+    assert (newest["change"], oldest["change"]) == (0, None)
+    assert middle["change"] == pytest.approx(middle["score"] - oldest["score"], abs=1e-3)
+    lines = filled("runs", "list", "--limit", "3").out.splitlines()
+    assert ["(+0.00)" in lines[0], "(" in lines[2].partition("score")[2][:12]] == [True, False]
