@@ -172,16 +172,14 @@ class Session:
     async def call(self, role: Role[I, O], given: I, *, as_configured: bool = False) -> O:
         """Play a role: from the journal if it was answered before, else by the first analyst that can.
 
-        `as_configured`: the analyst that needs no model does not stand in for one that was named. The key is the
-        input's path plus a digest of input, prompt version and model: no parallel order changes it.
-        Raises `RoleError` or `ProviderError` only if every analyst failed.
+        `as_configured`: no analyst without a model stands in for a named one. The key is the input's path and a digest
+        of input, prompt version and model. Raises `RoleError` or `ProviderError` only if every analyst failed.
         """
         text = encode(role.takes, given)
         self.egress.note_shown(text)
         path: str = getattr(given, "path", "root")
         key = f"{path}/{role.prompt}#{hash_parts(self.outside.analysts[0].identity(role), text)}"
-        some = self.outside.analysts
-        some = some[:-1] if as_configured and len(some) > 1 else some
+        some = self.outside.analysts[: -1 if as_configured else None] or self.outside.analysts
         out = await self.call_once(key, lambda: self._play_role(key, role, given, some), paid=True)
         return decode(role.gives, out, key=key)
 
@@ -212,19 +210,17 @@ class Session:
         timed = replace(meta, elapsed=round(self.budget.elapsed, 3))
         return (await self.journal.put(Entry(key, out, encode(CallMeta, timed)), wait=paid)).out
 
-    async def _play_role(
-        self, key: str, role: Role[I, O], given: I, analysts: Sequence[Analyst]
-    ) -> tuple[str, CallMeta]:
+    async def _play_role(self, key: str, role: Role[I, O], given: I, some: Sequence[Analyst]) -> tuple[str, CallMeta]:
         why = ""
         if key in self.journal.uncertain_keys():
             self._tell_repeat(key, role, 1, "process_ended")
         with self.budget.open_bill(partial(self._write_bill, key), partial(self._tell_repeat, key, role)) as bill:
-            for analyst in analysts:
+            for analyst in some:
                 try:
                     answer = await self._ask_analyst(analyst, role, given, last=analyst is self.outside.analysts[-1])
                 except (ProviderError, RoleError, LimitReached, TimeoutError) as error:
                     bill.add_unbooked(error.usage if isinstance(error, CorroboraError) else Usage())
-                    if analyst is analysts[-1] or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
+                    if analyst is some[-1] or (isinstance(error, LimitReached) and error.scope == STRICT_SCOPE):
                         raise
                     if isinstance(error, ProviderError) and self._is_silent(analyst):
                         raise ModelSilent.from_failure(error) from error
