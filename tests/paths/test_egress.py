@@ -218,3 +218,29 @@ def test_doctor_says_who_gets_what(office: Shell) -> None:
     assert "the embedder at embed.example gets every text of the libraries" in told
     assert "gets the question and every passage it reads, private documents among them" in told
     assert "sources.allowed_endpoints is on" in told
+
+
+def advertise(asked: WireRequest) -> str:
+    """Answer as the scripted model does, with addresses and a key in titles and gaps."""
+    answer: dict[str, Any] = json.loads(answer_prompt(asked.system, asked.user))
+    for name in ("title", "summary"):
+        if name in answer:
+            answer[name] += " at https://evil.example/a?b=1, [more](http://evil.example/c), www.evil.example/d"
+    if "gaps" in answer:
+        text = "the price, see https://evil.example/gap and sk-abcdefghijklmnopqrstuvwxyz"
+        answer["gaps"] = [*answer["gaps"], {"text": text, "target": ""}]
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def test_titles_and_gaps_hold_no_address_that_is_no_source(office: Shell, serve: Any) -> None:
+    model = serve(ModelServer(advertise))
+    given = ("-l", "papers", "-m", f"openai-compatible:loud@{model.url}/v1", "-s", "max_rounds=1", "-q")
+    result = office("research", f"{QUESTION} Who paints the lighthouse?", *given, "-o", "report.html", "--force")
+    assert result.code == 0, result.err
+    run = office("runs", "list").out.split()[0]
+    folder = office.home / "runs" / run
+    for text in ((folder / "report.md").read_text(), (office.folder / "report.html").read_text()):
+        assert "Gaps" in text
+        assert "the price, see" in text
+        assert not re.search(r"(https?://|www\.)evil", text)
+        assert "sk-abcdef" not in text

@@ -32,7 +32,7 @@ from corrobora.reporting.render import (
     render_markdown,
     render_methodology,
 )
-from corrobora.reporting.report_format import format_report_body, render_html
+from corrobora.reporting.report_format import format_report_body, render_html, strip_findings, strip_line
 from corrobora.reporting.seal import read_digest, seal_files
 from corrobora.reporting.thread_json import (
     build_cost_estimate,
@@ -257,6 +257,8 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     """Assemble the report, write its files, remember its facts, tell its end."""
     run.enter_stage(Stage.DELIVER)
     await run.write_bills()
+    findings = strip_findings(findings, run.request.question)
+    stated = (run.request.question, *(fact.quote for fact in findings.facts))
     refused = run.evidence.explain_refusal(run.brief.question, findings.sub_questions, findings.facts)
     held = not refused and bool(find_cited_markers(checked.draft, findings))  # prose that cites nothing is no report
     body, numbers = number_citations(
@@ -273,7 +275,7 @@ async def deliver_report(checked: CheckedDraft, verdict: Verdict | None, finding
     kind, reason = _explain_outcome(findings, len(numbers), done, checked, refused)
     report = Report(
         question=run.brief.question,
-        title=checked.draft.title or run.brief.question,
+        title=strip_line(checked.draft.title, stated) or run.brief.question,
         outcome=kind,
         reason=reason,
         markdown="",

@@ -118,6 +118,14 @@ _SIDE_CHARS = 600  # of what one side of a contradiction says
 _TITLE_CHARS, _EDITION_CHARS, _HEADING_CHARS, _NOTICE_CHARS = 200, 120, 160, 300
 
 
+_SCHEME = re.compile(r"\b(?:https?|ftp)://(?:www\.)?|\bwww\.(?=\S)")
+
+
+def _disarm(text: str) -> str:
+    """Return a line about the run without links: an address is shown without its scheme, as no viewer links it."""
+    return _SCHEME.sub("", text.replace("](", "] ("))
+
+
 def number_citations(body: str, facts: Sequence[Fact], extra: Sequence[Fact] = ()) -> tuple[str, dict[str, int]]:
     """Replace markers by `[n]`, numbered by first appearance; `extra` facts are numbered after the body."""
     known = {fact.marker for fact in facts}
@@ -285,7 +293,7 @@ def render_gaps(found: Findings, failed: Sequence[str], question: str = "") -> s
     if not gaps and not failed:
         return ""
     lines = [f"- {format_cell(_render_gap(text, question), 400)}" for text in gaps]
-    lines += [f"- {phrases.FAILED}: {format_cell(text, 400)}" for text in failed]
+    lines += [f"- {phrases.FAILED}: {_disarm(format_cell(text, 400))}" for text in failed]
     return "## Gaps\n\n" + "\n".join(lines)
 
 
@@ -331,7 +339,7 @@ def render_methodology(report: Report) -> str:
         requests = phrases.format_count(done.usage.refused, "further request")
         lines.append(f"- {requests} to models ended with an error of the provider and are not billed.")
     lines += [f"- Note: {format_cell(note, 300)}" for note in done.notes]
-    return "## Methodology\n\n" + "\n".join(lines)
+    return "## Methodology\n\n" + "\n".join(map(_disarm, lines))
 
 
 def _format_money(done: Methodology) -> str:

@@ -2,7 +2,8 @@
 
 Knows lines of Markdown, headings and lists, and never changes a word of a sentence. The page loads nothing and runs no
 script: contents, numbers that link to their sources, and tables that fit a phone; its text is that of the report's
-Markdown and citations, only labels are added. Does not know the content.
+Markdown and citations, only labels are added. Takes keys and unstated addresses out of what a writer wrote. Does not
+know the content.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from corrobora.domain.report import Citation, Report
+from corrobora.domain.report import Citation, Findings, Report
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
-from corrobora.text.markup import sanitize_text
+from corrobora.text.markup import read_inline, sanitize_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -251,3 +253,40 @@ def _render_address(cited: Citation) -> str:
     words = " ".join(cited.quotes[0].split()[:_FRAGMENT_WORDS]) if cited.quotes else ""
     place = f"{'' if parts.fragment else '#'}:~:text={quote(words, safe='').replace('-', '%2D')}" if words else ""
     return f'<a href="{escape(cited.url + place)}" rel="noopener noreferrer nofollow">{shown}</a>'
+
+
+_URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
+SECRET = re.compile(  # what keys of common services and private keys look like
+    r"\b(?:sk-[A-Za-z0-9_-]{20,400}|tvly-[A-Za-z0-9_-]{16,400}|gh[pousr]_[A-Za-z0-9]{30,400}|xox[baprs]-[A-Za-z0-9-]{10,400}"
+    r"|AKIA[0-9A-Z]{16})|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+)
+_LINK = re.compile(r"(?<!\\)!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
+
+
+def strip_addresses(text: str, stated: Sequence[str]) -> tuple[str, int]:
+    """Drop links, and addresses that stand in none of the texts `stated`; return how many went."""
+    plain, gone = _LINK.subn(r"\1", text)
+    for url in sorted(set(_URL.findall(plain)), key=len, reverse=True):
+        said = read_inline(url).rstrip(".,;:!?")
+        if not any(said in each for each in stated):
+            gone += plain.count(url)
+            plain = plain.replace(url, "")
+    return plain, gone
+
+
+def strip_findings(found: Findings, question: str) -> Findings:
+    """Return findings whose gaps and contradictions hold no key, and no address that no quote and no person stated."""
+    stated = (question, *(fact.quote for fact in found.facts))
+
+    def strip(text: str) -> str:
+        return strip_line(text, stated)
+
+    gaps = tuple(replace(gap, text=strip(gap.text)) for gap in found.gaps)
+    pairs = tuple(replace(c, claim=strip(c.claim), difference=strip(c.difference)) for c in found.contradictions)
+    return replace(found, gaps=gaps, contradictions=pairs)
+
+
+def strip_line(text: str, stated: Sequence[str]) -> str:
+    """Return a line of a writer, such as a title, as the body is printed: without keys and unstated addresses."""
+    plain, gone = strip_addresses(SECRET.sub("[removed]", text), stated)
+    return " ".join(plain.split()) if gone else plain

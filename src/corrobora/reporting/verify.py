@@ -29,6 +29,7 @@ from corrobora.reporting.markdown import (
     strip_source_label,
 )
 from corrobora.reporting.render import render_conflicts, render_gaps
+from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
@@ -37,12 +38,6 @@ from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support
 from corrobora.text.tokens import token_overlap
 
-_URL = re.compile(r"\b(?:https?|ftp)://[^\s)>\]]{1,2083}|\bwww\.[^\s)>\]]{1,300}")
-_SECRET = re.compile(  # what keys of common services and private keys look like
-    r"\b(?:sk-[A-Za-z0-9_-]{20,400}|tvly-[A-Za-z0-9_-]{16,400}|gh[pousr]_[A-Za-z0-9]{30,400}|xox[baprs]-[A-Za-z0-9-]{10,400}"
-    r"|AKIA[0-9A-Z]{16})|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
-)
-_LINK = re.compile(r"(?<!\\)!?\[([^\]\n]{0,300})\]\((?:[^()\s]{0,2083})\)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _FENCE = re.compile(r"```[\w+-]{0,20}")
 _MOST_REPEATS = 3  # of a cited line: it may stand in a summary and in its section, a loop of a writer may not
@@ -106,8 +101,8 @@ def check_draft(
     evidence = _Evidence(
         facts, by_marker, (*known, *sorted(labels)), reading, fold_quotes(fact.quote for fact in facts), rulings or {}
     )
-    plain, secrets = _SECRET.subn("[removed]", draft.body)  # bad-input M34
-    body, urls = _strip_urls(normalize_markers(plain), facts)
+    plain, secrets = SECRET.subn("[removed]", draft.body)  # bad-input M34
+    body, urls = strip_addresses(normalize_markers(plain), [fact.quote for fact in facts])
     written = body.split("\n")
     lines: list[str] = []
     checks: list[SentenceCheck] = []
@@ -159,17 +154,6 @@ def _is_repeated(line: str, times: Counter[str]) -> bool:
         return False
     times[line] += 1
     return times[line] > (_MOST_REPEATS if MARKER.search(line) else _MOST_PLAIN)
-
-
-def _strip_urls(text: str, facts: Sequence[Fact]) -> tuple[str, int]:
-    """Drop links, and addresses that no quote states; return how many went."""
-    plain, gone = _LINK.subn(r"\1", text)
-    for url in sorted(set(_URL.findall(plain)), key=len, reverse=True):
-        stated = read_inline(url).rstrip(".,;:!?")
-        if not any(stated in fact.quote for fact in facts):
-            gone += plain.count(url)
-            plain = plain.replace(url, "")
-    return plain, gone
 
 
 def _check_line(line: str, evidence: _Evidence) -> tuple[str, list[SentenceCheck], int]:
