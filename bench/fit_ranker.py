@@ -1,10 +1,10 @@
 """Fit the weights of the sentence ranker on development data, and print how well each set is ranked without itself.
 
-Knows six sets: chats and product documentation with written answers, claims with their rationale sentences, news facts,
-the demo's anchors, and questions for definitions made from titles. A sentence is worth the share of the answer's words
-that it adds, or 1 where it is a gold one. Further sets are folders of `--own DIR`: `docs/` with `questions.json`, each
+Knows five sets: chats and product documentation with written answers, claims with their rationale sentences, news
+facts, and the demo's anchors. A sentence is worth the share of the answer's words that it adds, or 1 where it is a
+gold one. Further sets are folders of `--own DIR`: `docs/` with `questions.json`, each
 question with the passages that answer it. Weights are fitted on pairs of sentences of one question (logistic, ridge),
-every set counting alike, the two made ones a quarter. Run it as `python -m bench.fit_ranker --data DIR [--write]`.
+every set counting alike, the demo a quarter. Run it as `python -m bench.fit_ranker --data DIR [--write]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.eval_answers import WORDS
-from bench.eval_retrieval import SUITES, Suite, fill, rows
+from bench.eval_retrieval import SUITES, fill, rows
 from corrobora.analysts.extractive.extract import map_names
 from corrobora.analysts.extractive.lines import read_lines, split_joined_names
 from corrobora.analysts.extractive.ranker import FEATURES, Sentence, measure_features
@@ -39,14 +39,13 @@ from corrobora.text.vocabulary import Equivalence
 
 HITS = 10
 RIDGE = 0.01
-SMALL = {"demo": 0.25, "definitions": 0.25}  # what the sets made for one purpose count
+SMALL = {"demo": 0.25}  # what a set of four questions counts
 FORMS = {
-    "prose": ("cookbook", "scifact", "multihop", "lihua", "demo", "definitions"),
+    "prose": ("cookbook", "scifact", "multihop", "lihua", "demo"),
     "dialogue": ("lihua",),
 }
 WEIGHTS = Path("src/corrobora/data/ranker.json")
 _NEARLY = 0.8  # of the shorter sentence's words: a repetition, which no reader is shown twice
-_DEFINED = 150
 _DEMO = (  # the parts of the demo's questions, and the anchors of each
     ("How did NIST guidance on password rotation change between SP 800-63-3 and the draft of SP 800-63-4", (0, 1, 6)),
     ("How did NIST guidance on password composition rules change between SP 800-63-3 and SP 800-63-4", (2, 3)),
@@ -119,15 +118,6 @@ def _news(data: Path) -> list[Asked]:
     ]
 
 
-def _definitions(suite: Suite) -> list[Asked]:
-    titles = [doc.title for doc in suite.docs if "(" not in doc.title and len(doc.title.split()) < 5]
-    step = len(titles) // _DEFINED
-    return [
-        Asked(f"What is {t}?", lambda url, p, _o, start, t=t: float(url == t and start - p.start == 0))
-        for t in titles[::step]
-    ]
-
-
 def _own(folder: Path) -> list[Asked]:
     """Questions on documents of one's own, each with the passages that answer it."""
     found = [each for each in json.loads((folder / "questions.json").read_text()) if not each["absent"]]
@@ -192,22 +182,20 @@ async def collect(data: Path, own: Sequence[Path]) -> dict[str, list[Pool]]:
         async with await Database.connect(Path(folder)) as database:
             documents = demo_documents(Path(folder) / "unpacked")
             await ingest_files(database, "demo", (documents,), lambda *_: None)
-            suites = {name: SUITES[name](data) for name in ("cookbook", "scifact", "multihop", "lihua", "twowiki")}
+            suites = {name: SUITES[name](data) for name in ("cookbook", "scifact", "multihop", "lihua")}
             urls = {name: await fill(Catalog(database), suite) for name, suite in suites.items()}
             asked = {
                 **{name: _written(name, data) for name in ("cookbook", "lihua")},
                 "scifact": _claims(data),
                 "multihop": _news(data),
                 "demo": _demo(documents),
-                "definitions": _definitions(suites["twowiki"]),
             }
             for further in own:
                 await ingest_files(database, further.name, (further / "docs",), lambda *_: None)
                 asked[further.name] = _own(further)
             for name, questions in asked.items():
-                space = "twowiki" if name == "definitions" else name
-                library = PostgresLibrary(database, [space])
-                pools = [await make_pool(library, urls.get(space, {}), each) for each in questions]
+                library = PostgresLibrary(database, [name])
+                pools = [await make_pool(library, urls.get(name, {}), each) for each in questions]
                 found[name] = [pool for pool in pools if len(pool.worth) > 1 and pool.worth.max() > 0]
                 print(f"{name:12} {len(found[name])} questions, {sum(len(p.worth) for p in found[name])} sentences")
     return found

@@ -95,11 +95,11 @@ def _fractal_question(thread: ThreadState) -> str:
     return f"What hidden assumptions underlie the research question '{thread.brief.question}'?"
 
 
-def select_best_facts(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
+def select_best_facts(facts: Sequence[Fact], limit: int, conflicts: Sequence[Contradiction] = ()) -> tuple[Fact, ...]:
     """The best facts: answering ones, better grades, higher confidence; ties by id, so that order is stable.
 
-    Where not all are shown, each sub-question and each source has its best ones among them: no long document and no
-    easy question hides the others.
+    Where not all are shown, both sides of each of the `conflicts` are, and each sub-question and each source has its
+    best ones among them: no long document and no easy question hides the others.
     """
     grades = {Grade.VERIFIED: 0, Grade.PLAUSIBLE: 1, Grade.UNVERIFIED: 2}
     ranked = sorted(facts, key=lambda f: (not f.answers, grades[f.grade], -f.score, -f.confidence, f.id))
@@ -110,6 +110,7 @@ def select_best_facts(facts: Sequence[Fact], limit: int) -> tuple[Fact, ...]:
     for fact in ranked:
         turn[fact.id] = min((seen[answer, fact.source] for answer in fact.answers), default=len(ranked))
         seen.update((answer, fact.source) for answer in fact.answers)
+    turn |= dict.fromkeys((side for one in conflicts for side in (one.a, one.b)), -1)
     kept = {fact.id for fact in sorted(ranked, key=lambda fact: turn[fact.id])[:limit]}  # stable: best first in a turn
     return tuple(fact for fact in ranked if fact.id in kept)
 
@@ -124,7 +125,7 @@ def reflect_input(thread: ThreadState, begun: Record, *, most: int = MAX_FACTS_S
         round=thread.number,
         sub_questions=thread.sub_questions,
         subjects=thread.subjects,
-        facts=select_best_facts(thread.facts, most),
+        facts=select_best_facts(thread.facts, most, thread.contradictions),
         contradictions=thread.contradictions,
         past_queries=thread.past_queries,
         terms=collect_terms(thread),
@@ -143,7 +144,8 @@ def _describe_result(thread: ThreadState) -> str:
 
 def summary_input(thread: ThreadState) -> Material:
     """What the writer of a thread's summary is given."""
-    part = Part(thread.path, thread.title, "", select_best_facts(thread.facts, MAX_FACTS_SHOWN), angle=thread.angle)
+    facts = select_best_facts(thread.facts, MAX_FACTS_SHOWN, thread.contradictions)
+    part = Part(thread.path, thread.title, "", facts, angle=thread.angle)
     return Material(
         path=thread.path,
         purpose="summary",
@@ -185,9 +187,8 @@ def node_synthesis_input(node: Node, question: str, parts: Sequence[Findings]) -
 def build_part(found: Findings, limit: int) -> Part:
     """One child's findings as a part for a writer."""
     gaps = tuple(gap.text for gap in found.gaps)
-    return Part(
-        found.path, found.title, found.summary, select_best_facts(found.facts, limit), gaps, found.failed, found.angle
-    )
+    facts = select_best_facts(found.facts, limit, found.contradictions)
+    return Part(found.path, found.title, found.summary, facts, gaps, found.failed, found.angle)
 
 
 def merge_part_contradictions(parts: Sequence[Findings]) -> tuple[Contradiction, ...]:

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
 from corrobora.domain.thread import ThreadState
+from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
 from corrobora.text.tokens import stem_text
 
@@ -22,6 +23,7 @@ COPY_SHARE = 0.8  # share of common terms from which two texts count as copies
 GIVEN_PROVIDER = "given"  # of a result that was not searched for but named by a plan, person or scout
 ASKED_PROVIDER = "asked"  # of a section or document that a reader asked for
 SITE_SUFFIX = "/*"  # the end of a reference that names a whole site, not one page
+_NAMING_HITS = 2  # read first, for the words they teach
 READABLE = frozenset({ReadOutcome.READ, ReadOutcome.DRIFTED, ReadOutcome.EMPTY})  # outcomes of what could be opened
 _ADDRESS = re.compile(r"https?://\S+\Z")
 _SOURCE_ID = re.compile(r"S\d{1,9}")
@@ -36,8 +38,15 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     asked = [hit for reading in (thread.last.readings if thread.last else ()) for hit in reading.asks]
-    wanted = (*_list_proposed_hits(hits, thread), *given, *asked, *fuse_hits(hits))
+    fused = fuse_hits(hits)
+    wanted = (*_list_proposed_hits(hits, thread), *given, *asked, *_list_naming_hits(fused, thread), *fused)
     return _choose_fresh(wanted, thread, _count_reads(thread), whole=whole)
+
+
+def _list_naming_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, ...]:
+    """Return the first hits in whose text a name of the question stands under another: "the PSTN (SMS or voice)"."""
+    naming = (hit for hit in hits if find_broader_subjects(thread.brief.question, hit.snippet))
+    return tuple(naming)[:_NAMING_HITS]
 
 
 def select_more_hits(readings: Sequence[Reading], thread: ThreadState, hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name, remove_releases
 from corrobora.text.tokens import detect_language, find_function_words, split_words, stem_text, stem_word
+from corrobora.text.vocabulary import Equivalence, find_broader_names
 
 _BETWEEN = re.compile(
     r"(?i)\bbetween\s+(.{2,120}?)\s+and\s+(.{2,120}?)(?=[?.;,:]|$|\s+(?:in|on|with|regarding|for|"
@@ -64,7 +65,7 @@ _DOES_IT = re.compile(
     r"(?i)\s*how (?:(?:do|can|could|should|may|must) (?:i|we|you|one)|to)\b"
 )  # asks for instructions, not for a difference
 _TOPIC_ENOUGH = 2  # with this many topic words, names weigh less
-_FRAME_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.2, 0.5
+_FRAME_WEIGHT, _KIND_WEIGHT, _SIDE_WEIGHT, _NAME_WEIGHT = 0.3, 0.0, 0.2, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,12 @@ def find_attributions(question: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _find_kinds_of_document(question: str) -> list[str]:
+    """Return what a question calls the documents that it names: "guidance" in "NIST guidance"."""
+    found = (_FRAME_NOUN.match(question[each.end : each.end + 30]) for each in find_mentions(question))
+    return [match.group() for match in found if match is not None]
+
+
 @lru_cache(maxsize=1_000)  # called for every sentence
 def find_anchors(question: str) -> tuple[str, ...]:
     """Return the named subjects of a question, without attributions and compared sides."""
@@ -116,6 +123,18 @@ def find_anchors(question: str) -> tuple[str, ...]:
     said = " ".join((*find_attributions(question), *(() if either else _find_named_sides(question))))
     named = (name for name in find_subjects(question) if name not in said and not any(name in each for each in either))
     return (*either, *named)
+
+
+def find_broader_subjects(question: str, text: str) -> tuple[Equivalence, ...]:
+    """Return the broader names of the one-word subjects of a question in a text: "the PSTN (SMS or voice)" for SMS."""
+    named = ((name, stem_text(name)) for name in find_anchors(question))
+    return tuple(
+        Equivalence(broader, name)
+        for name, own in named
+        if len(own) == 1
+        for broader in find_broader_names(text, frozenset(own))
+        if broader != broader.lower()  # a name stands under a name; other words only describe it
+    )
 
 
 def is_relational(question: str) -> bool:
@@ -147,12 +166,13 @@ def weigh_terms(question: str) -> WeightedTerms:
     named = frozenset(s for name in (*find_subjects(question), *either) for s in stem_text(name))
     topic = frozenset(every) - light - compared - named
     enough = len(topic) >= _TOPIC_ENOUGH
+    kinds = frozenset(stem_text(" ".join(_find_kinds_of_document(question))))
     weights: dict[str, float] = {}
     for term in every:
         if term in topic:
             weights[term] = 1.0
         elif term in light:
-            weights[term] = _FRAME_WEIGHT
+            weights[term] = _KIND_WEIGHT if term in kinds else _FRAME_WEIGHT
         elif term in compared and not term.isdigit() and not topic:
             weights[term] = 1.0
         elif term in compared:

@@ -193,18 +193,6 @@ def map_compounds(text: str) -> Aliases:
     return found
 
 
-def map_broader_names(texts: Sequence[str], named: frozenset[str]) -> Aliases:
-    """Map each one-word name to its broader terms in the texts: "the PSTN (SMS or voice)" applies to SMS."""
-    found: dict[str, dict[frozenset[str], None]] = {}
-    for text in texts:
-        for term in named:
-            for name in find_broader_names(text, frozenset((term,))):
-                own = frozenset(stem_text(name))
-                if own:
-                    found.setdefault(term, {})[own] = None
-    return {term: tuple(others) for term, others in sorted(found.items())}
-
-
 def add_aliased_stems(own: tuple[str, ...], other_names: Aliases) -> tuple[str, ...]:
     """Insert wanted stems that a sentence expresses by another name (at least two thirds of its stems).
 

@@ -102,3 +102,10 @@ def test_where_not_all_facts_are_shown_no_source_and_no_question_hides_another()
     assert other in shown
     assert len(shown) == 5
     assert select_best_facts((*many, other), 21)[-1] == other, "with room for all, the order is by worth alone"
+
+
+def test_both_sides_of_a_conflict_are_shown_whatever_they_are_worth() -> None:
+    many = [fact(f"Pier {n} of Ardal is long.", answers=("sq-1",), confidence=0.9) for n in range(9)]
+    old, new = (fact(f"The harbour opened in {year}.", source=f"S{year}", confidence=0.1) for year in (1874, 1875))
+    assert not {old, new} & set(select_best_facts((*many, old, new), 4))
+    assert {old, new} <= set(select_best_facts((*many, old, new), 4, (Contradiction("opening", old.id, new.id),)))

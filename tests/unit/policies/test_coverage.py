@@ -297,6 +297,20 @@ def test_a_comparison_needs_both_sides() -> None:
     assert (state.sub_questions[0].standing, told.gaps) == (SubQuestionStatus.ANSWERED, ())
 
 
+def test_statements_that_a_model_counts_as_an_answer_may_give_the_two_sides_together() -> None:
+    question = SubQuestion("sq-1", "How did the rules on lamps change between Rule 7 and Rule 9?")
+    old, new = fact("Lamps shall be lit at dusk."), fact("Steamers are free from that.", source="S2")
+    old, new = replace(old, title="Rules", version="Rule 7"), replace(new, title="Rules", version="Rule 9")
+    state, told = settled(Proposal(""), old, new, questions=(question,))
+    assert state.sub_questions[0].standing is SubQuestionStatus.OPEN, "words alone see one side"
+    assert told.gaps[0].text.startswith(phrases.OTHER_SIDE)
+    counted = Proposal("", answered=("sq-1",), judged=True)
+    state, told = settled(counted, old, new, questions=(question,))
+    assert (state.sub_questions[0].standing, told.gaps) == (SubQuestionStatus.ANSWERED, ())
+    state, told = settled(counted, old, questions=(question,))
+    assert told.gaps[0].text.startswith(phrases.OTHER_SIDE), "what was not read is no side, whatever a model counts"
+
+
 def test_a_name_that_some_statement_has_is_not_said_to_be_missing() -> None:
     question = SubQuestion("sq-1", "Are members required to keep the register KR-512?")
     near = fact("The members of the club must keep the register.")

@@ -24,7 +24,6 @@ from corrobora.text.vocabulary import (
     is_near,
     make_heading_phrase,
     map_aliases,
-    map_broader_names,
     parse_equivalence,
     weigh_stem,
 )
@@ -58,9 +57,6 @@ def test_a_learned_name_stands_for_the_asked_one():
 
 def test_what_a_name_is_filed_under():
     assert find_broader_names("sent via the PSTN (SMS or voice).", frozenset(stem_text("SMS"))) == ("PSTN",)
-    assert map_broader_names(["sent via the PSTN (SMS or voice)."], frozenset(stem_text("SMS"))) == {
-        "sm": (frozenset({"pstn"}),)
-    }
 
 
 def test_phrases_that_recur_are_learned_and_general_headings_are_not():

@@ -17,7 +17,7 @@ from corrobora.analysts.extractive.ranker import Ranked, is_question, rank_sente
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import SubQuestion
 from corrobora.roles.extract import Excerpt, Extraction, Quote
-from corrobora.text.questions import find_anchors, weigh_terms
+from corrobora.text.questions import find_anchors, find_broader_subjects, weigh_terms
 from corrobora.text.tokens import fold_whitespace, stem_text
 from corrobora.text.vocabulary import (
     Aliases,
@@ -25,10 +25,10 @@ from corrobora.text.vocabulary import (
     find_equivalences,
     find_expansions,
     find_recurring_pairs,
+    format_equivalence,
     list_equivalent_terms,
     make_heading_phrase,
     map_aliases,
-    map_broader_names,
     map_compounds,
     parse_equivalence,
 )
@@ -214,8 +214,8 @@ def map_names(question: str, pairs: Sequence[Equivalence]) -> Aliases:
 
 def map_categories(question: str, texts: Sequence[str]) -> Aliases:
     """Map each one-word subject of a question to the broader terms that texts use for it: "the PSTN (SMS or voice)"."""
-    named = frozenset(own[0] for name in find_anchors(question) if len(own := stem_text(name)) == 1)
-    return map_broader_names(texts, named) if named else {}
+    pairs = [pair for text in texts for pair in find_broader_subjects(question, text)]
+    return map_aliases(frozenset(stem for pair in pairs for stem in stem_text(pair.other)), pairs)
 
 
 def choose_lines(
@@ -351,4 +351,5 @@ def _source_terms(
                 matched[name] = matched.get(name, 0) + spoken
     headings = sorted((name for name, mass in matched.items() if mass), key=lambda name: (-matched[name], name))
     again = find_recurring_pairs([*texts.items(), *((name, matched[name]) for name in headings)], topic, limit=3)
-    return tuple(dict.fromkeys((*list_equivalent_terms(topic, pairs), *again, *headings[:2])))[:_TERMS]
+    broader = [format_equivalence(p) for line in lines for p in find_broader_subjects(given.question, line.text)]
+    return tuple(dict.fromkeys((*list_equivalent_terms(topic, pairs), *broader[:2], *again, *headings[:2])))[:_TERMS]

@@ -16,9 +16,9 @@ from corrobora.analysts.extractive.extract import find_context
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
-from corrobora.text.markup import escape_text, skip_item_mark
+from corrobora.text.markup import LIST_ITEM, escape_text, skip_item_mark
 from corrobora.text.quantities import find_quantities
-from corrobora.text.segmentation import split_sentences
+from corrobora.text.segmentation import Span, split_sentences
 from corrobora.text.tokens import fold_whitespace
 
 FURTHER = "Further evidence"
@@ -30,6 +30,7 @@ _NEAREST = 3
 _CLOSING = 5
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]»]*$")
 _SPECIAL = re.compile(r"([|])")
+_NUMBERED = re.compile(r"(?<![A-Za-z\d])\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +85,27 @@ def cite_fact(fact: Fact, *same: Fact, bold: bool = False, printed: set[str] | N
     for at in kept:
         start = skip_item_mark(fact.quote, spans[at].start)
         if any(map(str.isalnum, piece := fold_whitespace(fact.quote[start : spans[at].end]))):
+            if start == spans[at].start and at + 1 in kept and raw[at] != core and _is_label(fact.quote, spans[at]):
+                continue
             items |= {piece} if start > spans[at].start else set[str]()
             pieces.append(piece)
     if printed is not None:
         pieces = [piece for piece in pieces if normalize_sentence(piece) not in printed]
         printed.update(normalize_sentence(piece) for piece in pieces)
+    while pieces and pieces[-1].endswith(":"):  # what leads in a list says nothing without it
+        pieces.pop()
     text = ""
     for piece in pieces:
         said = _append_marker(piece, marker, bold=bold)
         text += f"\n  - {said}" if text and piece in items else f" {said}"
     return text.strip()
+
+
+def _is_label(quote: str, span: Span) -> bool:
+    """True for a heading without a number of its own above a sentence: it says nothing by itself."""
+    own, rest = quote[span.start : span.end].rstrip(), quote[span.end :]
+    alone = rest.startswith("\n") and LIST_ITEM.match(rest.lstrip()) is None
+    return alone and own[-1] not in ".!?:;…。！？" and not _NUMBERED.search(own)
 
 
 def normalize_sentence(sentence: str) -> str:
@@ -105,7 +117,7 @@ def _append_marker(sentence: str, marker: str, *, bold: bool = False) -> str:
     """Write a sentence as Markdown with its marker before the full stop, key figures in bold (ANGLES-27)."""
     body = sentence.rstrip(";:, ")
     ended = _ENDED.search(body)
-    stop = body[-1] if body[-1] in ".!?" else "" if ended else "."
+    stop = body[-1] if body[-1] in ".!?" else "" if ended else ":" if sentence.endswith(":") else "."
     text = escape_text(body[:-1] if body[-1] in ".!?" else body)
     figures = dict.fromkeys(quantity.text for quantity in find_quantities(sentence)) if bold else ()
     for figure in map(escape_text, figures):

@@ -87,9 +87,8 @@ def _split_passage(number: int, passage: Passage, about: frozenset[str], paragra
         bare = (turn < 0 and not item and head != span.start and _states_nothing(read)) or _REFERENCES.search(
             local or passage.heading
         )
-        sentence = Sentence(
-            read, stem_text(split_joined_names(read)), above, str(passage.id), turn >= 0, item, bool(bare)
-        )
+        stems = stem_text(split_joined_names(read))
+        sentence = Sentence(read, stems, above, str(passage.id), turn >= 0, item, bool(bare))
         found.append(Line(number, start, span.end, read, sentence, paragraph, opened, turn, item, head))
         opened = -1
         lead = lead if item else read if read.endswith(":") else ""

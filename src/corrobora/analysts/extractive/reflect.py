@@ -21,6 +21,7 @@ from corrobora.text.mentions import MentionKind, find_mentions
 from corrobora.text.quantities import is_calendar_name
 from corrobora.text.questions import (
     find_anchors,
+    find_broader_subjects,
     find_subjects,
     is_relational,
     read_expectation,
@@ -29,10 +30,10 @@ from corrobora.text.questions import (
 from corrobora.text.tokens import fold_text, is_same_family, split_words, stem_text, stem_word
 from corrobora.text.vocabulary import (
     Equivalence,
-    find_broader_names,
     find_equivalences,
     find_expansions,
     find_recurring_pairs,
+    format_equivalence,
     list_equivalent_terms,
     make_heading_phrase,
     parse_equivalence,
@@ -147,9 +148,8 @@ def _rank_mentions(text: str, topic: frozenset[str]) -> Iterator[tuple[str, floa
 def _search_terms(given: Learned, pairs: Sequence[Equivalence]) -> list[str]:
     """Return other names of what is asked, then the headings with most facts, then recurring phrases."""
     wanted = weigh_terms(given.question).topic
-    about = frozenset(s for name in find_anchors(given.question) for s in stem_text(name))
     found = list_equivalent_terms(wanted, pairs)
-    filed = [name for fact in given.facts for name in find_broader_names(fact.quote, wanted | about)]
+    filed = [format_equivalence(p) for f in given.facts for p in find_broader_subjects(given.question, f.quote)]
     standing: Counter[str] = Counter()
     places: set[tuple[str, str]] = set()
     for fact in given.facts:

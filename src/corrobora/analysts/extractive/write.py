@@ -234,8 +234,9 @@ def _pair_counterparts(
         match = worth.get(other.id, replace(one, fact=other, worth=0.0))
         both = tuple(replace(each, worth=(one.worth + match.worth) / 2) for each in (one, match))
         use = _rank_use(one.fact, answering, elsewhere)
-        use += 1 if use and differs else 0
-        pairs.append(((use, both[0].worth * (_DIFFERS if differs else 1.0)), both))
+        gained = differs and use > 0
+        joint = both[0].worth * (_DIFFERS if differs else 1.0) * (_USE if gained else 1.0)
+        pairs.append(((use + gained, joint), both))
     ranked = sorted(pairs, key=lambda pair: (pair[0], pair[1][0].worth), reverse=True)
     return tuple({one.fact.id: one for _, pair in ranked for one in pair}.values())
 

@@ -34,6 +34,15 @@ def test_each_sentence_has_its_marker_before_the_stop():
     assert cite_fact(two) == "One rule [S1:C1]. Two rules [S1:C1]!"
 
 
+def test_what_leads_in_a_list_and_a_heading_are_no_statements_alone():
+    fact = facts_of(OLD_DOCUMENT)[0]
+    led = replace(fact, quote="Doors include:\n\n- iron ones\n- oak ones")
+    assert cite_fact(led).startswith("Doors include [S1:C1]:")
+    assert cite_fact(led, printed={"iron ones", "oak ones"}) == ""
+    assert cite_fact(replace(fact, quote="Inspection\n\nIt is due in May.")) == "It is due in May [S1:C1]."
+    assert cite_fact(replace(fact, quote="Version 3.0\n\nIt is fast.")).startswith("Version 3.0 [S1:C1]. It is")
+
+
 def test_facts_that_say_the_same_share_a_sentence():
     one, other = facts_of(OLD_DOCUMENT)[0], facts_of(NEW_DOCUMENT)[0]
     assert cite_fact(one, other).count("[S2:C2]") == cite_fact(one, other).count("[S1:C1]") > 0
