@@ -16,8 +16,10 @@ from pathlib import Path
 
 from bench.derivations import read_demo
 from bench.eval_retrieval import rows
+from corrobora.domain.report import Support
 from corrobora.text.comparison import find_difference, parse_statement
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.support import Evidence, check_support
 
 PAIRS = 200_000  # random pairs of sentences of different demo documents
 
@@ -39,15 +41,20 @@ def pair_scifact(data: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def measure_climate(data: Path) -> None:
-    """Print how many disputed claims have differing evidence, and how many others do."""
-    counts = {True: [0, 0], False: [0, 0]}
+    """Print how many disputed claims have differing evidence or are denied by some of it, and how many others."""
+    counts, denied = {True: [0, 0], False: [0, 0]}, {True: 0, False: 0}
     for row in rows(data / "climate_fever" / "dev.jsonl.gz"):
         texts = [row["claim"], *(each["evidence"] for each in row["evidences"])]
         disputed = row["claim_label"] == "DISPUTED"
         counts[disputed][0] += any(differ(one, other) for one, other in combinations(texts, 2))
         counts[disputed][1] += 1
-    (found, of), (false, others) = counts[True], counts[False]
-    print(f"climate-fever  disputed claims with a difference {found} of {of}, other claims {false} of {others}")
+        found = [
+            check_support(row["claim"], [Evidence(each["evidence"], each["article"])]) for each in row["evidences"]
+        ]
+        denied[disputed] += 0 < sum(each.support is Support.CONTRADICTED for each in found) < len(found)
+    (differing, of), (false, others) = counts[True], counts[False]
+    print(f"climate-fever  disputed claims with a difference {differing} of {of}, other claims {false} of {others}")
+    print(f"climate-fever  of these denied by some of it: {denied[True]} and {denied[False]}")
 
 
 def measure_pairs(*, show: bool) -> None:
