@@ -30,20 +30,14 @@ _BATCH_CHARS = 4_000_000
 _BATCH_FILES = 1_000
 _BATCH_SECONDS = 5.0  # what was read for so long is stored, so that little is lost if the process is killed
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_PAGES = frozenset({".html", ".htm", ".xhtml"})
+_PAGE_PARTS = frozenset({".js", ".mjs", ".css", ".map"})
 _SECRETS = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.kdbx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
     *(".netrc", ".pgpass", ".htpasswd", "credentials", "credentials.*", "secrets.*", "*.keystore", "*.jks"),
     *(".npmrc", ".pypirc", ".git-credentials", "*.ovpn", "*.gpg", "*.ppk", "*.keytab", "*.kdb", "authorized_keys"),
-    *(
-        "*.env",
-        "kubeconfig*",
-        "*.kubeconfig",
-        "*.tfstate",
-        "*.tfstate.*",
-        "*.tfvars",
-        "*_history",
-        "service-account*.json",
-    ),
+    *("*.env", "kubeconfig*", "*.kubeconfig", "*.tfstate", "*.tfstate.*", "*.tfvars", "*_history"),
+    "service-account*.json",
 )
 
 
@@ -314,7 +308,12 @@ def list_files(base: Path, prefix: str, report: IngestReport, max_files: int) ->
             break
         else:
             files.append(ListedFile(path, shown, key, about.get(shown, {})))
-    return files
+    if not any(each.path.suffix.lower() in _PAGES for each in files):
+        return files
+    for each in files:
+        if each.path.suffix.lower() in _PAGE_PARTS:
+            report.skip_file(each.key, ReadOutcome.SKIPPED, "Beside web pages, scripts and styles are not read.")
+    return [each for each in files if each.path.suffix.lower() not in _PAGE_PARTS]
 
 
 def _walk_folder(base: Path) -> Iterator[tuple[Path, tuple[ReadOutcome, str] | None]]:

@@ -95,6 +95,17 @@ async def test_k14_what_is_hidden_is_not_read_and_is_listed(ingest, tmp_path):
     }
 
 
+async def test_scripts_and_styles_are_left_out_beside_web_pages_only(ingest, tmp_path):
+    for name in ("site/index.html", "site/book.js", "site/look.css", "code/main.js"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("<p>The king of the river.</p>")
+    report = await ingest.add_path("site", tmp_path / "site")
+    assert report.stored == ["index.html"]
+    assert [each.path for each in report.skipped] == ["book.js", "look.css"]
+    assert (await ingest.add_path("code", tmp_path / "code")).stored == ["main.js"]
+    assert (await ingest.add_path("one", tmp_path / "site" / "book.js")).stored == ["book.js"]
+
+
 async def test_what_was_read_before_an_interruption_stays(database, tmp_path):
     write(tmp_path, a_md="The king.", b_md="The queen.", c_md="The river.")
     async with ParserProcess() as child:
