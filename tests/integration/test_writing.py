@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from tests.integration.harness import QUESTION, good, open_harness
 
 from corrobora.storage.journal.events import read_events
@@ -68,6 +69,25 @@ async def test_the_question_is_searched_for_while_it_is_clarified_and_planned(da
     assert any(
         "sluice gates" in asked.user.partition("Passage ")[2] for asked in server.asked if is_role(asked, "extract")
     )
+
+
+@pytest.mark.parametrize("profile", ["timed", "rounds"])
+async def test_what_the_model_searches_for_is_read_before_what_the_bare_question_found(database_url: str, profile: str):
+    def answer(asked: WireRequest) -> str:
+        if is_role(asked, "scope"):
+            queries = [{"text": f"rye bread {word}"} for word in ("bakery", "loaf", "crowns")]
+            return json.dumps({"reasoning": "r", "goal": "g", "queries": queries})
+        return answer_prompt(asked.system, asked.user)
+
+    once = (("max_rounds", "1"), ("reads_per_round", "1"), ("drift", "false"))
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, profile, overrides=once)
+    assert found.report is not None
+    [done] = found.report.findings.rounds
+    assert [reading.title for reading in done.readings] == ["Bread of the village"]
+    assert QUESTION in {hit.query for hit in done.hits}
+    urls = [hit.url for hit in done.hits]
+    assert profile == "timed" or len(set(urls)) == len(urls), "no document counts twice in a round"
 
 
 UNCLEAR = "The gates are greased so that they do not stick"

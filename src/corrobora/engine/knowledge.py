@@ -23,7 +23,6 @@ from corrobora.domain.evidence import (
     Insight,
     InsightKind,
     Passage,
-    PassageId,
     Reading,
     ReadOutcome,
     SourceId,
@@ -200,19 +199,21 @@ NAMED_SHARE = 0.6  # of its name's words that stand in title and heading of what
 
 
 async def widen_reading(
-    hit: Hit, document: Document, found: Sequence[PassageId], thread: ThreadState, run: Session
+    hit: Hit, document: Document, found: Sequence[Hit], thread: ThreadState, run: Session
 ) -> tuple[Document, tuple[Passage, ...]]:
     """Return the document with all that is to be read of it in one call, and what could be read next.
 
-    What this thread has read of it in an earlier round is left out.
+    `found` are all results of the round: what of them lies in this document comes first. What this thread has read of
+    it in an earlier round is left out.
     """
     everything = await run.library.source_passages(document.source.id)
     if hit.provider == ASKED_PROVIDER and hit.passage is not None:
         chosen = read_section(everything, hit.passage)
     else:
-        near = (*found, *(passage.id for passage in document.passages if not found))
-        wanted = " ".join((hit.query, *(q.text for q in thread.sub_questions)))
-        chosen = select_sections(everything, near, wanted)
+        here = (each.passage for each in (hit, *found) if each.source == hit.source and each.url == hit.url)
+        near = tuple(dict.fromkeys(each for each in here if each is not None))
+        asked = dict.fromkeys((hit.query, *(each.query for each in found), *(q.text for q in thread.sub_questions)))
+        chosen = select_sections(everything, near, tuple(asked))
     fresh = tuple(passage for passage in chosen if passage.id not in thread.read_passages)
     known = {*thread.read_passages, *(passage.id for passage in fresh)}
     return replace(document, passages=fresh), list_other_sections(everything, known, MAX_SECTIONS_LISTED)

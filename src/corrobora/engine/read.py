@@ -72,7 +72,7 @@ async def read_hits(
         ordered = run.evidence.claims_in_order(hit)
         turn = ReadingTurn(tuple(turns) if ordered else (), place, shelf if read_whole and hit.source else None)
         turns += [turn.own] if ordered else []
-        whole = _list_found(hit, found) if found is not None and read_whole else None
+        whole = found if read_whole else None
         tasks.append(asyncio.create_task(read_hit(hit, thread, run, turn, whole)))
     try:
         for done in asyncio.as_completed(tasks):
@@ -127,18 +127,12 @@ class ReadingTurn:
             self.shelf.put(self.place, None)
 
 
-def _list_found(hit: Hit, found: Sequence[Hit]) -> tuple[PassageId, ...]:
-    """The passages of a hit's document that the searches of a round found, its own first."""
-    own = (each.passage for each in (hit, *found) if each.source == hit.source and each.url == hit.url)
-    return tuple(dict.fromkeys(passage for passage in own if passage is not None))
-
-
 async def read_hit(
     hit: Hit,
     thread: ThreadState,
     run: Session,
     turn: ReadingTurn | None = None,
-    found: Sequence[PassageId] | None = None,
+    found: Sequence[Hit] | None = None,
 ) -> Reading:
     """Read one hit: fetch, check for drift, extract in its turn, keep literal quotes; whole sections with `found`."""
     turn = turn or ReadingTurn()
@@ -149,7 +143,7 @@ async def read_hit(
 
 
 async def _read_in_turn(
-    hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn, found: Sequence[PassageId] | None
+    hit: Hit, thread: ThreadState, run: Session, turn: ReadingTurn, found: Sequence[Hit] | None
 ) -> Reading:
     fetched = await _fetch_with_retries(hit, thread, run)
     if fetched.outcome is not ReadOutcome.READ or fetched.source is None:

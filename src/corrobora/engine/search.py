@@ -159,7 +159,7 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, query in enumerate(intent.queries)
         for name in choose_providers(thread.phase, number, available)
     ]
-    jobs = _list_early_jobs(intent, thread, run) + jobs
+    jobs += (early := _list_early_jobs(intent, thread, run))  # what was asked for since then goes before it
     cleared = [(name, await clear_query(query, name, run)) for query, name in jobs]
     await show_queries([(each, name) for name, each in cleared if each and name not in STORED_PROVIDERS], thread, run)
     course = thread.course
@@ -168,11 +168,15 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
     else:
         results: list[SearchResults] = []
         for number, ((query, name), (_, sent)) in enumerate(zip(jobs, cleared, strict=True)):
-            before = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
+            seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
+            before = seen if number < len(jobs) - len(early) else frozenset[SourceId]()
             key = _make_search_key(sent or query, name, course.hits_per_query, _list_excluded(name, thread, before))
             if sent is not None and number and course.pause_seconds and run.journal.get(key) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
-            results.append(await _search_with_fallbacks(query, name, thread, run, before))
+            found = await _search_with_fallbacks(query, name, thread, run, before)
+            once = course.whole_documents and seen != before
+            fresh = tuple(hit for hit in found.hits if hit.source not in seen) if once else found.hits
+            results.append(replace(found, hits=fresh))
     return join_results([*results, own])
 
 

@@ -157,8 +157,9 @@ def cluster_copies(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 READ_CHARS = 24_000  # of one document in one call: about 6,000 tokens
-SHORT_CHARS = 12_000  # of a document that is read as a whole, whatever is looked for
-_MIN_SHARE = 0.8  # of the best passage's score that another one must have to be read beside it
+SHORT_CHARS = 8_000  # of a document that is read as a whole, whatever is looked for
+_OPENED = 3  # passages at which a document is opened if no search found any of it
+_MIN_COVERAGE = 0.5  # of what a query asks for that a passage must hold to be read beside what was found
 _SNIPPET_WEIGHT = 0.3  # the snippet shows where the provider found something; the query says what is looked for
 _SATURATION = 1.2  # BM25's k1
 
@@ -179,22 +180,41 @@ def score_passages(passages: Sequence[Passage], query: str, snippet: str = "") -
     ]
 
 
+def measure_coverage(passages: Sequence[Passage], queries: Sequence[str]) -> list[float]:
+    """Return for each passage of a document how much it holds of what one of the queries asks for, at best.
+
+    1 is each of its words once, weighted by how rare it is in the document; a word that the document lacks is rarest.
+    """
+    texts = [Counter(stem_text(f"{passage.heading} {passage.text}")) for passage in passages]
+    spread = Counter(word for text in texts for word in text)
+    covered = [0.0] * len(texts)
+    for words in (frozenset(stem_text(query)) for query in queries):
+        weights = {w: math.log(1 + (len(texts) - spread[w] + 0.5) / (spread[w] + 0.5)) for w in words}
+        whole = sum(weights.values()) / (1 + _SATURATION)
+        for at, text in enumerate(texts):
+            held = sum(weight * text[word] / (text[word] + _SATURATION) for word, weight in weights.items())
+            covered[at] = max(covered[at], held / whole if whole else 0.0)
+    return covered
+
+
 def select_sections(
-    passages: Sequence[Passage], found: Sequence[PassageId], query: str, *, most: int = READ_CHARS
+    passages: Sequence[Passage], found: Sequence[PassageId], queries: Sequence[str], *, most: int = READ_CHARS
 ) -> tuple[Passage, ...]:
     """Return the passages of one document to be read in one call, in reading order: at most `most` characters.
 
-    A short document is read as a whole. Of a long one: the sections of what a search found, best first, then those
-    that speak to the query nearly as well as the best. A section too long for what is left is read around its passage.
+    A short document is read as a whole. Of a long one: the sections of what a search found (of a page, where no search
+    says it, of what holds most of a query), then those that hold much of what one of the queries asks for. A section
+    too long for what is left is read around its passage.
     """
     if sum(len(passage.text) for passage in passages) <= min(SHORT_CHARS, most):
         return tuple(passages)
-    scores = score_passages(passages, query)
+    covered = measure_coverage(passages, queries)
     places = {passage.id: at for at, passage in enumerate(passages)}
-    least = max(scores, default=0.0) * _MIN_SHARE
-    others = sorted((at for at, score in enumerate(scores) if score >= least), key=lambda at: (-scores[at], at))
+    by_coverage = sorted(range(len(passages)), key=lambda at: (-covered[at], at))
+    others = [at for at in by_coverage if covered[at] >= _MIN_COVERAGE]
     chosen: set[int] = set()
-    for at in dict.fromkeys((*(places[each] for each in found if each in places), *others)):
+    opened = [places[each] for each in found if each in places]
+    for at in dict.fromkeys((*(opened or by_coverage[:_OPENED]), *others)):
         if at not in chosen:
             most -= _add_section(at, passages, chosen, most)
     return tuple(passages[at] for at in sorted(chosen))

@@ -14,12 +14,12 @@ def document(*sections: tuple[str, int], text: str = "plain words " * 80) -> lis
 
 def test_a_short_document_is_read_as_a_whole() -> None:
     passages = document(("a", 3), ("b", 3))
-    assert select_sections(passages, (), "anything") == tuple(passages)
+    assert select_sections(passages, (), ("anything",)) == tuple(passages)
 
 
 def test_of_a_long_document_the_section_of_what_was_found_is_read_with_its_neighbours() -> None:
     passages = document(("a", 30), ("b", 3), ("c", 30))
-    chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), "unheard")]
+    chosen = [passage.id for passage in select_sections(passages, (PassageId("C31"),), ("unheard",))]
     assert chosen[:3] == ["C30", "C31", "C32"] or {"C30", "C31", "C32"} <= set(chosen)
     assert sum(len(passages[int(each[1:])].text) for each in chosen) <= READ_CHARS
 
@@ -29,13 +29,29 @@ def test_what_speaks_to_the_query_is_read_beside_what_was_found_and_nothing_else
     at = 35
     passages[at] = Passage(PassageId("C35"), SourceId("S1"), "The ferry sails at noon.", 0, 1, "b")
     chosen = {
-        passage.id for passage in select_sections(passages, (PassageId("C2"),), "When does the ferry sail?", most=8_000)
+        passage.id
+        for passage in select_sections(passages, (PassageId("C2"),), ("When does the ferry sail?",), most=8_000)
     }
     assert {"C1", "C2", "C3"} <= chosen
     assert len(chosen) <= 9
-    wide = {passage.id for passage in select_sections(passages, (), "When does the ferry sail?", most=5_000)}
+    wide = {
+        passage.id for passage in select_sections(passages, (), ("unheard of", "When does the ferry sail?"), most=5_000)
+    }
     assert "C35" in wide
     assert not [each for each in wide if int(each[1:]) < 20]
+
+
+def test_a_passage_that_holds_little_of_a_query_is_not_read_however_little_the_others_hold() -> None:
+    """The best of an irrelevant document is not good: it has a common word of the query and lacks the others."""
+    passages = document(("a", 20), ("b", 20))
+    for at in (7, 25, 33):
+        passages[at] = Passage(
+            PassageId(f"C{at}"), SourceId("S1"), "The ferry was painted grey.", 0, 1, passages[at].heading
+        )
+    queries = ("Which conditions does the ferry company set for dogs in winter?",)
+    chosen = [each.id for each in select_sections(passages, (PassageId("C2"),), queries)]
+    assert {"C1", "C2", "C3"} <= set(chosen)
+    assert not {"C25", "C33"} & set(chosen)
 
 
 def test_sections_of_which_nothing_was_read_are_listed_by_their_first_passage() -> None:
