@@ -11,7 +11,7 @@ import functools
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -244,7 +244,8 @@ def judge_publisher(fact: Fact, names: Iterable[str] = (), credible: Sequence[st
     if fact.primary or is_official(fact.url):
         return Standing.OFFICIAL
     host = read_host(fact.url)
-    if fact.kind != "web" or _is_listed(host, load_publishers().credible | {each.lower() for each in credible}):
+    known = fact.kind != "web" or _is_listed(host, load_publishers().credible)
+    if known or _is_listed(host, {each.lower() for each in credible}):
         return Standing.CREDIBLE  # a document that the user gave is at least that
     return Standing.CREDIBLE if _is_own_publisher(host, fact.url, names) else Standing.UNKNOWN
 
@@ -255,8 +256,13 @@ def identify_witness(fact: Fact) -> str:
     return f"host:{host}" if host else f"origin:{fact.origin or fact.source}"
 
 
-def _is_listed(host: str, hosts: Iterable[str]) -> bool:
-    return any(host == each or host.endswith(f".{each}") for each in hosts)
+def _is_listed(host: str, hosts: Collection[str]) -> bool:
+    """True if a host or a domain above it is in a set."""
+    while host not in hosts:
+        _, dot, host = host.partition(".")
+        if not dot:
+            return False
+    return True
 
 
 def _is_own_publisher(host: str, url: str, names: Iterable[str]) -> bool:

@@ -104,7 +104,7 @@ def stem_word(word: str) -> str:
 
 def stem_text(text: str) -> tuple[str, ...]:
     """Return the stems of `text` in order, without stop words."""
-    return tuple(found for word in split_words(text) if (found := stem_word(word)))
+    return tuple(filter(None, map(stem_word, split_words(text))))
 
 
 _WORDS_OF_LANGUAGE = {

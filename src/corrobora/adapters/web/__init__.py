@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from corrobora.domain.errors import ReadError
@@ -39,6 +40,7 @@ class BadUrl(ValueError):
         self.code = code
 
 
+@lru_cache(maxsize=4_096)  # a result of several searches is read, linked and cited
 def normalize_url(url: str) -> str:
     """Return the one spelling of `url`: lower-case punycode host, no default port, fragment or tracking parameters.
 
