@@ -27,6 +27,7 @@ from corrobora.storage.index.vectors import VectorIndex
 T = TypeVar("T")
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
+MAX_STORED = 16  # sources that were stored last, whose passages are kept together
 
 
 class DocumentCache:
@@ -114,6 +115,7 @@ class PostgresLibrary:
         self._postings = PostingCache(spaces)
         self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
         self._documents = DocumentCache()
+        self._stored: dict[SourceId, Sequence[Passage]] = {}
 
     @contextlib.contextmanager
     def _lend_scorer(self) -> Generator[Scorer]:
@@ -234,6 +236,8 @@ class PostgresLibrary:
             cached = await self._passage_rows("p.source = %s", _parse_number(source))
             if cached:
                 self._documents.put_whole(source, cached)
+        if source in self._stored:  # a page is read right after it was stored
+            return self._stored[source]
         return cached
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
@@ -261,8 +265,12 @@ class PostgresLibrary:
         """Store a document once and return it with its number and its passages; the next search indexes it."""
         stored = await self.catalog.store_unindexed(space, IngestItem(source, text, tuple(headings)))
         self._documents.put_document(stored.source, text)
-        self._documents.put_passages(stored.passages)
-        return stored.source, stored.passages
+        passages = stored.passages
+        self._documents.put_passages(passages)
+        self._stored[stored.source.id] = passages
+        if len(self._stored) > MAX_STORED:
+            del self._stored[next(iter(self._stored))]
+        return stored.source, passages
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
         """Store facts for later runs; a near-duplicate from the same origin is merged. Returns how many were new."""
