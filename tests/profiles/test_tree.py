@@ -16,6 +16,7 @@ from corrobora.domain.errors import Infeasible, LimitReached, UserError
 from corrobora.domain.plan import Brief, Criteria, Gate, Node, Plan, SubQuestion, TaskSpec
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType, Request
+from corrobora.domain.thread import Gap, Proposal
 from corrobora.engine.investigate import investigate, refine_node
 from corrobora.engine.planning import check_suggested_plan
 from corrobora.engine.research import begin_run
@@ -258,6 +259,25 @@ async def test_tree_a_later_phase_has_its_budget_from_where_it_begins():
     analyst = Slow({"plan": Plan(tree)})
     await (await make_run("tree", analysts=(analyst,), clock=clock)).research()
     assert [given.iteration for given in analyst.given("refine")] == [1, 2]
+
+
+async def test_tree_16_the_seconds_of_a_spec_end_the_rounds_of_its_leaf():
+    clock = FakeClock()
+
+    class Slow(Mixed):
+        async def play(self, role: Any, given: Any) -> Any:
+            if role.prompt == "scope":
+                await clock.sleep(60.0)
+            return await super().play(role, given)
+
+    hurried = TaskSpec((SQ.text,), budget="1.5 minutes")
+    tree = inner("root", leaf("root/1", specs=(hurried,)), leaf("root/2", SQ2, specs=(TaskSpec((SQ2.text,)),)))
+    analyst = Slow(
+        {"plan": Plan(tree), "reflect": Proposal("", (Gap("more", "sq-1"), Gap("more", "sq-2")), judged=True)}
+    )
+    report = await (await make_run("tree", analysts=(analyst,), clock=clock, leaves_in_turn=True)).research()
+    assert [len(part.rounds) for part in report.findings.children] == [2, 3]
+    assert [part.stop for part in report.findings.children] == ["limit", "iteration_cap"]
 
 
 async def test_tree_what_an_iteration_did_is_counted_although_it_is_left_out():

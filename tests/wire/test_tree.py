@@ -317,3 +317,15 @@ async def test_tree_26_a_task_that_a_refinement_leaves_alone_rests_and_a_changed
     assert "must be inspected every 12 months" in again.partition("Known from earlier research")[2]
     found = " ".join(fact.quote for fact in done.report.findings.facts)
     assert all(words in found for words in ("12 months", "35 tonnes", "1874")), "what the others found stands"
+
+
+@pytest.mark.parametrize("budget", ["2,500 tokens", "9 sources"])
+async def test_tree_16_the_tokens_of_a_spec_end_what_a_model_is_asked_for_its_leaf(budget: str):
+    spec = {"questions": [INSPECTED], "budget": budget}
+    plan = make_plan(make_task("inspected", INSPECTED, specs=[spec]), make_task("load", LOAD))
+    done = await run_over_wire("tree", {"plan": plan})
+    bounded, free = done.report.findings.children
+    spent = bounded.usage.input_tokens + bounded.usage.output_tokens
+    assert (spent <= 2_500, spent > 0) == ("tokens" in budget, True)
+    assert free.usage.input_tokens > 2_500
+    assert done.report.markdown

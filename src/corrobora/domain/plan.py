@@ -16,6 +16,8 @@ from typing import Literal
 from corrobora.domain.evidence import Fact, FactId, Grade
 
 _SOURCES = re.compile(r"(?i)(\d{1,6})\s+(?:sources?|documents?|pages?|passages?)\b")
+_TOKENS = re.compile(r"(?i)(\d[\d,]{0,11})\s?(k?)\s?tokens?\b")
+_TIME = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s?(s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?)\b")
 Split = Literal["tree", "angles", "questions", "leaf", "given"]
 
 
@@ -123,10 +125,27 @@ class TaskSpec:
         found = _SOURCES.search(self.budget)
         return int(found.group(1)) if found else None
 
+    @property
+    def tokens(self) -> int | None:
+        """How many tokens of models its budget allows: "20,000 tokens" or "20k tokens"."""
+        found = _TOKENS.search(self.budget)
+        return int(found.group(1).replace(",", "")) * (1_000 if found.group(2) else 1) if found else None
+
+    @property
+    def seconds(self) -> float | None:
+        """How many seconds its budget allows: "90 seconds" or "2 minutes"."""
+        found = _TIME.search(self.budget)
+        return float(found.group(1)) * (60 if found.group(2)[0] in "mM" else 1) if found else None
+
 
 def describe_task(objective: str, output_format: str) -> str:
     """Say what a leaf wants: its objective, and the form of its result if the planner asked for one."""
     return f"{objective} (as {output_format})" if output_format else objective
+
+
+def sum_budgets(budgets: Sequence[float | None]) -> float | None:
+    """Add the budgets of a leaf's specs; None if there is none, or if one of them has no such limit."""
+    return None if not budgets or None in budgets else sum(each for each in budgets if each is not None)
 
 
 def join_specs(specs: Sequence[TaskSpec]) -> str:

@@ -266,6 +266,7 @@ class ThreadState:
     steer: str = ""  # a person's hint for the next round (ROUNDS-25)
     notes: tuple[str, ...] = field(default=())
     earlier: tuple[Round, ...] = ()  # of the same leaf in earlier iterations of its node: memory only
+    opened: float = 0.0  # working seconds of the run when it began, if its time is limited
 
     @classmethod
     def open_thread(cls, node: Node, brief: Brief, course: Course) -> ThreadState:

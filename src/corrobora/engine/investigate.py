@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from corrobora.domain.errors import CorroboraError, JournalError, ModelSilent, NeedsHuman
 from corrobora.domain.evidence import Fact, SourceId
 from corrobora.domain.limits import Usage
-from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, walk_nodes
+from corrobora.domain.plan import Gate, Node, SubQuestion, collect_leaves, sum_budgets, walk_nodes
 from corrobora.domain.report import Findings, Played
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import StopReason, ThreadState
@@ -134,7 +134,12 @@ async def pursue_leaf(node: Node, run: Session) -> Findings:
     thread, before = ThreadState.open_thread(node, run.brief, run.profile.course), run.worked.get(name_task(node.path))
     if before is not None:
         thread = replace(thread, earlier=before.rounds, facts=before.facts, contradictions=before.contradictions)
-    found = await record_leaf_result(node, pursue(thread, run), run)
+    seconds, tokens = (sum_budgets([getattr(s, name) for s in node.specs]) for name in ("seconds", "tokens"))
+    if seconds is not None:  # it counts from where the leaf began, also after a resume
+        thread = replace(thread, opened=(await run.record_meter(f"{node.path}/open")).elapsed_seconds)
+        seconds = max(0.0, thread.opened + seconds - run.budget.elapsed)
+    with run.budget.track_usage(tokens=None if tokens is None else int(tokens), seconds=seconds):
+        found = await record_leaf_result(node, pursue(thread, run), run)
     run.worked[name_task(node.path)] = replace(found, rounds=(*thread.earlier, *found.rounds))
     return found
 

@@ -13,6 +13,7 @@ from collections.abc import Container, Sequence
 from itertools import groupby
 
 from corrobora.domain.evidence import Hit, Passage, PassageId, Reading, ReadOutcome, SourceId
+from corrobora.domain.plan import sum_budgets
 from corrobora.domain.thread import ThreadState
 from corrobora.text.questions import find_broader_subjects
 from corrobora.text.ranking import RRF_K, jaccard_similarity
@@ -98,9 +99,9 @@ def _list_proposed_hits(hits: Sequence[Hit], thread: ThreadState) -> tuple[Hit, 
 
 def count_reads_left(thread: ThreadState) -> int | None:
     """Count the sources that the budgets of its specs still pay for; None if one of them has no such budget."""
-    budgets = [spec.sources for spec in thread.specs]
+    allowed = sum_budgets([spec.sources for spec in thread.specs])
     read = sum(r.outcome is ReadOutcome.READ and not r.again for done in thread.rounds for r in done.readings)
-    return max(0, sum(filter(None, budgets)) - read) if budgets and None not in budgets else None
+    return None if allowed is None else max(0, int(allowed) - read)
 
 
 def list_given_hits(thread: ThreadState) -> tuple[Hit, ...]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from corrobora.domain.evidence import PassageId, ReadOutcome
 from corrobora.domain.limits import Meter
-from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import Coverage, SubQuestion, SubQuestionStatus, sum_budgets
 from corrobora.domain.thread import (
     AdvanceRule,
     Escape,
@@ -309,8 +309,10 @@ def plateau(thread: ThreadState, meter: Meter) -> StopReason | None:  # noqa: AR
 
 
 def limit_spent(thread: ThreadState, meter: Meter) -> StopReason | None:
-    """Stop when tokens, money, calls or searches are used up, or the sources that the planner allows (BUDGET-2)."""
-    return StopReason.LIMIT if meter.exhausted_limit is not None or count_reads_left(thread) == 0 else None
+    """Stop when tokens, money, calls or searches are used up, or what the planner allows a leaf (BUDGET-2, TREE-16)."""
+    seconds = sum_budgets([spec.seconds for spec in thread.specs])
+    late = seconds is not None and meter.elapsed_seconds - thread.opened >= seconds
+    return StopReason.LIMIT if meter.exhausted_limit is not None or count_reads_left(thread) == 0 or late else None
 
 
 _RULES = (

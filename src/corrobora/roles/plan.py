@@ -53,7 +53,7 @@ class WireSpec:
     expected_format: str = ""
     acceptance_criteria: str = ""
     priority: Annotated[int, Field(ge=1, le=10, description="1 is read for first.")] = 1
-    budget: Annotated[str, Field(description='Such as "4 sources".')] = ""
+    budget: Annotated[str, Field(description='Such as "4 sources, 2 minutes, 20,000 tokens".')] = ""
     discovery_intense: bool = False
 
 
