@@ -27,7 +27,6 @@ from corrobora.storage.index.vectors import VectorIndex
 T = TypeVar("T")
 MAX_CACHED_CHARACTERS = 1_000_000  # of document texts
 MAX_CACHED_PASSAGES = 1_000
-MAX_STORED = 16  # sources that were stored last, whose passages are kept together
 
 
 class DocumentCache:
@@ -115,7 +114,6 @@ class PostgresLibrary:
         self._postings = PostingCache(spaces)
         self._coverage = CoverageRater(spaces, self._postings, self._tokenizer)
         self._documents = DocumentCache()
-        self._stored: dict[SourceId, Sequence[Passage]] = {}
 
     @contextlib.contextmanager
     def _lend_scorer(self) -> Generator[Scorer]:
@@ -236,8 +234,6 @@ class PostgresLibrary:
             cached = await self._passage_rows("p.source = %s", _parse_number(source))
             if cached:
                 self._documents.put_whole(source, cached)
-        if source in self._stored:  # a page is read right after it was stored
-            return self._stored[source]
         return cached
 
     async def neighbour_passages(self, passage: PassageId, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
@@ -267,9 +263,7 @@ class PostgresLibrary:
         self._documents.put_document(stored.source, text)
         passages = stored.passages
         self._documents.put_passages(passages)
-        self._stored[stored.source.id] = passages
-        if len(self._stored) > MAX_STORED:
-            del self._stored[next(iter(self._stored))]
+        self._documents.put_whole(stored.source.id, passages)  # a page is read right after it was stored
         return stored.source, passages
 
     async def remember(self, facts_: Sequence[Fact], *, run: str) -> int:
