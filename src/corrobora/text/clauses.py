@@ -84,7 +84,7 @@ _NEGATION = re.compile(
     )
     + r")(?!\w)"
 )
-_ABSENCE = re.compile(r"without|lack|absence|free")
+_ABSENCE = re.compile(r"without|lack|absence|free|instead|rather")
 _FAMILIES = {
     "quantifier": {
         "all": r"all (?:every|each)(?!_(?:day|hour|minute|second|week|month|year)\b) always entire(?:ly)? everyone",
@@ -154,8 +154,8 @@ _LESS = "less fewer low lower lowest smaller shorter littl fewest smallest minim
 _RISES = "increas rise rose risen grow grew grown climb gain rais surg jump soar acceler doubl tripl".split()
 _FALLS = "decreas declin drop fall fell fallen shrink shrank reduc lower sink sank slump dwindl diminish halv".split()
 OPPOSITES: dict[str, frozenset[str]] = {}
-for _pair in (*map(str.split, _OPPOSITES.split("|")), *([rise, fall] for rise in _RISES for fall in _FALLS),
-              *([more, less] for more in _MORE for less in _LESS)):  # fmt: skip
+for _pair in (*map(str.split, _OPPOSITES.split("|")),
+              *([more, less] for more in (*_MORE, *_RISES) for less in (*_LESS, *_FALLS))):  # fmt: skip
     for _one, _other in (_pair, _pair[::-1]):
         OPPOSITES[_one] = OPPOSITES.get(_one, frozenset()) | {_other}
 _THAN = r"\b[^.,;]{0,60}?\bthan\b"

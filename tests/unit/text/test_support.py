@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corrobora.domain.evidence import fold_typography
 from corrobora.domain.report import Support
 from corrobora.text.support import (
     FEATURES,
@@ -194,7 +195,7 @@ def test_any_text_has_a_status_and_a_share(sentence: str, quotes: list[str]) -> 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), min_size=1, max_size=6))
 def test_a_whole_quote_is_supported_by_itself(words: list[str]) -> None:
     quote = " ".join(words)
-    if "".join(quote.split()).strip(".!?"):
+    if "".join(fold_typography(quote).split()).strip(".!?"):  # a soft hyphen alone says nothing
         assert check(quote, quote).support is Support.SUPPORTED
 
 
@@ -258,3 +259,12 @@ def test_truth_3_words_without_a_like_in_the_evidence_are_named() -> None:
     )
     assert found.support is not Support.SUPPORTED
     assert any("decorate" in reason for reason in found.reasons)
+
+
+def test_truth_3_what_is_said_instead_of_something_denies_nothing() -> None:
+    quote = (
+        "Though the end of the works was expected in December 2009, the notice that they had ended came in August 2010."
+    )
+    found = check("The works ended in August 2010 rather than in December 2009 as expected.", quote)
+    assert not found.withholds
+    assert found.support is not Support.CONTRADICTED
