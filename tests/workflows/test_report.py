@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,19 +46,25 @@ class Hub:
     after: dict[str, dict[tuple[str, str], Path]] = field(default_factory=dict)
     runs: int = 0
     last: str = ""
+    variables: Names = field(default_factory=Names)  # of the repository
+    event: str = "workflow_dispatch"
 
     def run(self, **inputs: str) -> dict[str, str]:
         """Run the jobs whose condition holds; return the result of each."""
         self.runs += 1
         number = str(self.runs)
-        whole = Names({name: row.get("default", "") for name, row in WORKFLOW[True]["workflow_call"]["inputs"].items()})
+        given = (
+            WORKFLOW[True]["workflow_call"]["inputs"].items() if self.event != "schedule" else ()
+        )  # else none at all
+        whole = Names({name: row.get("default", "") for name, row in given})
         whole.update(inputs)
         results = Names({name: Names(result="skipped") for name in ORDER})
         for name in ORDER:
             job = WORKFLOW["jobs"][name]
             place = self.base / number / name
             context = {"inputs": whole, "needs": results, "secrets": Names(), "job": Names(), "env": Names()}
-            context["github"] = Names(run_id=number, workspace=str(place), token="none")
+            context |= {"vars": self.variables}
+            context["github"] = Names(run_id=number, workspace=str(place), token="none", event_name=self.event)
             if evaluated(job["if"], context):
                 results[name] = Names(result=self._job(job, place, context))
             self.after[name] = dict(self.artifacts)
@@ -184,7 +191,7 @@ def test_angles_1_a_stage_that_cannot_run_fails_its_job_and_the_ones_after_it_wa
 
 def test_angles_1_stage_names_triggers_and_resume() -> None:
     assert tuple(WORKFLOW["jobs"]) == ORDER
-    assert set(WORKFLOW[True]) == {"workflow_dispatch", "workflow_call"}
+    assert set(WORKFLOW[True]) == {"schedule", "workflow_dispatch", "workflow_call"}
     dispatched, called = (WORKFLOW[True][name]["inputs"] for name in ("workflow_dispatch", "workflow_call"))
     assert dispatched == called
     assert {"from_stage", "run_id"} <= set(called)
@@ -208,3 +215,39 @@ def test_angles_a_workflow_with_a_schedule_starts_it_without_a_person() -> None:
     assert job["uses"].endswith("/.github/workflows/report.yml@main")
     assert set(job["with"]) <= set(call["inputs"])
     assert not any(each.get("required") for each in (*call["inputs"].values(), *call["secrets"].values()))
+
+
+def test_angles_40_the_workflow_itself_runs_by_its_schedule_with_the_variables_of_the_repository(base: Path) -> None:
+    (row,) = WORKFLOW[True]["schedule"]
+    assert re.fullmatch(r"[\d*]+( [\d*]+){4}", row["cron"])
+    hub = Hub(base / "scheduled", event="schedule")
+    assert hub.run() == dict.fromkeys(ORDER, "skipped"), "without a question it does nothing"
+    hub.variables.update(REPORT_QUESTION=QUESTION, REPORT_LIBRARY="notes")
+    assert hub.run() == dict.fromkeys(ORDER, "success"), hub.last
+    assert "412 metres" in (hub.artifacts["2", "report"] / "report.md").read_text("utf-8")
+
+
+def test_angles_40_from_another_repository_it_installs_what_it_is_told(base: Path) -> None:
+    """The step `install` of each job, in a folder that is not this repository: nothing is guessed."""
+    place, target = base / "foreign", base / "installed"
+    place.mkdir()
+    wheel = place / "elsewhere-1.0-py3-none-any.whl"
+    info = "elsewhere-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("elsewhere.py", "HERE = True\n")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0\n")
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        file.writestr(f"{info}/RECORD", "")
+    steps = [step for job in WORKFLOW["jobs"].values() for step in job["steps"] if step.get("name") == "install"]
+    assert len(steps) == len(ORDER)
+    assert len({step["run"] for step in steps}) == 1
+    hub = Hub(base / "installing")
+    env = {"PIP_TARGET": str(target), "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    for given, good in (("", False), (str(wheel), True)):
+        context = {"inputs": Names(package=given), "vars": Names()}
+        filled_in = {name: filled(value, context) for name, value in steps[0]["env"].items()}
+        assert hub._script(steps[0]["run"], place, env | filled_in) is good, hub.last
+    assert "REPORT_PACKAGE" in hub.last
+    assert (target / "elsewhere.py").exists()
