@@ -90,6 +90,30 @@ async def test_what_the_model_searches_for_is_read_before_what_the_bare_question
     assert profile == "timed" or len(set(urls)) == len(urls), "no document counts twice in a round"
 
 
+async def test_a_document_that_was_found_and_not_read_is_found_again_when_it_is_asked_for(database_url: str):
+    words = iter(["rye bread bakery", "rye bread bakery loaf", "geese winter pond"])
+
+    def answer(asked: WireRequest) -> str:
+        said = json.loads(answer_prompt(asked.system, asked.user))
+        if is_role(asked, "scope"):
+            text = next(words)
+            said["queries"] = [{"text": f"{text} {end}".strip()} for end in ("", "village", "mill")]
+        if is_role(asked, "reflect"):
+            said |= {"done": False, "gaps": [{"text": "more"}], "next_topic": "", "url": ""}
+        return json.dumps(said)
+
+    options = (("reads_per_round", "1"), ("drift", "false"))
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        found = await harness.run(server, "rounds", overrides=options)
+    assert found.report is not None
+    rounds = found.report.findings.rounds
+    assert "Geese on the pond" in {hit.title for hit in rounds[0].hits}
+    titles = [reading.title for done in rounds for reading in done.readings]
+    assert titles[0] == "Bread of the village"
+    assert titles[2] == "Geese on the pond"
+    assert len(set(titles)) == len(titles), "what was read is no result again"
+
+
 UNCLEAR = "The gates are greased so that they do not stick"
 
 

@@ -170,7 +170,9 @@ async def search_round(intent: Intent, thread: ThreadState, run: Session) -> Sea
         for number, ((query, name), (_, sent)) in enumerate(zip(jobs, cleared, strict=True)):
             seen = frozenset(hit.source for each in results for hit in each.hits if hit.source is not None)
             before = seen if number < len(jobs) - len(early) else frozenset[SourceId]()
-            key = _make_search_key(sent or query, name, course.hits_per_query, _list_excluded(name, thread, before))
+            key = _make_search_key(
+                sent or query, name, course.hits_per_query, _list_excluded(name, thread, run, before)
+            )
             if sent is not None and number and course.pause_seconds and run.journal.get(key) is None:
                 await run.outside.clock.sleep(course.pause_seconds)
             found = await _search_with_fallbacks(query, name, thread, run, before)
@@ -204,7 +206,9 @@ def _list_early_jobs(intent: Intent, thread: ThreadState, run: Session) -> list[
     if thread.number or run.leaves > 1 or any(each.text == query.text for each in intent.queries):
         return []
     names = choose_providers(thread.phase, 0, tuple(run.outside.searches))
-    keys = {name: _make_search_key(query, name, limit, _list_excluded(name, thread, frozenset())) for name in names}
+    keys = {
+        name: _make_search_key(query, name, limit, _list_excluded(name, thread, run, frozenset())) for name in names
+    }
     return [(query, name) for name, key in keys.items() if run.journal.get(key) is not None]
 
 
@@ -222,9 +226,20 @@ def _make_search_key(query: Query, name: str, limit: int, known: frozenset[Sourc
     return f"search/{name}#{hash_parts(query.text, query.site, str(limit), *without)}"
 
 
-def _list_excluded(name: str, thread: ThreadState, before: frozenset[SourceId]) -> frozenset[SourceId] | None:
-    """The documents that are no results any more; None where results are passages."""
-    return list_found_documents(thread) | before if thread.course.whole_documents and name in STORED_PROVIDERS else None
+def _list_excluded(
+    name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
+) -> frozenset[SourceId] | None:
+    """The documents that are no results any more; None where results are passages.
+
+    Without a model, which cannot ask for a document again, those are all that earlier rounds found; else those that
+    they read.
+    """
+    if not (thread.course.whole_documents and name in STORED_PROVIDERS):
+        return None
+    if not run.evidence.has_model():
+        return list_found_documents(thread) | before
+    read = (reading.hit.source for done in thread.rounds for reading in done.readings)
+    return before.union(source for source in read if source is not None)
 
 
 async def _search_with_fallbacks(
@@ -255,7 +270,7 @@ async def _search_one(
     query: Query, name: str, thread: ThreadState, run: Session, before: frozenset[SourceId]
 ) -> SearchResults:
     limit = thread.course.hits_per_query
-    known = _list_excluded(name, thread, before)
+    known = _list_excluded(name, thread, run, before)
     number = thread.number + 1
     sent = await clear_query(query, name, run)
     if sent is None:

@@ -156,7 +156,7 @@ FROZEN = {
     "scope": "scope@f92728ee0a10.52d572b5",
     "scout": "scout@fc3d65a373c6.99f96c6c",
     "extract": "extract@f67be4365aa0.0ef24b56",
-    "reflect": "reflect@56e0270c9f2c.3331144e",
+    "reflect": "reflect@10a69cbc78bb.3331144e",
     "synthesize": "synthesize@0701755d7c35.7999585e",
     "summarize": "summarize@df24c75fd616.e062b737",
     "confirm": "confirm@0de6675d3a02.bb752e7b",
