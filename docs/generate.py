@@ -127,7 +127,7 @@ def profile_fields(_: str) -> str:
     from corrobora.config.profiles import list_fields  # noqa: PLC0415
     from corrobora.config.values import describe_forms, find_doc  # noqa: PLC0415
     from corrobora.domain.thread import Phase  # noqa: PLC0415
-    from corrobora.policies.profile import Profile, Review  # noqa: PLC0415
+    from corrobora.policies import Profile, Review  # noqa: PLC0415
 
     rows = [
         (f"`{prefix}{name}`", describe_forms(annotation), find_doc(annotation))
@@ -140,7 +140,7 @@ def profile_fields(_: str) -> str:
 def profiles(_: str) -> str:
     """Every field of every preset, one column a preset."""
     from corrobora.config import list_presets, load_profile  # noqa: PLC0415
-    from corrobora.policies.profile import Profile  # noqa: PLC0415
+    from corrobora.policies import Profile  # noqa: PLC0415
 
     presets = [load_profile(name) for name in list_presets()]
     names = [field.name for field in dataclasses.fields(Profile) if field.name not in {"name", "summary", "notes"}]

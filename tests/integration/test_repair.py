@@ -74,9 +74,7 @@ async def test_a_draft_that_holds_is_not_sent_back(database_url: str):
 
 
 @pytest.mark.parametrize("fault", ["down", "odd"])
-async def test_angles_33_a_judge_that_fails_is_replaced_by_nobody(
-    database_url: str, tmp_path: Path, fault: str
-):
+async def test_angles_33_a_judge_that_fails_is_replaced_by_nobody(database_url: str, tmp_path: Path, fault: str):
     def answer(asked: WireRequest) -> str | WireReply:
         if is_role(asked, "judge"):
             return WireReply("", "refusal") if fault == "down" else "I would say: good."

@@ -15,7 +15,7 @@ import click
 
 from corrobora.config import profiles
 from corrobora.domain.thread import Phase
-from corrobora.policies.profile import Profile, Review
+from corrobora.policies import Profile, Review
 
 
 def pytest_configure(config: Any) -> None:

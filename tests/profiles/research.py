@@ -17,7 +17,7 @@ from corrobora.engine.research import research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import hash_parts
-from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
+from corrobora.policies import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Answer, Clock, FactStore, Role
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import FakeClock, MemoryJournal, MemoryLibrary

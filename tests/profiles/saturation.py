@@ -16,7 +16,7 @@ from corrobora.config import load_profile
 from corrobora.domain.evidence import Query
 from corrobora.domain.plan import Coverage
 from corrobora.domain.thread import Intent
-from corrobora.policies.profile import Profile
+from corrobora.policies import Profile
 
 SUBJECTS = (
     "Arrel Bodin Corvan Dalmet Estor Fennick Garmund Holvar Inskip Jortun Kellam Lurwick Mervan Nostrel"

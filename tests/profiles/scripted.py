@@ -28,7 +28,7 @@ from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.faces.cli import request as command
 from corrobora.faces.request import Question
-from corrobora.policies.profile import Profile, derive_allowance, resolve_advance, resolve_rules
+from corrobora.policies import Profile, derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Analyst, Clock
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import LoopTime, MemoryJournal, MemoryLibrary

@@ -27,8 +27,8 @@ from corrobora.domain.report import Critique, Report, Verdict
 from corrobora.domain.run import EventType, Request
 from corrobora.domain.thread import Gap, Intent, Phase, Proposal
 from corrobora.faces.cli.request import research
+from corrobora.policies import Profile, Review
 from corrobora.policies.assessment import assess_thread
-from corrobora.policies.profile import Profile, Review
 from corrobora.testing import run_virtually
 
 ROOT = Path(__file__).resolve().parents[2]

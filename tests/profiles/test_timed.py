@@ -16,7 +16,7 @@ from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.report import Outcome
 from corrobora.domain.run import EventType
 from corrobora.domain.thread import Proposal, StopReason
-from corrobora.policies.profile import derive_allowance
+from corrobora.policies import derive_allowance
 
 # Functional requirements
 

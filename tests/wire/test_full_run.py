@@ -24,7 +24,7 @@ from corrobora.domain.run import Request, RunId
 from corrobora.engine.research import research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
-from corrobora.policies.profile import derive_allowance, resolve_advance, resolve_rules
+from corrobora.policies import derive_allowance, resolve_advance, resolve_rules
 from corrobora.ports import Clock
 from corrobora.reporting.thread_json import render_round_files
 from corrobora.testing import Fault, MemoryJournal, MemoryLibrary

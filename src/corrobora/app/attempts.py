@@ -38,8 +38,8 @@ from corrobora.engine.research import rescue_report, research
 from corrobora.engine.session import RunPorts, Session
 from corrobora.engine.session.budget import Budget
 from corrobora.engine.session.journal import PassageClaims, sum_earlier_seconds, sum_usage
+from corrobora.policies import resolve_advance, resolve_rules
 from corrobora.policies.budget import Estimate
-from corrobora.policies.profile import resolve_advance, resolve_rules
 from corrobora.reporting.thread_json import describe_estimate, render_round_files
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.journal import RunJournal

@@ -16,7 +16,7 @@ from corrobora.domain.errors import ProviderError, RoleError, UserError
 from corrobora.domain.plan import Brief
 from corrobora.domain.run import Request, RunId
 from corrobora.engine.session.journal import decode, encode
-from corrobora.policies.profile import Profile
+from corrobora.policies import Profile
 from corrobora.ports import Analyst
 from corrobora.roles.clarify import Asking, Scoping, clarify
 from corrobora.storage.journal.events import StoredDialogue, dialogue_run_id, new_dialogue

@@ -31,7 +31,7 @@ from corrobora.storage.journal.runs import RunFolder, Runs
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace
-    from corrobora.policies.profile import Profile
+    from corrobora.policies import Profile
 
 
 def check_targets(request: Request, settings: Settings) -> None:

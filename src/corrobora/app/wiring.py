@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, TypeVar
 from corrobora.adapters.pacing import SystemClock
 from corrobora.adapters.readers.parser import ParserProcess
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
-from corrobora.app.models import ModelPool, open_estimator
-from corrobora.app.recipients import list_recipients
+from corrobora.app.models import ModelPool, list_recipients, open_estimator
 from corrobora.config import Settings
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS, Allowance, Limits
 from corrobora.domain.plan import Plan
 from corrobora.domain.run import Request, RequestOption
+from corrobora.policies import Profile, derive_allowance
 from corrobora.policies.budget import Estimate
-from corrobora.policies.profile import Profile, derive_allowance
 from corrobora.policies.selection import SITE_SUFFIX
 from corrobora.ports import Analyst, Clock, Library, Limiter, Reader, SearchProvider
 from corrobora.registry import list_parts, load_part, refuse_name

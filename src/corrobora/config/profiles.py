@@ -20,7 +20,7 @@ from corrobora.config.settings import Settings, list_settings
 from corrobora.config.values import describe_forms, find_fields, list_words, read_small_file, read_value
 from corrobora.domain.errors import UserError
 from corrobora.domain.thread import Phase
-from corrobora.policies.profile import Profile, Review
+from corrobora.policies import Profile, Review
 from corrobora.registry import list_parts, read_part
 
 Overrides = tuple[tuple[str, str], ...]

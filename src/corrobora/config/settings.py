@@ -38,16 +38,14 @@ from corrobora.registry import key_variable, list_added, list_parts
 Display = Literal["auto", "rich", "plain", "jsonl", "none"]
 DISPLAYS: tuple[str, ...] = get_args(Display)
 TIERS = ("lead", "worker", "fast", "judge")
-_KEYS: Mapping[str, str] = MappingProxyType(  # our name of a key: the vendor's own variable
-    {
-        "anthropic": "ANTHROPIC_API_KEY",
-        "openai": "OPENAI_API_KEY",
-        "embedder": "EMBEDDER_API_KEY",
-        "smtp": "SMTP_PASSWORD",
-        "webhook": "WEBHOOK_SECRET",
-        "qdrant": "QDRANT_API_KEY",
-    }
-)
+_KEYS: Mapping[str, str] = {  # our name of a key: the vendor's own variable
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "embedder": "EMBEDDER_API_KEY",
+    "smtp": "SMTP_PASSWORD",
+    "webhook": "WEBHOOK_SECRET",
+    "qdrant": "QDRANT_API_KEY",
+}
 DATABASE_URL = "storage.database_url"  # a secret: it may carry a password
 FREE_TABLES = ("profiles", "models.endpoints", "models.prices", "models.options")  # tables whose names users choose
 
@@ -294,8 +292,7 @@ class Settings:
         Line | None, Setting("embedder.model", "Folder of an embedding model, or the name of a model at embedder.url.")
     ] = None
     embedder_url: Annotated[
-        Url | None,
-        Setting("embedder.url", "OpenAI-compatible address of an embedding model; its key is keys.embedder."),
+        Url | None, Setting("embedder.url", "Address of an OpenAI-compatible embedding model; its key: keys.embedder.")
     ] = None
     smtp_server: Annotated[
         MailServer | None, Setting("delivery.smtp_server", "Mail server: smtps://HOST, or HOST:PORT with STARTTLS.")

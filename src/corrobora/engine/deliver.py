@@ -43,8 +43,8 @@ from corrobora.reporting.thread_json import (
 )
 from corrobora.reporting.verify import CheckedDraft, check_written_draft, find_cited_markers, score_overlap
 from corrobora.roles.synthesize import Material, synthesize
-from corrobora.text.markup import sanitize_json, sanitize_text
 from corrobora.text.phrases import describe_code
+from corrobora.text.tokens import sanitize_json, sanitize_text
 
 ResultKey = tuple[str, str | None]  # address and passage: what counts as one result
 

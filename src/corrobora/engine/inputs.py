@@ -25,12 +25,11 @@ from corrobora.policies.outcome import merge_gaps
 from corrobora.policies.selection import list_unread_sources
 from corrobora.policies.stop import measure_saturation
 from corrobora.roles.extract import Excerpt
-from corrobora.roles.reflect import Learned
-from corrobora.roles.synthesize import Material, Part
+from corrobora.roles.synthesize import Learned, Material, Part
 
 if TYPE_CHECKING:
     from corrobora.engine.session import Session
-    from corrobora.policies.profile import Profile
+    from corrobora.policies import Profile
 
 MAX_FACTS_SHOWN = 60  # to a role at once; the best ones first
 MAX_UNREAD_SHOWN = 10  # addresses that a role may choose from

@@ -30,9 +30,9 @@ from corrobora.domain.report import Findings, iter_threads
 from corrobora.domain.run import EventType
 from corrobora.engine.session import Session
 from corrobora.engine.session.journal import CallMeta, get_type_adapter
+from corrobora.policies import Profile
 from corrobora.policies.feasibility import repair_plan
 from corrobora.policies.intake import ANGLE_SLUGS, CANONICAL_ANGLES, check_question, guess_complexity, read_suggested
-from corrobora.policies.profile import Profile
 from corrobora.policies.queries import MAX_THREAD_QUESTIONS
 from corrobora.reporting.thread_json import build_estimate
 from corrobora.roles.clarify import Asking, Scoping

@@ -32,8 +32,7 @@ from corrobora.policies.stop import (
     signal_level,
     url_overlap,
 )
-from corrobora.roles.reflect import reflect
-from corrobora.roles.synthesize import summarize
+from corrobora.roles.synthesize import reflect, summarize
 
 
 async def pursue(thread: ThreadState, run: Session) -> Findings:

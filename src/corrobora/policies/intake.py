@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from corrobora.domain.errors import UserError
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.plan import Criteria, Gate, Node, TaskSpec
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 _JOINERS = frozenset("\u200c\u200d")  # joiners are letters of some scripts and of emoji
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from corrobora.domain.evidence import fold_typography
 from corrobora.text import phrases
-from corrobora.text.markup import read_inline
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import find_numbers
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import read_inline, stem_text
 
 MARKER = re.compile(r"\[(S\d{1,9}):(C\d{1,9})\]")  # how a draft cites: source and passage
 # `<` before a name, `/`, `!` or `?` opens HTML or an address; `![` an image; `](` a link, `]:` the target of one.

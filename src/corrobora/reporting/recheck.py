@@ -35,11 +35,10 @@ from corrobora.reporting.seal import Change, SealStatus, fold_layout, strip_seal
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.comparison import find_differences
 from corrobora.text.derivations import DerivationKind, check_derivation
-from corrobora.text.markup import read_inline
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.segmentation import split_sentences
 from corrobora.text.support import Evidence, SupportCheck, check_support
-from corrobora.text.tokens import token_overlap
+from corrobora.text.tokens import read_inline, token_overlap
 
 _SIDE = re.compile(r"(.{1,400}?): “(.{1,4000})” \[(\d{1,5})\]")
 _WINDOW = 3  # sentences of a page that may support a statement together

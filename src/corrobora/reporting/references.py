@@ -20,8 +20,8 @@ from corrobora.reporting.markdown import unescape_markdown
 from corrobora.reporting.render import format_source_head
 from corrobora.reporting.report_parser import ParsedReport, Reference
 from corrobora.reporting.seal import fold_layout
-from corrobora.text.markup import read_inline
 from corrobora.text.support import Evidence
+from corrobora.text.tokens import read_inline
 
 _MOST_PLACES = 50
 

@@ -18,8 +18,8 @@ from corrobora.reporting.markdown import MARKER, escape_markdown, format_cell, f
 from corrobora.text import phrases
 from corrobora.text.alignment import find_cut, find_slices
 from corrobora.text.comparison import find_differing_sentences
-from corrobora.text.markup import escape_text, sanitize_text
 from corrobora.text.phrases import describe_code
+from corrobora.text.tokens import escape_text, sanitize_text
 
 _HOW = {
     "quote": "copied word for word",

@@ -22,7 +22,7 @@ from corrobora.domain.report import Citation, Findings, Report
 from corrobora.reporting.render import format_source_details
 from corrobora.reporting.seal import strip_seal
 from corrobora.text import phrases
-from corrobora.text.markup import read_inline, sanitize_text
+from corrobora.text.tokens import read_inline, sanitize_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -22,7 +22,7 @@ from corrobora.reporting.markdown import (
     split_cited_sentences,
 )
 from corrobora.text import phrases
-from corrobora.text.markup import read_inline
+from corrobora.text.tokens import read_inline
 
 _OURS = re.compile(r"^\[(\d{1,5})\] (.{0,4400})(?<=\s)`?(S\d{1,9}):(C\d{1,9})`? `?sha256:([0-9a-f]{64})`?")
 _OURS_START = re.compile(r"\[\d{1,5}\] ")

@@ -33,10 +33,9 @@ from corrobora.reporting.report_format import SECRET, strip_addresses
 from corrobora.text import phrases
 from corrobora.text.claims import CitedEvidence
 from corrobora.text.derivations import DerivationKind, ReadingSet, check_derivation
-from corrobora.text.markup import read_inline
 from corrobora.text.mentions import find_claim_words
 from corrobora.text.support import Evidence, SupportCheck, check_support
-from corrobora.text.tokens import token_overlap
+from corrobora.text.tokens import read_inline, token_overlap
 
 _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")  # what stands before the sentences of a line
 _FENCE = re.compile(r"```[\w+-]{0,20}")

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from corrobora.domain.report import Support
 from corrobora.text.alignment import NEAR_COPY, align_copy, find_cut, find_slices, find_substitute
 from corrobora.text.clauses import Clause, split_statement
-from corrobora.text.markup import LIST_ITEM
 from corrobora.text.measures import find_identifiers, find_measures, find_unit
 from corrobora.text.mentions import MentionKind, find_mentions, strip_to_alphanumeric
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
+from corrobora.text.tokens import LIST_ITEM, STOP_WORDS, fold_text, is_same_family, split_words, stem_text, stem_word
 from corrobora.text.typed import NEGATED, Problem, Reading, compare_sentence, read_evidence
 from corrobora.text.vocabulary import compare_stems, is_common, is_known, weigh_stem, weigh_stems
 

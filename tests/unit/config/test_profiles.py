@@ -17,7 +17,7 @@ from corrobora.config.profiles import list_fields, read_fields
 from corrobora.config.values import find_doc, read_value
 from corrobora.domain.errors import UserError
 from corrobora.domain.thread import Phase
-from corrobora.policies.profile import Profile, Review, dump_profile
+from corrobora.policies import Profile, Review, dump_profile
 
 PROFILE = list_fields(Profile)
 ANYTHING = st.recursive(

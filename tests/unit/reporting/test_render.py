@@ -24,7 +24,7 @@ from corrobora.reporting.render import (
     renumber_sections,
     summarize_checks,
 )
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 CHECKS = st.builds(
     SentenceCheck,

@@ -27,9 +27,8 @@ from corrobora.roles.forms import (
     show_identifier,
 )
 from corrobora.roles.refine import WireChange, WireRefinement
-from corrobora.roles.reflect import WireContradiction, WireGap, WireProposal
 from corrobora.roles.scope import WireChoice, WireExcluded, WireIntent, WireSearch, WireShortlist
-from corrobora.roles.synthesize import WireReport
+from corrobora.roles.synthesize import WireContradiction, WireGap, WireProposal, WireReport
 from corrobora.testing.conformance import find_sample
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.ports import Heading, ParsedDocument
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 _MAGIC = (
     (b"%PDF-", "a PDF file"),

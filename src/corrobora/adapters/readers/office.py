@@ -18,8 +18,8 @@ from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS
 from corrobora.ports import ParsedDocument
-from corrobora.text.markup import sanitize_text
 from corrobora.text.segmentation import split_sentences
+from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument

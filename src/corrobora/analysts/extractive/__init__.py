@@ -24,10 +24,9 @@ from corrobora.roles.clarify import Asking
 from corrobora.roles.extract import Excerpt
 from corrobora.roles.plan import Planning
 from corrobora.roles.refine import Shortfall
-from corrobora.roles.reflect import Learned
 from corrobora.roles.review import Confirming, Reviewing, Revising, Rulings
 from corrobora.roles.scope import Sweep
-from corrobora.roles.synthesize import Material
+from corrobora.roles.synthesize import Learned, Material
 from corrobora.text.tokens import tokenizer_fingerprint
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design

@@ -16,10 +16,9 @@ from corrobora.analysts.extractive.extract import find_context
 from corrobora.domain.evidence import Contradiction, Fact, FactId
 from corrobora.domain.plan import SubQuestion
 from corrobora.text import phrases
-from corrobora.text.markup import LIST_ITEM, escape_text, skip_item_mark
 from corrobora.text.quantities import find_quantities
 from corrobora.text.segmentation import Span, split_sentences
-from corrobora.text.tokens import fold_whitespace
+from corrobora.text.tokens import LIST_ITEM, escape_text, fold_whitespace, skip_item_mark
 
 FURTHER = "Further evidence"
 _OPENING_WORDS = 75  # of the first paragraph, where one thing is asked

@@ -14,9 +14,17 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.ranker import Sentence, is_question
 from corrobora.domain.evidence import Passage
 from corrobora.roles.extract import Excerpt
-from corrobora.text.markup import LIST_ITEM, is_table_row, skip_item_mark
 from corrobora.text.segmentation import Span, split_sentences
-from corrobora.text.tokens import fold_whitespace, function_word_share, lacks_word_spaces, split_words, stem_text
+from corrobora.text.tokens import (
+    LIST_ITEM,
+    fold_whitespace,
+    function_word_share,
+    is_table_row,
+    lacks_word_spaces,
+    skip_item_mark,
+    split_words,
+    stem_text,
+)
 
 _HEADING_CHARS = 120
 _FUNCTION_WORDS = 0.08  # share of stop words below which a line states nothing

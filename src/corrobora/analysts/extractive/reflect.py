@@ -13,7 +13,7 @@ from corrobora.analysts.extractive.selection import rank_facts
 from corrobora.domain.evidence import Fact, FactId
 from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.thread import Proposal
-from corrobora.roles.reflect import Learned
+from corrobora.roles.synthesize import Learned
 from corrobora.text.answer_test import check_answer
 from corrobora.text.answers import classify_question, score_answer_fit
 from corrobora.text.comparison import SAME_SUBJECT_SHARE, Statement, compare_topics, parse_statement

@@ -19,12 +19,11 @@ from corrobora.domain.evidence import Contradiction, Fact, Grade, Severity
 from corrobora.domain.report import Critique, Draft, Verdict
 from corrobora.roles.review import Reviewing, Revising
 from corrobora.text import phrases
-from corrobora.text.markup import CITATION_MARKER, read_inline
 from corrobora.text.phrases import is_written_by_code
 from corrobora.text.quantities import find_quantities
 from corrobora.text.questions import find_topic_stems, read_expectation
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import CITATION_MARKER, read_inline, stem_text
 from corrobora.text.vocabulary import add_aliased_stems, map_aliases
 
 _SUPPORT = 0.7  # share of a sentence's stems that its quotes must hold

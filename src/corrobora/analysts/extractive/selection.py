@@ -18,11 +18,10 @@ from corrobora.analysts.extractive.ranker import Ranked, Sentence, rank_sentence
 from corrobora.domain.evidence import Fact
 from corrobora.roles.scope import Candidate, Shortlist, Shortlisted, Sweep
 from corrobora.text.answers import FITS_KIND
-from corrobora.text.markup import LIST_ITEM
 from corrobora.text.quantities import find_years
 from corrobora.text.ranking import jaccard_similarity, overlap_coefficient, select_diverse_items
 from corrobora.text.segmentation import split_sentences
-from corrobora.text.tokens import stem_text
+from corrobora.text.tokens import LIST_ITEM, stem_text
 from corrobora.text.vocabulary import Equivalence, find_equivalences, find_expansions
 
 _SAME = 0.8  # share of common stems from which two statements of one edition are one

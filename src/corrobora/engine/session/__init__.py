@@ -64,8 +64,8 @@ from corrobora.ports import (
 )
 
 if TYPE_CHECKING:
+    from corrobora.policies import Profile
     from corrobora.policies.budget import Estimate
-    from corrobora.policies.profile import Profile
 
 
 I = TypeVar("I")  # noqa: E741 - input of a role, the letter of the design

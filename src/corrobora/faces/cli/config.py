@@ -22,7 +22,7 @@ from corrobora.config.trust import TrustStore, split_harmless
 from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.faces.cli.options import config_option, json_option, open_settings, print_json
 from corrobora.faces.cli.screen import is_terminal, one_line
-from corrobora.policies.profile import dump_profile
+from corrobora.policies import dump_profile
 
 
 @click.group()

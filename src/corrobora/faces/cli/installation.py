@@ -133,8 +133,7 @@ def _check_models(settings: Settings) -> list[CheckResult]:
 
 def _check_egress(settings: Settings) -> list[CheckResult]:
     """Say who outside this machine is sent what by a run with these settings."""
-    from corrobora.app.models import ModelPool  # noqa: PLC0415 - the HTTP stack, only here
-    from corrobora.app.recipients import list_recipients  # noqa: PLC0415 - as above
+    from corrobora.app.models import ModelPool, list_recipients  # noqa: PLC0415 - the HTTP stack, only here
 
     opted = ((RequestOption.ALLOW_EGRESS.value, "yes"),) if settings.allow_egress else ()
     request = Request("", libraries=settings.libraries, metadata=opted)

@@ -41,7 +41,7 @@ from corrobora.faces.cli.request import (
 from corrobora.faces.cli.run import resume_run, start_run
 from corrobora.faces.cli.screen import is_terminal, one_line, write_stderr
 from corrobora.faces.request import Question, build_request, parse_question
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

@@ -26,7 +26,7 @@ from corrobora.domain.run import STAGE_ALIASES, Stage
 from corrobora.faces.cli import print_notice
 from corrobora.faces.request import Question, parse_question
 from corrobora.registry import list_parts
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 if TYPE_CHECKING:
     from corrobora.app import Workspace

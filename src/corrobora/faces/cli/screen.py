@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from corrobora.domain.run import Event, EventType
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from corrobora.domain.errors import UserError
 from corrobora.domain.evidence import Passage, PassageId, Source, SourceId
 from corrobora.ports import IngestItem
 from corrobora.storage.index.posting_lists import Fields
-from corrobora.text.markup import sanitize_text
 from corrobora.text.segmentation import PassageSpan, segment_passages
+from corrobora.text.tokens import sanitize_text
 
 DocumentKey: TypeAlias = tuple[str, str, str, str]  # address, snapshot, path, digest
 

@@ -7,7 +7,7 @@ from tests.unit.policies.threads import one_round, thread
 
 from corrobora.domain.plan import Brief, SubQuestion
 from corrobora.policies.assessment import settle_round
-from corrobora.roles.reflect import Learned, reflect
+from corrobora.roles.synthesize import Learned, reflect
 from corrobora.text import phrases
 
 

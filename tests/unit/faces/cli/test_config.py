@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -43,11 +43,12 @@ def test_c01_c02_a_bad_configuration_is_one_line_for_every_command(shell: Any) -
 
 def test_every_setting_that_is_set_is_shown_with_its_value(shell: Any) -> None:
     """Also the ones that are added later: each is set by its variable and must come back."""
-    values = {"angles": "2", "time": "7", "display": "plain", "deep": "true", "strict": "true", "offline": "true"}
-    values |= {"sources.reader": "firecrawl"}
     for key, declared in list_settings().items():
-        address = key.endswith("url")
-        text = "http://127.0.0.1:9/x" if address else values.get(key, "1")
+        kind = getattr(declared.annotation, "__origin__", declared.annotation)
+        words = get_args(kind) if get_origin(kind) is Literal else ()
+        number = {"angles": "2", "time": "7"}.get(key, "1")
+        text = "http://127.0.0.1:9/x" if key.endswith("url") else "true" if kind is bool else number
+        text = words[-1] if words else text
         shell.setenv(**{declared.variable: "a:b" if key.startswith("models.") else text})
     shown = {row["name"]: row for row in json.loads(shell("config", "show", "--json").out)}
     for key, declared in list_settings().items():

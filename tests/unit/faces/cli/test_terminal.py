@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrobora.faces.cli.screen import can_draw, is_terminal, one_line
-from corrobora.text.markup import sanitize_text
+from corrobora.text.tokens import sanitize_text
 
 OBEYED = {
     "colour": ("\x1b[31mred\x1b[0m", "red"),

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from corrobora.config import list_presets, load_profile
 from corrobora.domain.thread import Course
-from corrobora.policies import stop
-from corrobora.policies.profile import Profile, derive_allowance, derive_numbers, resolve_advance, resolve_rules
+from corrobora.policies import Profile, derive_allowance, derive_numbers, resolve_advance, resolve_rules, stop
 
 
 @pytest.mark.parametrize("name", list_presets())

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from corrobora.reporting.verify import normalize_markers
-from corrobora.text.markup import escape_text, is_table_row, read_inline, sanitize_json, sanitize_text, skip_item_mark
-from corrobora.text.tokens import fold_whitespace
+from corrobora.text.tokens import (
+    escape_text,
+    fold_whitespace,
+    is_table_row,
+    read_inline,
+    sanitize_json,
+    sanitize_text,
+    skip_item_mark,
+)
 
 
 def test_the_words_of_an_item_begin_after_its_mark_and_those_of_a_clause_with_its_letter() -> None:
