@@ -20,7 +20,7 @@ from corrobora.domain.errors import (
     ReadError,
     RoleError,
 )
-from corrobora.domain.evidence import Document, Fact, PassageId, SourceId
+from corrobora.domain.evidence import Document, Fact, PassageId, ReadOutcome, SourceId
 from corrobora.domain.plan import Brief, Plan
 from corrobora.domain.report import Critique, Draft, Findings, Report, Support, Verdict, iter_threads
 from corrobora.domain.run import EventType, Request, Stage
