@@ -3,7 +3,8 @@
 Run it as `python -m bench.search [--million]`. Measures the whole `hybrid_search`, links and text rows included. Every
 question is asked once: what the library keeps helps only as far as questions share words. The machine may be busy, so
 the quietest of some rounds is printed, and beside it what SQLite FTS5 takes for the same questions over the same
-passages: the ratio holds on any machine.
+passages: the ratio holds on any machine. The same library is measured again after runs have stored 10,000 web pages
+beside it, alone and together with the pages of one run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from bench import fts5
 from bench.ingest import items
 from bench.synthetic import Texts, postmaster, server_cpu
+from corrobora.domain.evidence import Source, SourceId
 from corrobora.storage.index import PostgresLibrary
 from corrobora.storage.index.catalog import Catalog
 from corrobora.storage.postgres import Database
@@ -27,6 +29,7 @@ from corrobora.storage.postgres import Database
 QUESTIONS = 100
 ROUNDS = 5
 HITS = 50
+PAGES, PAGES_OF_RUN = 10_000, 50
 BATCH = 20_000  # as large as memory likes: fewer segments to merge
 
 
@@ -44,10 +47,10 @@ class Round:
         return sorted(self.times)[QUESTIONS * percent // 100]
 
 
-async def measure(database: Database, name: str) -> Round:
+async def measure(database: Database, *names: str) -> Round:
     """Ask rounds of 100 new questions, the first to warm up; return the one with the least CPU."""
     texts = Texts(99)
-    library = PostgresLibrary(database, [name])
+    library = PostgresLibrary(database, names)
     server_id = await postmaster(database)
     rounds: list[Round] = []
     for _ in range(ROUNDS + 1):
@@ -62,6 +65,21 @@ async def measure(database: Database, name: str) -> Round:
         each = 1e3 / QUESTIONS
         rounds.append(Round((client + server) * each, client * each, tuple(times), questions))
     return min(rounds[1:])
+
+
+async def add_pages(database: Database) -> None:
+    """Store pages as runs read them from the web, each run in a space of its own."""
+    texts = Texts(23)
+    parts = [texts.passage() for _ in range(2_000)]
+    for run in range(PAGES // PAGES_OF_RUN):
+        library = PostgresLibrary(database, [f"run:{run}"])
+        for page in range(PAGES_OF_RUN):
+            at = 7 * (run * PAGES_OF_RUN + page)
+            text = "\n\n".join(parts[(at + step) % len(parts)] for step in range(8))
+            source = Source(
+                SourceId(""), texts.title(), f"https://h{page}.example/{run}", "", publisher=f"h{page}.example"
+            )
+            await library.store(source, text, space=f"run:{run}")
 
 
 def told(size: int, ours: Round, theirs: Sequence[float]) -> str:
@@ -101,6 +119,12 @@ async def main(sizes: list[int]) -> None:
                     ours = await measure(database, f"n{size}")
                     theirs = [yardstick.ask(question, HITS) for question in ours.questions]
                 print(told(size, ours, theirs), flush=True)
+            await add_pages(database)
+            for size in sizes:
+                for names in ((f"n{size}",), (f"n{size}", "run:7")):
+                    again = await measure(database, *names)
+                    figures = f"p50 {again.at(50):6.2f} ms  p95 {again.at(95):6.2f} ms  CPU {again.cpu:6.2f} ms"
+                    print(f"{size:>9,}  {figures}  after {PAGES:,} pages, in {' and '.join(names)}", flush=True)
 
 
 if __name__ == "__main__":
