@@ -82,12 +82,12 @@ async def test_wrong_addresses_and_numbers_of_a_model_do_not_reach_the_report(da
         await good(found, harness)
     assert server.forged
     known = " ".join(" ".join(text.split()) for text in DOCUMENTS.values())
-    body = found.markdown.partition("\n## Methodology")[0]
+    body = re.sub(r"\*\[.*?sentences? withheld: .*?\]\*", "", found.markdown.partition("\n## Methodology")[0])
     assert "http" not in body
     figures = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\[\d+\]|^#+ \d+\.", "", body, flags=re.MULTILINE)))
     status = set(re.findall(r"\d+(?:\.\d+)?", body.partition("*Status:")[2].partition("\n")[0]))
     wrong = {number for number in figures - status if number not in known}
-    assert not wrong
+    assert not wrong, body
 
 
 @SLOW

@@ -21,6 +21,7 @@ from corrobora.domain.evidence import (
     Reading,
     ReadOutcome,
     SourceId,
+    locate_quote,
 )
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import EventType
@@ -154,11 +155,8 @@ async def _read_in_turn(
     run.egress.open_document(document)
     if thread.course.drift:
         title = " ".join(part for part in (source.title, source.version, source.publisher, source.url) if part)
-        followed = (
-            *find_names(hit.query),
-            hit.linked_from,
-            *collect_terms(thread),
-        )  # what led here counts as on subject
+        # what led here counts as on subject
+        followed = (*find_names(hit.query), hit.linked_from, *collect_terms(thread))
         off = detect_drift(title, text, thread.brief, thread.subjects, tuple(term for term in followed if term))
         if off is not None:
             note = f"{off.axis}: {off.reason}"
@@ -328,10 +326,21 @@ async def _send_passages(together: Sequence[ReadPart], thread: ThreadState, run:
     answer: Extraction | None = None
     try:
         answer = await run.call(extract, extract_input(parts, thread, run))
+        if len(parts) > 1 and not _quotes_anything(answer, passages):  # one bad answer must not lose several documents
+            alone = await asyncio.gather(*(run.call(extract, extract_input([part], thread, run)) for part in parts))
+            named = [replace(each, source=part.source.id) for each, part in zip(alone, parts, strict=True)]
+            answer = replace(named[0], beside=tuple(named[1:]))
     finally:
         if answer is None:
             run.claims.release(task, passages)
         claim.settle(answer)
+
+
+def _quotes_anything(answer: Extraction, passages: Sequence[Passage]) -> bool:
+    """True unless an answer quotes and nothing of it stands in the passages."""
+    texts = {passage.id: passage.text for passage in passages}
+    quotes = [quote for each in (answer, *answer.beside) for quote in each.quotes]
+    return not quotes or any(locate_quote(quote.quote, texts.get(PassageId(quote.passage), "")) for quote in quotes)
 
 
 def _quotes_to_facts(
