@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, ProviderError, UserError
     from corrobora.domain.report import Outcome, Report
-    from corrobora.faces.python import Conversation, ahybrid_search, aresearch, chat, hybrid_search, research, stream
+    from corrobora.faces.python import (
+        Conversation,
+        ahybrid_search,
+        aresearch,
+        chat,
+        hybrid_search,
+        open_run,
+        research,
+        start,
+        stream,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,7 +38,9 @@ __all__ = [
     "aresearch",
     "chat",
     "hybrid_search",
+    "open_run",
     "research",
+    "start",
     "stream",
 ]
 
@@ -41,7 +53,9 @@ _HOMES = {
         "aresearch",
         "chat",
         "hybrid_search",
+        "open_run",
         "research",
+        "start",
         "stream",
     ),
 }

@@ -187,11 +187,15 @@ async def steer_run(workspace: Workspace, run: str, hint: str) -> None:
     await workspace.runs.store_answer(run, topic, hint)
 
 
-async def pass_pause(workspace: Workspace, run: str) -> None:
-    """Let a run that pauses between two rounds go on without a hint, unless it has one (ROUNDS-26)."""
+async def pass_pause(workspace: Workspace, run: str) -> bool:
+    """Let a run that pauses between two rounds go on without a hint, unless it has one; True if it has (ROUNDS-26)."""
     topic = await _find_pause(workspace, run)
-    if topic is not None and topic not in await workspace.runs.read_answers(run):
+    if topic is None:
+        return False
+    hint = (await workspace.runs.read_answers(run)).get(topic)
+    if hint is None:
         await workspace.runs.store_answer(run, topic, "")
+    return bool(hint)
 
 
 async def _find_pause(workspace: Workspace, run: str) -> str | None:

@@ -16,13 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from corrobora.app.runs import follow_events, load_report, reopen_run, resolve_profile, submit_run
+from corrobora.app.runs import reopen_run, resolve_profile, submit_run
 from corrobora.config import Settings, load_settings
 from corrobora.config.settings import TIERS
-from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence, UserError
+from corrobora.domain.errors import NeedsHuman, UserError
 from corrobora.domain.evidence import Hit
 from corrobora.domain.report import Report
-from corrobora.domain.run import Event, Request, RunRow, RunStatus
+from corrobora.domain.run import Event, Request, RunStatus
 from corrobora.faces.cli.library import list_libraries, resolve_libraries, unknown_library_error
 from corrobora.faces.request import Question, build_request
 from corrobora.policies.intake import check_question
@@ -30,6 +30,7 @@ from corrobora.policies.intake import check_question
 if TYPE_CHECKING:
     from corrobora.app import Workspace
     from corrobora.app.dialogues import DialogueManager
+    from corrobora.faces.handle import RunHandle
 
 log = logging.getLogger("corrobora")
 T = TypeVar("T")
@@ -116,13 +117,66 @@ async def aresearch(  # noqa: PLR0913 - as `research`
     **fields: bool | float | str,
 ) -> Report:
     """Research a question inside a running event loop; arguments and errors are those of `research`."""
+    asked = start(
+        question, library=library, profile=profile, model=model, authorized=authorized, settings=settings, **fields
+    )
+    async with asked as run:
+        return await run.report()
+
+
+@asynccontextmanager
+async def start(  # noqa: PLR0913 - as `research`
+    question: str,
+    *,
+    library: str | Path | Sequence[str | Path] = (),
+    profile: str = "",
+    model: str = "",
+    authorized: bool | str = True,
+    settings: Settings | None = None,
+    **fields: bool | float | str,
+) -> AsyncGenerator[RunHandle]:
+    """Start a run and give its handle; leaving before its end interrupts the run, and `open_run` goes on with it.
+
+    Example:
+        async with corrobora.start("How long must a password be?", library="demo") as run:
+            print(run.id)
+            async for event in run.events():
+                print(event.type)
+            report = await run.report()
+    """
     from corrobora.app import Workspace  # noqa: PLC0415 - importing corrobora must stay cheap
-    from corrobora.app.attempts import run_here  # noqa: PLC0415
 
     async with Workspace.open(settings or load_settings()) as workspace:
         run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        await run_here(workspace, run)
-        return await load_final_report(workspace, run)
+        async with _hold_run(workspace, run) as handle:
+            await handle.resume()
+            yield handle
+
+
+@asynccontextmanager
+async def open_run(run: str, *, settings: Settings | None = None) -> AsyncGenerator[RunHandle]:
+    """Give the handle of a stored run, by its id or the unique start of one; `resume` goes on with it.
+
+    Raises `UserError` `run_unknown`.
+    """
+    from corrobora.app import Workspace  # noqa: PLC0415 - as above
+
+    async with (
+        Workspace.open(settings or load_settings()) as workspace,
+        _hold_run(workspace, await workspace.runs.find_id(run)) as handle,
+    ):
+        yield handle
+
+
+@asynccontextmanager
+async def _hold_run(workspace: Workspace, run: str) -> AsyncGenerator[RunHandle]:
+    from corrobora.faces.handle import RunHandle  # noqa: PLC0415 - as above
+
+    handle = RunHandle(workspace, run)
+    try:
+        yield handle
+    finally:
+        await handle.pause()
 
 
 async def stream(  # noqa: PLR0913 - as `research`
@@ -140,21 +194,13 @@ async def stream(  # noqa: PLR0913 - as `research`
     Raises:
         UserError, NeedsHuman: as `research`, after the events until then.
     """
-    from corrobora.app import Workspace  # noqa: PLC0415 - as above
-    from corrobora.app.attempts import run_here  # noqa: PLC0415
-
-    async with Workspace.open(settings or load_settings()) as workspace:
-        run = await _submit_request(workspace, question, library, profile, model, authorized=authorized, fields=fields)
-        work = asyncio.create_task(run_here(workspace, run))
-        try:
-            async with aclosing(follow_events(workspace, run, through_pauses=False)) as events:
-                async for event in events:
-                    yield event
-            await work
-            await _refuse_waiting(workspace, run)
-        finally:
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+    asked = start(
+        question, library=library, profile=profile, model=model, authorized=authorized, settings=settings, **fields
+    )
+    async with asked as run, aclosing(run.events()) as events:
+        async for event in events:
+            yield event
+        await run.refuse_waiting()
 
 
 class Conversation:
@@ -202,6 +248,7 @@ class Conversation:
         A failed or cancelled run is continued. Raises `NeedsHuman` if the research is not authorized yet.
         """
         from corrobora.app.attempts import run_here  # noqa: PLC0415
+        from corrobora.faces.handle import load_final_report  # noqa: PLC0415
 
         run = self._manager.run
         if run is None:
@@ -295,24 +342,6 @@ async def ahybrid_search(
         if opened.vector_problem:
             log.warning("%s", opened.vector_problem)
         return hits
-
-
-async def load_final_report(workspace: Workspace, run: str) -> Report:
-    """Return the report of a run that has ended. Raises `NoEvidence` or another error that says why there is none."""
-    row = await _refuse_waiting(workspace, run)
-    report = await load_report(workspace, run)
-    if report is None:
-        raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
-    if not report.markdown:
-        raise NoEvidence(report.outcome, f"No report: {report.reason or report.outcome}.")
-    return report
-
-
-async def _refuse_waiting(workspace: Workspace, run: str) -> RunRow:
-    row = await workspace.runs.get(run)
-    if row.status.waits:
-        raise NeedsHuman(row.outcome or "plan_not_authorized", row.reason)
-    return row
 
 
 async def _submit_request(  # noqa: PLR0913 - the arguments of the public call

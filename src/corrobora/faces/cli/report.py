@@ -20,7 +20,7 @@ import click
 
 from corrobora.domain.errors import NoEvidence, UserError
 from corrobora.domain.report import Outcome
-from corrobora.domain.run import RunRow, RunStatus, validate_id
+from corrobora.domain.run import RunRow, RunStatus, Stage, validate_id
 from corrobora.domain.thread import StopReason
 from corrobora.faces.cli import Exit
 from corrobora.faces.cli.options import (
@@ -329,3 +329,20 @@ def _supported_share(report: Mapping[str, object]) -> float | None:
     found = [str(check.get("support")) for check in object_list(report, "checks")]
     cited = [support for support in found if support != "uncited"]
     return sum(support in ("supported", "partly") for support in cited) / len(cited) if cited else None
+
+
+def describe_resumption(row: RunRow, stage: Stage | None, *, steered: bool) -> str:
+    """Say in words what going on with a run does, by what it waited for."""
+    if stage is not None:
+        return f"begins again with the stage {stage}; what was answered before it is kept"
+    match row.status, row.outcome:
+        case RunStatus.PAUSED, "paused":
+            return f"goes on with the next round, {'with the hint that was given' if steered else 'without a hint'}"
+        case RunStatus.PAUSED, _:
+            return "goes on after the stage at which it paused"
+        case RunStatus.AWAITING, _:
+            return "its plan waits for authorization"
+        case RunStatus.CANCELLED | RunStatus.FAILED, _:
+            return "goes on where it ended; what failed is tried again"
+        case _:
+            return "goes on where its program ended; nothing that was answered is asked again"

@@ -36,7 +36,7 @@ from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.display import Display, choose_display
 from corrobora.faces.cli.library import resolve_libraries
 from corrobora.faces.cli.options import print_text, with_workspace
-from corrobora.faces.cli.report import OutputTarget, RunExit, has_body, low_score_exit, run_exit
+from corrobora.faces.cli.report import OutputTarget, RunExit, describe_resumption, has_body, low_score_exit, run_exit
 from corrobora.faces.cli.screen import (
     ask_authorization,
     count_noun,
@@ -229,8 +229,9 @@ def resume_run(settings: Settings, given: str, stage: Stage | None, wanted: Outp
                 f"The run {run} has ended ({describe_code(row.outcome or row.status)}); nothing was asked again."
             )
             return await _deliver_report(workspace, row, _open_display(wanted), wanted)
-        await pass_pause(workspace, run)
+        steered = await pass_pause(workspace, run)
         await pause_after(workspace, run, wanted.until, deliver_anyway=wanted.deliver_anyway)
+        print_notice(f"Run {run}: {describe_resumption(row, stage, steered=steered)}.")
         return await _conduct_run(workspace, run, wanted)
 
     return with_workspace(settings, conduct_stored)
@@ -316,17 +317,17 @@ async def _deliver_report(
         await _write_report(workspace, row.id, report, wanted, _estimate_entry(conduct.plan if conduct else None))
     if wanted.display != "none":
         _print_closing_lines(workspace, row, report)
-    if end.why:
-        print_notice(end.why)
     interrupted = conduct.exit_code() if conduct else None
-    if interrupted is not None:
-        print_notice(
-            f"Interrupted. Continue: corrobora resume {row.id}"
-            if not row.status.final
-            else "Interrupted: a partial report was written."
-        )
-        return interrupted
-    return end.code
+    if interrupted is None:
+        if end.why:
+            print_notice(end.why)
+        return end.code
+    if not row.status.final:
+        print_notice(f"Interrupted. Continue: corrobora resume {row.id}")
+    else:
+        done = "a partial report was written" if has_body(report) else "nothing was found before that can be reported"
+        print_notice(f"Interrupted: {done}.")
+    return interrupted
 
 
 def _estimate_entry(plan: Event | None) -> dict[str, object]:
@@ -389,7 +390,8 @@ def _print_closing_lines(workspace: Workspace, row: RunRow, report: Mapping[str,
             f"{row.elapsed_seconds:.1f} s",
         ]
         write_stderr(one_line(f"■ {describe_code(report.get('outcome'))} · {' · '.join(counts)}"))
-        write_stderr(f"report   {base / 'report.md'}")
+        if has_body(report):
+            write_stderr(f"report   {base / 'report.md'}")
     if row.request.libraries:
         names = one_line(", ".join(row.request.libraries), 400)
         write_stderr(f"sources  libraries {names}: corrobora library list")

@@ -31,10 +31,12 @@ from corrobora.storage.journal.runs import (
 from corrobora.storage.postgres import Database
 from corrobora.storage.queue import statements as sql
 from corrobora.storage.queue.statements import (
+    ABANDONED_AFTER_SECONDS,
     ATTEMPT_TASK,
     DEAD_AFTER_SECONDS,
     POLL_SECONDS,
     has_ended,
+    is_alive_here,
     this_process,
 )
 
@@ -169,6 +171,7 @@ class Queue:
             "queue": own_queue_name(run) if own else SHARED_QUEUE,
             "priority": priority,
             "deadline": deadline_seconds,
+            "owner": this_process() if own else None,
         }
         row = await self._database.fetch_one(sql.SUBMIT_RUN, self._with_defaults(values), where="submitting a run")
         return row is not None and row[1] > 0
@@ -225,11 +228,16 @@ class Queue:
     async def sweep(self, *, lost: Sequence[int] = ()) -> SweepResult:
         """Close the rows of dead workers, queue runs that should continue, and start due schedules.
 
-        Three statements, each safe in every worker at once. `lost` are job rows that this process knows it has lost.
-        Its own runs are not dead, however long the machine was asleep.
+        Each statement is safe in every worker at once. `lost` are job rows that this process knows it has lost. A
+        worker is dead without heartbeats, unless its process is seen to live on this machine, however busy that is.
         """
-        values = self._with_defaults({"lost": list(lost), "mine": list(self._active), "attempts": _MAX_ATTEMPTS})
-        swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
+        values = self._with_defaults({"mine": list(self._active), "attempts": _MAX_ATTEMPTS})
+        rows = await self._database.fetch_all(sql.READ_LATE_JOBS, values, where="looking for dead workers")
+        late = [job for job, owner, since in rows if since > ABANDONED_AFTER_SECONDS or not is_alive_here(owner)]
+        swept = None
+        if late or lost:
+            values |= {"late": late, "lost": list(lost)}
+            swept = await self._database.fetch_one(sql.SWEEP_DEAD_WORKERS, values, where="sweeping")
         again = await self._database.fetch_one(sql.RECONCILE_RUNS, self._with_defaults({}), where="reconciling runs")
         turns = await self._schedules.start_due_runs(ATTEMPT_TASK, SHARED_QUEUE)
         closed, requeued = (swept[0], swept[1]) if swept else (0, 0)

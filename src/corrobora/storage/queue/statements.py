@@ -21,7 +21,8 @@ from corrobora.storage.postgres import Database
 
 ATTEMPT_TASK = "corrobora.attempt"
 POLL_SECONDS = 1.0
-DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats: a busy machine is not dead; the same in every worker
+DEAD_AFTER_SECONDS = 15.0  # of missed heartbeats, if the worker's process cannot be seen; the same in every worker
+ABANDONED_AFTER_SECONDS = 120.0  # and if it can be seen and lives: a busy machine is not dead, a loop that ended is
 _NAMESPACE = Path("/proc/self/ns/pid")
 
 
@@ -47,6 +48,11 @@ def has_ended(owner: str) -> bool:
         return True
 
 
+def is_alive_here(owner: str) -> bool:
+    """True if the owner is a process of this machine that lives; False if it has ended or cannot be seen."""
+    return owner.partition("/")[0] == _machine_name() and not has_ended(owner)
+
+
 def _machine_name() -> str:
     """Name the machine and its process-id namespace, since two containers may have the same host name."""
     try:
@@ -60,6 +66,7 @@ SUBMIT_RUN: LiteralString = """
 WITH old AS (SELECT id, status FROM runs WHERE id = %(run)s),
 wanted AS (
     UPDATE runs r SET queue = %(queue)s, priority = %(priority)s,
+        owner = coalesce(%(owner)s::text, r.owner),  -- who dies before the start leaves a run that is free at once
         status = CASE WHEN r.status = 'running' THEN r.status ELSE 'queued' END,
         cancel_requested = CASE WHEN r.status = 'running' THEN r.cancel_requested ELSE false END,
         deadline = CASE WHEN %(deadline)s::float8 IS NULL THEN r.deadline
@@ -101,13 +108,22 @@ WITH wanted AS (
 SELECT pg_notify(%(channel)s, id) FROM wanted
 """
 
+# Rows without a heartbeat, with the process that owns the run: whether it is dead, its machine knows better.
+READ_LATE_JOBS: LiteralString = """
+SELECT j.id, coalesce(r.owner, ''), coalesce(extract(epoch FROM now() - w.last_heartbeat)::float8, 'infinity')
+FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id LEFT JOIN runs r ON r.id = j.lock
+WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
+    AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s))
+"""
+
 # Close the rows of dead workers and insert a new row for each run that may continue. A run that a command started on a
 # person's machine waits for that person instead.
 SWEEP_DEAD_WORKERS: LiteralString = """
 WITH dead AS (
     SELECT j.id FROM procrastinate_jobs j LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
-    WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[]) AND (
-        w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s) OR j.id = ANY(%(lost)s::bigint[]))
+    WHERE j.status = 'doing' AND j.task_name = %(task)s AND j.lock <> ALL(%(mine)s::text[])
+        AND (j.id = ANY(%(lost)s::bigint[]) OR j.id = ANY(%(late)s::bigint[])
+            AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(dead)s)))
     FOR UPDATE OF j SKIP LOCKED
 ), ended AS (
     UPDATE procrastinate_jobs j SET status = 'failed', abort_requested = false, attempts = j.attempts + 1

@@ -31,6 +31,10 @@ def test_c19_the_first_interrupt_writes_what_was_gathered(filled: Any) -> None:
     assert process.returncode == 130
     assert "run.finished" in [json.loads(line).get("type") for line in rest], "the last event is shown, however late"
     assert "Finishing" in said
+    partial = "Interrupted: a partial report was written." in said
+    assert partial != ("Interrupted: nothing was found before that can be reported." in said)
+    assert "No report" not in said, "what is said in the end agrees with itself"
+    assert partial == ("report   " in said)
 
 
 def test_c19_the_second_interrupt_leaves_with_the_resume_line(filled: Any) -> None:

@@ -55,9 +55,12 @@ def test_rounds_a_run_pauses_between_rounds_is_steered_and_goes_on(filled):
     run = json.loads(result.out.splitlines()[0])["run_id"]
     assert json.loads(filled("runs", "show", run, "--json").out)["status"] == "paused"
     assert filled("steer", run, "the last crossing of the ferry").code == 0
-    assert filled("resume", run, "-q").code == 3
+    second = filled("resume", run, "-q")
+    assert second.code == 3
+    assert f"Run {run}: goes on with the next round, with the hint that was given." in second.err
     ended = filled("resume", run, "-q", "--json")
     assert ended.code == 0
+    assert "goes on with the next round, without a hint" in ended.err
     rounds = json.loads(ended.out)["findings"]["rounds"]
     asked = [[query["text"] for query in each["intent"]["queries"]] for each in rounds]
     assert len(asked) == 3

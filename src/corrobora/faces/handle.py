@@ -1,0 +1,113 @@
+"""The handle of a run: a program follows, steers, pauses, continues and ends a run before it has a report.
+
+Knows one run of one workspace. Whoever holds it works on the run; leaving the workspace interrupts it, and what was
+answered is kept. Never prints or asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from corrobora.app import Workspace
+from corrobora.app.attempts import run_here
+from corrobora.app.runs import authorize_run, load_report, pass_pause, reopen_run, steer_run
+from corrobora.domain.errors import CorroboraError, NeedsHuman, NoEvidence
+from corrobora.domain.report import Report
+from corrobora.domain.run import Event, RunRow, RunStatus
+
+_ACTIVE = (RunStatus.QUEUED, RunStatus.RUNNING)
+
+
+class RunHandle:
+    """A run that was started, or that is stored."""
+
+    def __init__(self, workspace: Workspace, run: str) -> None:
+        self.id = run
+        self._workspace = workspace
+        self._work: asyncio.Task[None] | None = None
+
+    async def read_status(self) -> RunStatus:
+        """Return where the run stands now."""
+        return (await self._workspace.runs.get(self.id)).status
+
+    async def events(self, after: int = 0) -> AsyncGenerator[Event]:
+        """Yield the events with a larger number than `after`, until the run ends, waits or is paused."""
+        ends = [status for status in RunStatus if status not in _ACTIVE]
+        async with aclosing(self._workspace.events.follow(self.id, after, ends=ends)) as events:
+            async for event in events:
+                yield event
+
+    async def resume(self) -> None:
+        """Go on in the background: after a pause, an interruption or a failure; nothing answered is asked again."""
+        if await self.read_status() in (RunStatus.CANCELLED, RunStatus.FAILED):
+            await reopen_run(self._workspace, self.id)
+        await pass_pause(self._workspace, self.id)
+        if self._work is not None and not self._work.done():
+            if await self.read_status() in _ACTIVE:
+                return
+            await asyncio.wait({self._work})  # it has stored its end and closes
+        await self._workspace.queue.submit(self.id, own=True)
+        self._work = asyncio.create_task(run_here(self._workspace, self.id))
+
+    async def steer(self, hint: str) -> None:
+        """Answer a pause between two rounds and go on. Raises `UserError` `not_paused`."""
+        await steer_run(self._workspace, self.id, hint)
+        await self.resume()
+
+    async def authorize(self, words: str) -> None:
+        """Authorize the plan in the words of a person and go on. Raises `UserError` `phrase`."""
+        await authorize_run(self._workspace, self.id, words)
+        await self.resume()
+
+    async def pause(self) -> None:
+        """Stop working on the run; `resume` goes on with all that was answered."""
+        work, self._work = self._work, None
+        if work is not None:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+    async def cancel(self) -> None:
+        """End the run without a report."""
+        await self._workspace.queue.cancel(self.id)
+        if self._work is not None:
+            await asyncio.wait({self._work})
+
+    async def refuse_waiting(self) -> None:
+        """Wait until the run is not worked on any more. Raises `NeedsHuman` if it waits for a person."""
+        if self._work is not None:
+            await self._work
+        await refuse_waiting(self._workspace, self.id)
+
+    async def report(self) -> Report:
+        """Wait for the end of the run and return its report.
+
+        Raises:
+            NeedsHuman: the run waits for a person, or was paused.
+            NoEvidence: there is nothing to report; the message says why.
+        """
+        if self._work is not None:
+            await self._work
+        return await load_final_report(self._workspace, self.id)
+
+
+async def load_final_report(workspace: Workspace, run: str) -> Report:
+    """Return the report of a run that has ended. Raises `NoEvidence` or another error that says why there is none."""
+    row = await refuse_waiting(workspace, run)
+    report = await load_report(workspace, run)
+    if report is None:
+        raise CorroboraError(row.outcome or "run_failed", row.reason or f"Run {run} ended without a report.")
+    if not report.markdown:
+        raise NoEvidence(report.outcome, f"No report: {report.reason or report.outcome}.")
+    return report
+
+
+async def refuse_waiting(workspace: Workspace, run: str) -> RunRow:
+    """Return the row of a run that waits for nobody. Raises `NeedsHuman` for any other."""
+    row = await workspace.runs.get(run)
+    if row.status is RunStatus.INTERRUPTED:
+        raise NeedsHuman("interrupted", f"Run {run} was interrupted.", next_step=f"Go on: corrobora resume {run}")
+    if row.status.waits:
+        raise NeedsHuman(row.outcome or "plan_not_authorized", row.reason)
+    return row
