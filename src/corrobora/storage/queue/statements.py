@@ -35,22 +35,27 @@ def this_process() -> str:
 
 def has_ended(owner: str) -> bool:
     """True if the owner is a process of this machine that has ended; False if it runs or cannot be seen."""
+    return _find_status(owner) in ("ended", "zombie")
+
+
+def is_alive_here(owner: str) -> bool:
+    """True if the owner is a process of this machine that lives, however busy; False if it was stopped by a signal."""
+    return _find_status(owner) not in ("", "ended", "zombie", "stopped")
+
+
+def _find_status(owner: str) -> str:
+    """Return how the system calls the state of a process of this machine, "" for one of another."""
     machine, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
     if machine != _machine_name() or not pid.isdigit():
-        return False
+        return ""
     import psutil  # noqa: PLC0415 - as above
 
     try:
         process = psutil.Process(int(pid))
-        return f"{process.create_time():.2f}" != started or process.status() == psutil.STATUS_ZOMBIE
+        return process.status() if f"{process.create_time():.2f}" == started else "ended"
     except psutil.NoSuchProcess:
-        return True
-
-
-def is_alive_here(owner: str) -> bool:
-    """True if the owner is a process of this machine that lives; False if it has ended or cannot be seen."""
-    return owner.partition("/")[0] == _machine_name() and not has_ended(owner)
+        return "ended"
 
 
 def _machine_name() -> str:
