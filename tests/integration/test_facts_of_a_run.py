@@ -53,7 +53,7 @@ def answer_apart(asked: WireRequest) -> str:
         return json.dumps({"reasoning": "r", "goal": "bread", "queries": [{"text": words}]})
     said = json.loads(answer_prompt(asked.system, asked.user))
     if is_role(asked, "extract"):
-        ids = {text: key for key, text in re.findall(r"^(sq-\d+) \w+ \| ([^|\n]+?)(?: \||$)", asked.user, re.MULTILINE)}
+        ids = {text: key for key, text in re.findall(r"^(sq-\d+) \| ([^|\n]+)$", asked.user, re.MULTILINE)}
         for quote in said["quotes"]:
             quote["answers"] = [ids[POND if "may stand" in quote["quote"] else GATES]]
     return json.dumps(said)
@@ -81,5 +81,5 @@ async def test_briefs_of_one_run_begin_alike_and_what_belongs_to_a_source_comes_
         await good(await harness.run(server, "timed"), harness)
     read = [asked.user for asked in server.asked if is_role(asked, "extract")]
     assert len(read) > 1
-    assert len({user.partition("Rubric:")[0] for user in read}) == 1
+    assert len({user.partition("Rubric:")[0] for user in read}) == 1, "in every round"
     assert all("Sections to consider" not in user.partition("Rubric:")[0] for user in read)

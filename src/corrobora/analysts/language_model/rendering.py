@@ -25,6 +25,7 @@ from corrobora.domain.plan import Node, QueryYield, SourceYield, Subject, SubQue
 from corrobora.domain.thread import Gap
 from corrobora.ports import Role
 from corrobora.roles.forms import Shown, quote_rows, quote_text, show_identifier
+from corrobora.roles.review import Doubt
 from corrobora.roles.synthesize import Material, Part, synthesize
 
 I = TypeVar("I")  # noqa: E741 - input of a role
@@ -134,8 +135,17 @@ def _show_sub_questions(questions: Sequence[SubQuestion]) -> Shown:
     return quote_rows((f"{q.id} {q.standing.value}", (q.text, q.finding)) for q in questions)
 
 
+def _show_asked(questions: Sequence[SubQuestion]) -> Shown:
+    """The same without what a round may change."""
+    return quote_rows((q.id, (q.text,)) for q in questions)
+
+
 def _show_subjects(subjects: Sequence[Subject]) -> Shown:
     return quote_rows((s.coverage.value, (s.name, ", ".join(s.aliases))) for s in subjects)
+
+
+def _show_names(subjects: Sequence[Subject]) -> Shown:
+    return quote_rows(("", (s.name, ", ".join(s.aliases))) for s in subjects)
 
 
 def _show_gaps(gaps: Sequence[Gap]) -> Shown:
@@ -229,6 +239,21 @@ def _show_leaves(node: Node) -> Shown:
     )
 
 
+def _number_quotes(doubts: Sequence[Doubt]) -> dict[tuple[str, str], str]:
+    """Number the quotes that some sentences cite: each is shown once."""
+    quotes = dict.fromkeys(quote for doubt in doubts for quote in doubt.quotes)
+    return {quote: f"Q{number}" for number, quote in enumerate(quotes, start=1)}
+
+
+def _show_quotes(doubts: Sequence[Doubt]) -> Shown:
+    return quote_rows((label, quote) for quote, label in _number_quotes(doubts).items())
+
+
+def _show_cited(doubt: Doubt, doubts: Sequence[Doubt]) -> Shown:
+    numbers = _number_quotes(doubts)
+    return show_identifier(" ".join(dict.fromkeys(numbers[quote] for quote in doubt.quotes))[:200])
+
+
 def _show_pairs(pairs: Sequence[tuple[str, str]]) -> Shown:
     return quote_rows(("-", pair) for pair in pairs)
 
@@ -243,7 +268,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ident": show_identifier,
     "bullets": _show_texts,
     "sub_questions_of": _show_sub_questions,
+    "asked_of": _show_asked,
     "subjects_of": _show_subjects,
+    "names_of": _show_names,
     "gaps_of": _show_gaps,
     "facts_of": _show_facts,
     "found_of": _show_found,
@@ -260,6 +287,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "facts_of_part": _show_facts_of_part,
     "leaves_of": _show_leaves,
     "pairs": _show_pairs,
+    "quotes_of": _show_quotes,
+    "cited_of": _show_cited,
     "word": _show_word,
 }
 
