@@ -220,6 +220,9 @@ def test_doctor_says_who_gets_what(office: Shell) -> None:
     assert "sources.allowed_endpoints is on" in told
 
 
+KEY = "sk-" + "abcdefghijklmnopqrstuvwxyz"
+
+
 def advertise(asked: WireRequest) -> str:
     """Answer as the scripted model does, with addresses and a key in titles and gaps."""
     answer: dict[str, Any] = json.loads(answer_prompt(asked.system, asked.user))
@@ -227,7 +230,7 @@ def advertise(asked: WireRequest) -> str:
         if name in answer:
             answer[name] += " at https://evil.example/a?b=1, [more](http://evil.example/c), www.evil.example/d"
     if "gaps" in answer:
-        text = "the price, see https://evil.example/gap and sk-abcdefghijklmnopqrstuvwxyz"
+        text = f"the price, see https://evil.example/gap and {KEY}"
         answer["gaps"] = [*answer["gaps"], {"text": text, "target": ""}]
     return json.dumps(answer, ensure_ascii=False)
 
@@ -243,4 +246,4 @@ def test_titles_and_gaps_hold_no_address_that_is_no_source(office: Shell, serve:
         assert "Gaps" in text
         assert "the price, see" in text
         assert not re.search(r"(https?://|www\.)evil", text)
-        assert "sk-abcdef" not in text
+        assert KEY not in text

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
@@ -83,8 +83,10 @@ def open_web_searches(
 
 def _open_provider(kind: type[P], settings: Settings, clock: Clock, limiter: OpenLimiter | None) -> P:
     """Open a provider at the operator's address with the operator's key. Raises `UserError` if that is not set."""
-    return kind(
-        settings.key(kind.name).reveal() if kind.needs_key else "",
+    own = settings.key(kind.name)
+    make = partial(kind, contact=settings.contact or "") if kind.wants_contact else kind
+    return make(
+        own.reveal() if kind.needs_key or own.set else "",
         clock=clock,
         base_url=settings.provider_urls.get(kind.name, ""),
         limiter=limiter(kind.name) if limiter is not None else None,

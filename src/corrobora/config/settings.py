@@ -193,21 +193,15 @@ class Settings:
         Names, Setting("sources.providers", "Search the web with this provider.", "--provider", "NAME")
     ] = ()
     allow_egress: Annotated[
-        bool,
-        Setting(
-            "sources.allow_egress",
-            "Let words of private documents go into web searches and addresses of pages.",
-            "--allow-egress",
-        ),
+        bool, Setting("sources.allow_egress", "Let words of private documents go out to the web.", "--allow-egress")
     ] = False
     show_queries: Annotated[
-        bool,
-        Setting(
-            "sources.show_queries",
-            "Pause before each round's web searches and show them; `corrobora resume` sends them.",
-            "--show-queries",
-        ),
+        bool, Setting("sources.show_queries", "Pause to show a round's web searches before sending.", "--show-queries")
     ] = False
+    contact: Annotated[
+        Line | None,
+        Setting("sources.contact", "E-mail address that open sources such as Crossref ask for; sent to them alone."),
+    ] = None
     reader: Annotated[
         Annotated[Literal["direct", "firecrawl"], Lower],
         Setting("sources.reader", "What fetches pages: this machine directly, or Firecrawl."),

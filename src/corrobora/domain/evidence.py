@@ -105,6 +105,7 @@ class Hit:
     source: SourceId | None = None
     passage: PassageId | None = None
     linked_from: str = ""  # the title or alias whose mention led here
+    identifier: str = ""  # of a work: "doi:10.1000/182", "arXiv:2301.00001v1", "PMID 123"
 
     @property
     def key(self) -> str:

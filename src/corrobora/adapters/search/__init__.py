@@ -39,6 +39,7 @@ from corrobora.registry import key_variable
 CALL_SECONDS = 30.0  # a whole call, from connection to the last byte
 _QUOTA = frozenset({402, 432, 433})  # 432 and 433 are Tavily's own: plan and pay-as-you-go limits
 _REFUSED = frozenset({401, 403})
+_AGENT = "Corrobora/0.1"
 _OK = 200
 
 
@@ -61,15 +62,17 @@ class KeyedProvider:
         base_url: another address than the provider's own, such as a server of one's own.
         limiter: a slot is taken before every call, so that all workers together keep the provider's rate.
         seconds: the limit for one whole call, if not the provider's own.
+        contact: an e-mail address for those who run the provider, if `wants_contact`; sent in the user agent.
     """
 
     name: str = ""
     base_url: str = ""
     needs_key: bool = True
+    wants_contact: bool = False
     calls_per_second: float = 1.0
     seconds: float = CALL_SECONDS
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of one connection
         self,
         key: str,
         *,
@@ -77,11 +80,14 @@ class KeyedProvider:
         base_url: str = "",
         limiter: Limiter | None = None,
         seconds: float | None = None,
+        contact: str = "",
     ) -> None:
+        self.contact = contact
+        agent = {"User-Agent": f"{_AGENT} ({contact or 'no contact set'})"} if self.wants_contact else {}
         self._api = ProviderApi(
             self.name,
             base_url=base_url or self.base_url,
-            headers=self.auth_headers(key) if key else {},
+            headers={**(self.auth_headers(key) if key else {}), **agent},
             setting=key_variable(self.name),
             clock=clock,
             limiter=limiter,
@@ -167,6 +173,13 @@ class ProviderApi:
         return await self._request_json("GET", path, None)
 
     async def _request_json(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
+        return self._parse_json(await self._request(method, path, body))
+
+    async def get_bytes(self, path: str) -> bytes:
+        """Return what lies at `path`, at most the size of an answer. Raises `ProviderError`."""
+        return await self._request("GET", path, None)
+
+    async def _request(self, method: str, path: str, body: Mapping[str, object] | None) -> bytes:
         if self._limiter is not None:
             await self._limiter.acquire()
         try:
@@ -185,7 +198,7 @@ class ProviderApi:
             raise self._connection_error(error) from error
         except (BodyTooLarge, BadEncoding) as error:
             raise ProviderError.bad_content(self.name, str(error)) from error
-        return self._parse_json(read.data)
+        return read.data
 
     def _check_status(self, reply: httpx2.Response) -> None:
         status = reply.status_code
@@ -228,6 +241,7 @@ class ProviderApi:
 
 SNIPPET_MAX_CHARS = 4_000
 TITLE_MAX_CHARS = 300
+_IDENTIFIER_CHARS = 200
 _FIRST_YEAR = 1500  # earlier dates of web pages are fillers, as is the epoch
 _EPOCH = date(1970, 1, 1)
 _YEAR = re.compile(r"[0-9]{4}\Z")
@@ -243,6 +257,7 @@ class ResultRow:
     snippet: object = ""
     score: object = None
     published: object = None
+    identifier: object = ""
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -297,6 +312,7 @@ def _build_hit(row: ResultRow, provider: str, query: Query, now: str) -> Hit | N
         provider=provider,
         query=query.text,
         published=parse_published(row.published, now),
+        identifier=clean_line(row.identifier)[:_IDENTIFIER_CHARS],
     )
 
 

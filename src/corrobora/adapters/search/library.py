@@ -29,7 +29,7 @@ async def store_page(  # noqa: PLR0913 - the parts of one snapshot
         title=parsed.title or hit.title or url,
         url=url,
         snapshot="",
-        version=parsed.version,
+        version="; ".join(filter(None, (parsed.version, hit.identifier))),
         published=published,
         publisher=host,
         kind="web",

@@ -1,0 +1,70 @@
+"""Sources that need no paid key, each asked through the command at its address, with what it asks of a program."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.paths.starts import CLEAR
+from tests.plugins.shell import Shell
+
+from corrobora.testing.http_server import HttpServer, Request, Response
+
+KEY = "a-key-of-the-test"
+PAGE = (
+    b"<title>The bridge at Arnholm</title><p>The bridge at Arnholm was opened in 1931. The bridge at Arnholm is 412 "
+    b"metres long and was built of riveted steel by the Varde company, which had built three bridges before.</p>"
+)
+NOTHING: dict[str, Any] = {
+    "type": "search",
+    "batchcomplete": True,
+    "results": [],
+    "message": {"items": []},
+    "esearchresult": {"idlist": []},
+}
+FEED = b'<feed xmlns="http://www.w3.org/2005/Atom"/>'
+
+
+@pytest.mark.covers(
+    "setting sources.arxiv_url", "setting keys.arxiv", "setting sources.brave_url", "setting keys.brave"
+)
+@pytest.mark.covers("setting sources.crossref_url", "setting keys.crossref", "setting sources.contact")
+@pytest.mark.covers("setting sources.pubmed_url", "setting keys.pubmed", "setting sources.searxng_url")
+@pytest.mark.covers("setting keys.searxng", "setting sources.wikipedia_url", "setting keys.wikipedia")
+@pytest.mark.parametrize("name", ["arxiv", "brave", "crossref", "pubmed", "searxng", "wikipedia"])
+def test_a_source_is_asked_at_its_address_with_contact_and_key(filled: Shell, serve: Any, name: str) -> None:
+    asked: list[Request] = []
+
+    async def respond(request: Request) -> Response:
+        asked.append(request)
+        return Response(body=FEED if name == "arxiv" else json.dumps(NOTHING).encode())
+
+    server = serve(HttpServer(respond))
+    filled.setenv(**{f"CORROBORA_SOURCES_{name.upper()}_URL": server.url, f"{name.upper()}_API_KEY": KEY})
+    filled.setenv(CORROBORA_SOURCES_CONTACT="me@lab.example")
+    result = filled(CLEAR, "--provider", name, "-s", "max_rounds=1", "-q", "--json")
+    assert json.loads(result.out)["outcome"] == "no_evidence", result.err
+    header = "x-subscription-token" if name == "brave" else "authorization"
+    assert {KEY in request.headers[header] for request in asked} == {True}
+    if name != "brave":
+        assert {"me@lab.example" in request.headers["user-agent"] for request in asked} == {True}
+
+
+def test_the_identifier_of_a_work_stands_in_its_citation(filled: Shell, serve: Any) -> None:
+    item = {"DOI": "10.1000/Arn.1", "title": ["The bridge at Arnholm"], "score": 2.0}
+
+    async def respond(request: Request) -> Response:
+        path = urlsplit(request.path).path
+        if path == "/works":
+            url = f"http://{request.headers['host']}/bridge.html"
+            return Response(body=json.dumps({"message": {"items": [{**item, "URL": url}]}}).encode())
+        return Response(200, PAGE, "text/html") if path == "/bridge.html" else Response(404)
+
+    server = serve(HttpServer(respond))
+    filled.setenv(CORROBORA_SOURCES_CROSSREF_URL=server.url)
+    filled.setenv(CORROBORA_SOURCES_ALLOWED_ENDPOINTS=f"127.0.0.1:{server.port}")
+    result = filled(CLEAR, "--provider", "crossref", "-s", "max_rounds=1", "-q")
+    assert (result.code, "412 metres" in result.out) == (0, True), result.err
+    assert "(doi:10.1000/Arn.1)" in result.out

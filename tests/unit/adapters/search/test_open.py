@@ -1,0 +1,206 @@
+"""SearXNG, Brave, Wikipedia, Crossref, arXiv and PubMed, on their documented shapes and on the suite for providers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from corrobora.adapters.pacing import SystemClock
+from corrobora.adapters.search import KeyedProvider
+from corrobora.adapters.search.open import ArXiv, Brave, Crossref, PubMed, SearXNG, Wikipedia
+from corrobora.domain.errors import ProviderError, UserError
+from corrobora.domain.evidence import Query
+from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.testing.search_conformance import (
+    SEARCH_CHECKS,
+    SearchCase,
+    SearchCheck,
+    a_broken_server_may_be_tried_again,
+    a_refused_key_is_final_and_names_its_setting,
+    a_silent_or_slow_server_costs_only_the_time_limit,
+    a_used_up_quota_is_final,
+    redirects_are_not_followed,
+    retry_after_is_honoured_within_bounds,
+    without_a_valid_certificate_there_is_no_answer,
+)
+
+KEY = "open-canary-77a1"
+_NOT_OF_THE_SHAPE = (  # checks of a connection, for providers whose addresses are made of numbers
+    a_broken_server_may_be_tried_again,
+    a_refused_key_is_final_and_names_its_setting,
+    a_silent_or_slow_server_costs_only_the_time_limit,
+    a_used_up_quota_is_final,
+    redirects_are_not_followed,
+    retry_after_is_honoured_within_bounds,
+    without_a_valid_certificate_there_is_no_answer,
+)
+Shape = Callable[[Mapping[str, Any]], object]
+
+
+def make(kind: type[KeyedProvider], url: str, seconds: float = 30.0, key: str = KEY) -> Any:
+    return kind(key, clock=SystemClock(), base_url=url, seconds=seconds, contact="me@lab.example")
+
+
+def _shape(rows: object, shape: Shape, wrap: Callable[[object], object]) -> object:
+    shaped = [shape(row) if isinstance(row, dict) else row for row in rows] if isinstance(rows, list) else rows
+    return wrap(shaped)
+
+
+def _searxng(row: Mapping[str, Any]) -> object:
+    return {**row, "content": row.get("snippet"), "publishedDate": row.get("published"), "engines": ["x"]}
+
+
+def _brave(row: Mapping[str, Any]) -> object:
+    return {**row, "description": row.get("snippet"), "page_age": row.get("published")}
+
+
+def _wikipedia(row: Mapping[str, Any]) -> object:
+    dated = {"revisions": [{"timestamp": row.get("published")}]}
+    return {"pageid": 1, "fullurl": row.get("url"), "title": row.get("title"), "extract": row.get("snippet"), **dated}
+
+
+def _crossref(row: Mapping[str, Any]) -> object:
+    text = row.get("published")
+    day = re.match(r"(\d{4})-(\d\d)-(\d\d)", text) if isinstance(text, str) else None
+    parts = [int(each) for each in day.groups()] if day else [text]
+    shaped = {"URL": row.get("url"), "title": [row.get("title")], "abstract": row.get("snippet")}
+    return {**shaped, "score": row.get("score"), "published": {"date-parts": [parts]}, "DOI": "10.1/x"}
+
+
+SHAPES: list[tuple[type[KeyedProvider], Shape, Callable[[object], object], bool]] = [
+    (SearXNG, _searxng, lambda rows: {"query": "q", "results": rows}, True),
+    (Brave, _brave, lambda rows: {"type": "search", "web": {"results": rows}}, False),
+    (Wikipedia, _wikipedia, lambda rows: {"batchcomplete": True, "query": {"pages": rows}}, False),
+    (Crossref, _crossref, lambda rows: {"status": "ok", "message": {"items": rows}}, True),
+]
+
+
+@pytest.mark.parametrize("check", SEARCH_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(("kind", "shape", "wrap", "ranked"), SHAPES, ids=lambda each: getattr(each, "name", ""))
+async def test_conformance(
+    kind: type[KeyedProvider], shape: Shape, wrap: Callable[[object], object], ranked: bool, check: SearchCheck
+):
+    await check(SearchCase(partial(make, kind), lambda rows: _shape(rows, shape, wrap), KEY, ranked=ranked))
+
+
+@pytest.mark.parametrize("check", _NOT_OF_THE_SHAPE, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("kind", [ArXiv, PubMed])
+async def test_conformance_of_the_connection(kind: type[KeyedProvider], check: SearchCheck):
+    await check(SearchCase(partial(make, kind), lambda _: {}, KEY))
+
+
+async def ask(kind: type[KeyedProvider], *answers: bytes, text: str = "iron air battery") -> tuple[Any, list[Request]]:
+    """Return the hits that the answers, given in turn, make, and what was sent."""
+    sent: list[Request] = []
+
+    async def respond(request: Request) -> Response:
+        sent.append(request)
+        return Response(body=answers[len(sent) - 1])
+
+    async with HttpServer(respond) as server:
+        return await make(kind, server.url).search(Query(text, site="example.org"), limit=5), sent
+
+
+def params_of(request: Request) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(request.path).query).items()}
+
+
+FEED = """<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xmlns:arxiv="http://arxiv.org/schemas/atom">
+  <title>ArXiv Query</title>
+  <entry>
+    <id>http://arxiv.org/abs/2401.01234v2</id>
+    <published>2024-01-02T18:00:00Z</published>
+    <title>Iron electrodes
+      for air cells</title>
+    <summary>  We measure iron electrodes. </summary>
+    <arxiv:doi>10.1000/iron.1</arxiv:doi>
+  </entry>
+</feed>"""
+
+
+async def test_arxiv_answers_in_atom_and_the_number_of_the_paper_is_kept():
+    (hit,), sent = await ask(ArXiv, FEED.encode(), text="How do iron air batteries age?")
+    assert (hit.url, hit.title) == ("https://arxiv.org/abs/2401.01234v2", "Iron electrodes for air cells")
+    assert (hit.published, hit.identifier) == ("2024-01-02", "arXiv:2401.01234v2; doi:10.1000/iron.1")
+    assert params_of(sent[0])["search_query"] == "all:iron OR all:air OR all:batteries OR all:age"
+    assert "me@lab.example" in sent[0].headers["user-agent"]
+    assert ArXiv.calls_per_second <= 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"<html>busy</html>", "provider_bad_content"),
+        (b"{}", "provider_failed"),
+        (FEED.encode()[:-30], "provider_failed"),
+        (b'<!DOCTYPE a [<!ENTITY b "c">]><feed xmlns="http://www.w3.org/2005/Atom"/>', "provider_bad_content"),
+    ],
+)
+async def test_arxiv_tells_another_answer_from_nothing(answer: bytes, code: str):
+    with pytest.raises(ProviderError) as caught:
+        await ask(ArXiv, answer)
+    assert caught.value.code == code
+    assert (await ask(ArXiv, b'<feed xmlns="http://www.w3.org/2005/Atom"/>'))[0] == []
+
+
+async def test_pubmed_finds_numbers_and_describes_them():
+    found = {"header": {"type": "esearch"}, "esearchresult": {"count": "1", "idlist": ["38000001"]}}
+    row = {
+        "uid": "38000001",
+        "title": "Iron <i>in vivo</i>.",
+        "sortpubdate": "2023/12/05 00:00",
+        "pubdate": "2023 Dec 5",
+    }
+    ids = [{"idtype": "pubmed", "value": "38000001"}, {"idtype": "doi", "value": "10.1000/fe"}]
+    told = {"result": {"uids": ["38000001"], "38000001": {**row, "fulljournalname": "Iron", "articleids": ids}}}
+    (hit,), sent = await ask(PubMed, json.dumps(found).encode(), json.dumps(told).encode())
+    assert (hit.url, hit.title) == ("https://pubmed.ncbi.nlm.nih.gov/38000001/", "Iron in vivo.")
+    assert (hit.published, hit.identifier) == ("2023-12-05", "PMID 38000001; doi:10.1000/fe")
+    assert [urlsplit(each.path).path.rpartition("/")[2] for each in sent] == ["esearch.fcgi", "esummary.fcgi"]
+    assert {(params_of(each)["tool"], params_of(each)["email"]) for each in sent} == {("corrobora", "me@lab.example")}
+    assert PubMed.calls_per_second < 3
+    assert (await ask(PubMed, b'{"esearchresult": {"idlist": []}}'))[0] == []
+    for wrong in (b"{}", b'{"esearchresult": {}}', b'{"esearchresult": {"ERROR": "x"}}'):
+        with pytest.raises(ProviderError):
+            await ask(PubMed, wrong)
+
+
+async def test_crossref_keeps_the_doi_and_sends_the_contact():
+    item = {"DOI": "10.1000/XyZ", "URL": "https://doi.org/10.1000/xyz", "title": ["Iron &amp; air"], "score": 12.5}
+    item |= {"abstract": "<jats:p>We measure.</jats:p>", "published": {"date-parts": [[2021, 3]]}}
+    (hit,), sent = await ask(Crossref, json.dumps({"message": {"items": [item]}}).encode())
+    assert (hit.title, hit.snippet, hit.published) == ("Iron & air", "We measure.", "2021")
+    assert hit.identifier == "doi:10.1000/XyZ"
+    assert params_of(sent[0])["mailto"] == "me@lab.example"
+
+
+async def test_wikipedia_is_read_in_its_own_order_and_may_find_nothing():
+    pages = [
+        {"pageid": n, "index": 3 - n, "title": f"T{n}", "fullurl": f"https://en.wikipedia.org/wiki/T{n}"}
+        for n in (1, 2)
+    ]
+    hits, _ = await ask(Wikipedia, json.dumps({"batchcomplete": True, "query": {"pages": pages}}).encode())
+    assert [hit.title for hit in hits] == ["T2", "T1"]
+    assert (await ask(Wikipedia, b'{"batchcomplete": true}'))[0] == []
+
+
+async def test_brave_is_asked_within_its_limits_and_may_find_nothing():
+    hits, sent = await ask(Brave, b'{"type": "search", "query": {}}', text="iron " * 200)
+    assert hits == []
+    assert len(params_of(sent[0])["q"].split()) == 50
+    assert sent[0].headers["x-subscription-token"] == KEY
+    _, sent = await ask(Brave, b'{"type": "search", "query": {}}')
+    assert params_of(sent[0])["q"] == "iron air battery site:example.org"
+
+
+def test_searxng_needs_an_address_and_others_no_key():
+    with pytest.raises(UserError, match="address is not set"):
+        make(SearXNG, "")
+    assert [kind.needs_key for kind in (SearXNG, Wikipedia, Crossref, ArXiv, PubMed, Brave)] == [False] * 5 + [True]
