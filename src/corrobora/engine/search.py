@@ -282,9 +282,8 @@ async def _search_one(
     if failed is not None and run.journal.get(key) is None:
         return SearchResults((), (failed.out,), (name,))
     try:
-        out = await run.call_once(
-            key, lambda: _ask_provider(sent, name, limit, run, known), paid=name not in STORED_PROVIDERS
-        )
+        ask = partial(_ask_provider, sent, name, limit, run, known)
+        out = await run.call_once(key, ask, paid=name not in STORED_PROVIDERS)
         hits = decode(tuple[Hit, ...], out, key=key)
     except ProviderError as error:
         reason = f"{name}: {error.message}"
@@ -312,10 +311,8 @@ async def _ask_provider(
     short = Query(query.text[: LIMITS.query_max_chars], query.site, query.intent)
     provider = run.outside.searches[name]
     deep = limit if known is None else PASSAGES_OF_A_DOCUMENT * (limit + len(known))
-    if seems_down(name, run):
-        hits = await provider.search(short, limit=deep)
-    else:
-        hits = await run.call_with_retries(lambda: provider.search(short, limit=deep))
+    send = partial(provider.search, short, limit=deep)
+    hits = await (send() if seems_down(name, run) else run.call_with_retries(send))
     found = tuple(hits) if known is None else collapse_passages(hits, known)
     return encode(tuple[Hit, ...], found[:limit]), CallMeta(provider=name, searches=1)
 
@@ -358,9 +355,8 @@ async def search_sites(intent: Intent, thread: ThreadState, run: Session) -> Sea
     if not pages and not failures:
         return SearchResults(())
     stored = tuple(hit for hit in pages if hit.source is not None)
-    hits = (
-        [hit for query in intent.queries for hit in await _search_pages(stored, query, thread, run)] if stored else []
-    )
+    asked = intent.queries if stored else ()
+    hits = [hit for query in asked for hit in await _search_pages(stored, query, thread, run)]
     unstored = [hit for hit in pages if hit.source is None]
     most = thread.course.hits_per_query
     return SearchResults((*unstored, *(hits or stored[:most])), tuple(failures), ("site",))
