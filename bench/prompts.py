@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from corrobora.app.libraries import ingest_files
 from corrobora.app.runs import load_report, submit_run
 from corrobora.config import load_settings
 from corrobora.data import demo_documents
+from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.policies.intake import CANONICAL_ANGLES
 from corrobora.testing.protocols import WireRequest
@@ -125,8 +127,8 @@ def describe_prompts(prompts: Sequence[Prompt]) -> str:
     return f"{count:>3} calls {tokens:>6} tokens in  {shared}  {answer:>5} characters out"
 
 
-async def measure(workspace: Workspace, server: ModelServer, profile: str, place: str, *, roles: bool) -> bool:
-    """Run a profile, print its figures, return whether they reach the goals."""
+async def research_place(workspace: Workspace, server: ModelServer, profile: str, place: str) -> Report:
+    """Run a profile over the library or the loopback web; what the server was asked before is forgotten."""
     server.asked.clear()
     request = Request(
         QUESTION,
@@ -142,6 +144,12 @@ async def measure(workspace: Workspace, server: ModelServer, profile: str, place
     await run_here(workspace, run)
     report = await load_report(workspace, run)
     assert report is not None, (await workspace.runs.get(run)).reason
+    return report
+
+
+async def measure(workspace: Workspace, server: ModelServer, profile: str, place: str, *, roles: bool) -> bool:
+    """Run a profile, print its figures, return whether they reach the goals."""
+    report = await research_place(workspace, server, profile, place)
     prompts = list_prompts(server.asked, [answer_unsatisfied(each) for each in server.asked])
     read, tokens = report.methodology.sources_read, sum(len(each.text) for each in prompts) // _CHARACTERS_PER_TOKEN
     own = sum(each.source for each in prompts) // _CHARACTERS_PER_TOKEN // read
@@ -156,8 +164,9 @@ async def measure(workspace: Workspace, server: ModelServer, profile: str, place
     return few and tokens // read <= SOURCE_GOAL and measure_repeated(prompts) >= PREFIX_GOAL
 
 
-async def measure_all(home: Path, profiles: Sequence[str], places: Sequence[str], *, roles: bool) -> bool:
-    """Run every profile over every place."""
+@asynccontextmanager
+async def open_places(home: Path) -> AsyncGenerator[tuple[Workspace, ModelServer]]:
+    """Open a workspace with the demo library, a loopback web of its documents, and the scripted model."""
     documents = demo_documents(home)
     async with ModelServer(answers=answer_unsatisfied) as server, LoopbackWeb.of_folder(documents, key="web") as web:
         env = {
@@ -169,8 +178,14 @@ async def measure_all(home: Path, profiles: Sequence[str], places: Sequence[str]
         settings = load_settings(env=env, folder=home, user_file=home / "none.toml")
         async with Workspace.open(settings) as workspace:
             await ingest_files(workspace.database, "demo", (documents,), lambda *_: None)
-            runs = [(profile, place) for profile in profiles for place in places]
-            return all([await measure(workspace, server, *run, roles=roles) for run in runs])
+            yield workspace, server
+
+
+async def measure_all(home: Path, profiles: Sequence[str], places: Sequence[str], *, roles: bool) -> bool:
+    """Run every profile over every place."""
+    async with open_places(home) as (workspace, server):
+        runs = [(profile, place) for profile in profiles for place in places]
+        return all([await measure(workspace, server, *run, roles=roles) for run in runs])
 
 
 def main() -> int:
