@@ -53,8 +53,9 @@ async def test_calls_received_are_calls_billed(database_url: str, row: str, prof
         await good(found, harness)
     compare_bill(found, server)
     assert found.report is not None
-    cut = row in ("connections cut 20 %", "half of the calls never end")
-    assert bool(found.report.methodology.uncertain_calls) == cut
+    unfinished = [call for call in server.calls if call.fault == "cut-connection"]
+    unanswered = server.received - len(server.calls) + len(unfinished)
+    assert bool(found.report.methodology.uncertain_calls) == bool(unanswered)
 
 
 @pytest.mark.parametrize("kind", ["empty", "refusal", "bad-json"])
@@ -82,7 +83,7 @@ async def test_a_limit_of_dollars_is_not_passed_by_calls_at_once(dollars: float,
         report = await made.research()
         await connection.aclose()
     assert server.received > 0
-    assert budget.read_meter().usage.dollars <= dollars
+    assert budget.read_meter().usage.dollars <= dollars + 1e-9  # a sum of floats
     assert server.received_tokens * price / 1e6 <= dollars
     assert report.methodology.usage.calls == budget.read_meter().usage.calls == server.received
     assert report.methodology.usage.dollars == pytest.approx(budget.read_meter().usage.dollars)

@@ -145,9 +145,9 @@ class ModelServer:
         self.received_tokens += (len(asked.system) + len(asked.user)) // _BYTES_PER_TOKEN
         slow = self._struck.find_fault("slow", call)
         await asyncio.sleep(self.latency.of(said.output_tokens or 0) + (slow.seconds if slow else 0.0))
-        self._note(asked, now - self._first, 200, "slow" if slow else "")
-        self._number += 1
         cut = self._struck.find_fault("cut-connection", call)
+        self._note(asked, now - self._first, 200, "cut-connection" if cut else "slow" if slow else "")
+        self._number += 1
         if asked.stream:
             events = list(write_events(asked, said, self._number))
             half = sum(map(len, events)) // 2 if cut else None
