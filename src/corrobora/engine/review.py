@@ -1,0 +1,116 @@
+"""Review: what those who review and repair a draft are given, and the reading set that derivations are checked against.
+
+Knows findings, stored texts and what the check says of a draft. Does not check anything itself and calls nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import zip_longest
+
+from corrobora.domain.evidence import ReadOutcome, SourceId
+from corrobora.domain.report import Critique, Draft, Findings, Support, iter_threads
+from corrobora.engine.inputs import MAX_FACTS_WRITTEN, select_best_facts
+from corrobora.engine.session import Session
+from corrobora.reporting.markdown import MARKER, is_row, is_rule, iter_row_statements, split_cells
+from corrobora.reporting.verify import (
+    CheckedDraft,
+    add_code_sections,
+)
+from corrobora.roles.review import Confirming, Doubt, Reviewing, Revising
+from corrobora.text.derivations import ReadDocument, ReadingSet, find_mention, is_about_reading
+
+MAX_FAILING_SHOWN = 40  # sentences that a check did not pass
+_DOUBTED = (Support.PARTLY, Support.UNCLEAR, Support.UNSUPPORTED)
+_NOT_OPENED = (ReadOutcome.SKIPPED, ReadOutcome.CUT, ReadOutcome.DRIFTED)
+
+
+async def load_reading_set(draft: Draft, findings: Findings, run: Session) -> ReadingSet | None:
+    """Load the texts that were read if a draft counts them or tells an absence, else return None.
+
+    Every document is counted once: read in any round, else failed in any, else left unread.
+    """
+    if not is_about_reading(draft.body):
+        return None
+    rounds = [done for leaf in iter_threads(findings) for done in leaf.rounds]
+    readings = [reading for done in rounds for reading in done.readings]
+    read = {each.source: each.hit.url for each in readings if each.outcome is ReadOutcome.READ and each.source}
+    opened = set(read.values())
+    failed = {each.hit.url for each in readings if each.outcome not in (ReadOutcome.READ, *_NOT_OPENED)} - opened
+    unread = {hit.url for done in rounds for hit in done.hits} - opened - failed
+    texts: dict[str, str] = {}
+    documents: list[ReadDocument] = []
+    for source in sorted(read):
+        stored, texts[source] = await run.library.document(SourceId(source))
+        documents.append(ReadDocument(source, stored.title, stored.publisher))
+    return ReadingSet(
+        tuple(documents), lambda source, words: find_mention(texts[source], words), len(failed), len(unread)
+    )
+
+
+def list_failing(checked: CheckedDraft, *, withheld: bool = False) -> tuple[str, ...]:
+    """List the sentences that the check did not pass, each with its reason; those that are withheld first, or only."""
+    told = [f"Withheld, because {each.withheld}: {each.sentence}" for each in checked.checks if each.withheld]
+    if not withheld:
+        doubted = (each for each in checked.checks if each.support in _DOUBTED and not each.withheld)
+        told += [f"{each.support.value}, because {'; '.join(each.reasons)}: {each.sentence}" for each in doubted]
+    return tuple(told[:MAX_FAILING_SHOWN])
+
+
+def confirm_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Confirming:
+    """What a model rules on: the sentences that code cannot decide and that it has not ruled on yet."""
+    rows = _find_rows(draft.body)
+    quotes = {str(fact.id): (f"{fact.title} {fact.version}".strip(), fact.quote) for fact in findings.facts}
+    doubts = [
+        Doubt(
+            each.sentence,
+            tuple(quotes[name] for name in each.facts),
+            each.reasons,
+            each.facts,
+            rows.get(each.sentence, ""),
+        )
+        for each in checked.checks
+        if each.support is Support.UNCLEAR and not each.withheld and each.facts
+    ]
+    fresh = [doubt for doubt in doubts if (doubt.sentence, doubt.facts) not in run.rulings]
+    return Confirming("root/confirm", tuple(fresh[:MAX_FAILING_SHOWN]))
+
+
+def _find_rows(body: str) -> dict[str, str]:
+    """Return for each statement of a table its row, each cell after the header of its column."""
+    lines, header = body.splitlines(), list[str]()
+    found: dict[str, str] = {}
+    for line, after in zip(lines, (*lines[1:], ""), strict=True):
+        if is_row(line) and is_rule(after):
+            header = split_cells(line)
+        elif is_row(line) and not is_rule(line):
+            cells = [" ".join(MARKER.sub("", cell).split()) for cell in split_cells(line)]
+            named = zip_longest(header, cells, fillvalue="")
+            told = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+            found |= {text: told for text, _ in iter_row_statements(line, MARKER)}
+    return found
+
+
+def critique_input(checked: CheckedDraft, findings: Findings, run: Session, *, draft: Draft) -> Reviewing:
+    """What the critic of a draft is given: the draft as written, with what the check says of it."""
+    facts = select_best_facts(findings.facts, MAX_FACTS_WRITTEN)
+    low, high = run.profile.words_min, run.profile.words_max
+    return Reviewing("root/critique", run.brief.question, draft, facts, low, high, list_failing(checked))
+
+
+def judge_input(final: CheckedDraft, findings: Findings, run: Session) -> Reviewing:
+    """What the judge of a report is given: what a reader will see, with what the check says of it."""
+    seen = add_code_sections(final.draft, findings)
+    return replace(critique_input(final, findings, run, draft=seen), path="root/judge")
+
+
+def revise_input(reviewed: Reviewing, critic: Critique, path: str = "root/revise") -> Revising:
+    """What the reviser is given: what the critic was, and what the critic said."""
+    low, high = reviewed.words_min, reviewed.words_max
+    return Revising(path, reviewed.question, reviewed.draft, critic, reviewed.facts, low, high)
+
+
+def repair_input(checked: CheckedDraft, draft: Draft, findings: Findings, run: Session) -> Revising:
+    """What the writer is given once to repair: the draft, and each sentence that would be withheld with the reason."""
+    told = Critique(list_failing(checked, withheld=True), "The check by code withholds these sentences. Repair them.")
+    return revise_input(critique_input(checked, findings, run, draft=draft), told, "root/repair")
