@@ -245,6 +245,8 @@ def _read_words(text: str, match: re.Match[str]) -> Measure | None:
             return _finish(text, value, match.start(), of_unit.start(1) - 1, "", spelled=True)
         return _finish(text, value, match.start(), end, "ratio", spelled=True)
     share = _SHARE.match(text, match.end())
+    if words.lower() == "one" and _read_unit(text, match.end())[0] is not None:
+        return replace(_finish(text, 1.0, match.start(), match.end(), "", spelled=True), vague=True)  # or "one day"
     if (words.lower() == "one" and not (share and _SPELLED.match(text, share.end()))) or words.lower().endswith("ss"):
         return None  # more often a pronoun than a number
     total = current = 0.0

@@ -223,6 +223,11 @@ def test_a_text_overlaps_itself_wholly_or_says_nothing(text: str) -> None:
             "Old and new ledgers are compared with the tool saltfold.",
         ),
         (
+            "Books are lent by the library for 28 days and films for one week.",
+            "Books are lent by the library for 28 days and films for one month.",
+            "The library lends out books for four weeks and films for seven days.",
+        ),
+        (
             "Nothing below the mill may be burned by the keepers.",
             "Anything below the mill may be burned by the keepers.",
             "The keepers must not burn anything below the mill.",
