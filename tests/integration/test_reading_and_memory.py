@@ -74,6 +74,21 @@ async def test_each_prompt_of_a_thread_begins_with_what_the_one_before_it_rememb
     assert "the colour of the gates" not in reflections[0]
 
 
+async def test_the_form_of_an_answer_stays_the_same_though_questions_are_answered(database_url: str):
+    """Providers read the form before all else: one that changes from round to round is no beginning that repeats."""
+    answer = answer_with(
+        {"reflect": {**UNSATISFIED, "answered": ["sq-2"], "gaps": [{"text": "colour", "target": "sq-1"}]}}
+    )
+    async with ModelServer(answers=answer) as server, open_harness(database_url) as harness:
+        await harness.run(server, "timed")
+    for role in ("scope", "reflect"):
+        asked = [asked for asked in server.asked if is_role(asked, role)]
+        assert len(asked) > 1
+        assert len({json.dumps(each.body["response_format"]) for each in asked}) == 1
+    opened = [ParsedPrompt.read("", user).lines("Open sub-questions:") for user in prompts(server, "scope")]
+    assert len(opened[1]) < len(opened[0])
+
+
 def _queries(asked: WireRequest) -> list[dict[str, str]]:
     return json.loads(answer_prompt(asked.system, asked.user))["queries"]
 

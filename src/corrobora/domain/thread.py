@@ -234,6 +234,8 @@ class ScopeInput:
     out_of_scope: str
     url: str = ""
     record: Record = field(default_factory=Record)
+    all_questions: tuple[str, ...] = ()  # ids of all, and names of all subjects: the form of the answer, which a
+    all_subjects: tuple[str, ...] = ()  # prompt begins with, stays the same from round to round
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ def scope_input(thread: ThreadState, begun: Record) -> ScopeInput:
         out_of_scope=thread.out_of_scope,
         url=decision.proposal.url if decision else "",
         record=build_record(thread, begun),
+        all_questions=tuple(question.id for question in thread.sub_questions),
+        all_subjects=tuple(subject.name for subject in thread.subjects),
     )
 
 

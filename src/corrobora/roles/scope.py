@@ -44,11 +44,11 @@ class WireIntent:
     reasoning: str
     goal: str
     queries: list[WireSearch]
-    targets: Annotated[list[Annotated[str, choose_from("open_questions")]], Field(description="Ids as shown.")] = field(
+    targets: Annotated[list[Annotated[str, choose_from("all_questions")]], Field(description="Ids as shown.")] = field(
         default_factory=list[str]
     )
-    subjects: Annotated[list[Annotated[str, choose_from("uncovered")]], Field(description="Names as shown.")] = field(
-        default_factory=list[str]
+    subjects: Annotated[list[Annotated[str, choose_from("all_subjects")]], Field(description="Names as shown.")] = (
+        field(default_factory=list[str])
     )
 
 
@@ -100,6 +100,8 @@ def _make_example() -> ScopeInput:
         out_of_scope="price",
         url="https://example.org/pump",
         record=RECORD,
+        all_questions=("sq-1", "sq-2"),
+        all_subjects=("Pump", "Valve"),
     )
 
 

@@ -153,7 +153,7 @@ FROZEN = {
     "clarify": "clarify@734fce0398f7.2343b163",
     "plan": "plan@d2763b243ed8.7840720d",
     "refine": "refine@f95f4a84d451.411a1166",
-    "scope": "scope@f92728ee0a10.52d572b5",
+    "scope": "scope@f92728ee0a10.4051b729",
     "scout": "scout@fc3d65a373c6.99f96c6c",
     "extract": "extract@05e2876680a7.0ef24b56",
     "reflect": "reflect@10a69cbc78bb.3331144e",
