@@ -19,37 +19,14 @@ from tests.unit.app.conftest import DOCUMENTS
 import corrobora
 from corrobora import CorroboraError, NeedsHuman, NoEvidence, Outcome, UserError
 from corrobora.app import Workspace
-from corrobora.config import Settings, load_settings
-from corrobora.domain.run import EventType, RunStatus
+from corrobora.config import Settings
+from corrobora.domain.run import EventType
 from corrobora.faces.cli.library import list_libraries
 from corrobora.faces.python import run_blocking
 
 QUESTION = "How often must the sluice gates of Orrin mill be greased?"
 PHRASE = "Authorized to execute"
 Made = Callable[..., Settings]
-
-
-@pytest.fixture
-def mill(tmp_path: Path) -> Path:
-    folder = tmp_path / "mill"
-    folder.mkdir()
-    for name, text in DOCUMENTS.items():
-        (folder / name).write_text(text)
-    return folder
-
-
-@pytest.fixture
-def made(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Make settings on a fresh database, from variables and the text of the user's file."""
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def make(toml: str = "", **env: str) -> Settings:
-        (tmp_path / "user.toml").write_text(toml)
-        known = {"CORROBORA_HOME": str(tmp_path / "home"), "CORROBORA_DATABASE_URL": database_url}
-        return load_settings(env=known | env, folder=tmp_path, user_file=tmp_path / "user.toml")
-
-    return make
 
 
 def test_a_folder_is_read_and_the_question_answered_with_citations(made: Made, mill: Path) -> None:
@@ -277,56 +254,3 @@ async def test_an_interrupted_cell_cancels_its_work() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert ended == ["cancelled"]
-
-
-async def test_a_run_has_an_id_events_and_a_report_before_and_after_its_end(made: Made, mill: Path) -> None:
-    async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
-        assert run.id.startswith("r_")
-        told = [event.type async for event in run.events()]
-        report = await run.report()
-        assert await run.read_status() is RunStatus.DONE
-    assert (told[0], told[-1]) == (EventType.RUN_STARTED, EventType.RUN_FINISHED)
-    assert "every 14 days" in report.markdown
-    async with corrobora.open_run(run.id, settings=made()) as again:
-        assert (await again.report()).markdown == report.markdown
-
-
-async def test_a_run_is_steered_between_its_rounds_by_its_handle(made: Made, mill: Path) -> None:
-    fields = {"profile": "rounds", "pause_between_rounds": True, "max_rounds": 2}
-    async with corrobora.start(QUESTION, library=mill, settings=made(), **fields) as run:
-        seen = [event async for event in run.events()]
-        with pytest.raises(NeedsHuman, match="pauses after round 1"):
-            await run.report()
-        await run.steer("the log of the miller")
-        later = [event async for event in run.events(after=seen[-1].seq)]
-        report = await run.report()
-    asked = [event.data["query"] for event in later if event.type is EventType.SEARCH]
-    assert "the log of the miller" in asked
-    assert report.citations
-
-
-async def test_a_run_is_paused_found_again_and_cancelled(made: Made, mill: Path) -> None:
-    slow = {"profile": "rounds", "pause_seconds": 60}
-    async with corrobora.start(QUESTION, library=mill, settings=made(), **slow) as run:
-        async for event in run.events():
-            if event.type is EventType.SEARCH:
-                break
-        await run.pause()
-        assert await run.read_status() is RunStatus.INTERRUPTED
-        with pytest.raises(NeedsHuman, match="was interrupted"):
-            await run.report()
-    async with corrobora.open_run(run.id, settings=made()) as again:
-        await again.resume()
-        assert await again.read_status() in (RunStatus.QUEUED, RunStatus.RUNNING)
-        await again.cancel()
-        assert await again.read_status() is RunStatus.CANCELLED
-
-
-async def test_a_plan_that_waits_is_authorized_by_the_words_of_a_person(made: Made, mill: Path) -> None:
-    async with corrobora.start(QUESTION, library=mill, profile="tree", settings=made()) as run:
-        with pytest.raises(NeedsHuman):
-            await run.report()
-        with pytest.raises(UserError, match="does not authorize"):
-            await run.authorize("go on")
-        await run.authorize(PHRASE)
-        assert (await run.report()).citations

@@ -1,4 +1,4 @@
-"""Owners: a process is told apart from a later one with its number."""
+"""Owners: a process is told apart from a later one with its number, and loses its runs only when it is gone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import signal
 import subprocess
 import sys
 
+from tests.unit.storage.queue.test_queue import doing, lost_worker
+
+from corrobora.domain.run import Request, RunStatus
+from corrobora.storage.journal.runs import Runs
+from corrobora.storage.postgres import Database
+from corrobora.storage.queue import Queue, SweepResult
 from corrobora.storage.queue.statements import has_ended, is_alive_here, this_process
 
 
@@ -44,3 +50,52 @@ def test_an_owner_out_of_sight_is_never_called_gone() -> None:
     assert not has_ended("elsewhere:pid/1/1.00")
     assert not has_ended("")
     assert not is_alive_here("elsewhere:pid/1/1.00")
+
+
+async def test_forty_runs_of_a_process_that_lives_are_not_taken_from_it_however_late_its_heartbeats(
+    database: Database,
+) -> None:
+    runs, queue = Runs(database), Queue(database)
+    made = [await runs.create(Request("Which?")) for _ in range(40)]
+    for run in made:
+        await queue.submit(run)
+        await lost_worker(database, run)
+    late = "UPDATE procrastinate_workers SET last_heartbeat = now() - make_interval(secs => %s)"
+    await database.execute("UPDATE runs SET owner = %s", [this_process()])
+    await database.execute(late, [60.0])
+    assert await queue.sweep() == SweepResult(), "its process is seen to live"
+    assert {(await runs.get(run)).status for run in made} == {RunStatus.RUNNING}
+    await database.execute("UPDATE runs SET owner = %s", ["elsewhere/1/1.00"])
+    await database.execute(late, [-3600.0])
+    assert await queue.sweep() == SweepResult(), "a process out of sight lives as long as its heartbeats"
+    await database.execute(late, [16.0])
+    assert (await queue.sweep()).closed == 40
+    assert {(await runs.get(run)).status for run in made} == {RunStatus.QUEUED}
+
+
+async def test_a_loop_that_ended_in_a_process_that_lives_is_given_up_after_two_minutes(database: Database) -> None:
+    runs, queue = Runs(database), Queue(database)
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run)
+    await lost_worker(database, run)
+    await database.execute("UPDATE runs SET owner = %s", [this_process()])
+    await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '121 seconds'")
+    assert (await queue.sweep()).closed == 1
+
+
+async def test_a_command_that_died_between_submission_and_start_leaves_a_run_that_is_free_at_once(
+    database: Database,
+) -> None:
+    runs, queue = Runs(database), Queue(database)
+    run = await runs.create(Request("Which?"))
+    await queue.submit(run, own=True)
+    await lost_worker(database, run, claim=False)
+    await database.execute("UPDATE procrastinate_workers SET last_heartbeat = now() + interval '1 hour'")
+    owner = await database.fetch_one("SELECT owner FROM runs")
+    assert owner == (this_process(),)
+    machine = this_process().split("/")[0]
+    await database.execute("UPDATE runs SET owner = %s", [f"{machine}/{os.getpid()}/1.00"])
+    assert await queue.submit(run, own=True)
+    await queue.run_worker(doing(runs), until=[run])
+    row = await runs.get(run)
+    assert (row.status, row.epoch) == (RunStatus.DONE, 1)

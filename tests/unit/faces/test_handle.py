@@ -1,0 +1,66 @@
+"""The handle of a run: its id, events and report before and after its end; paused, steered, authorized, cancelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.faces.conftest import Made
+from tests.unit.faces.test_python import PHRASE, QUESTION
+
+import corrobora
+from corrobora import NeedsHuman, UserError
+from corrobora.domain.run import EventType, RunStatus
+
+
+async def test_a_run_has_an_id_events_and_a_report_before_and_after_its_end(made: Made, mill: Path) -> None:
+    async with corrobora.start(QUESTION, library=mill, settings=made()) as run:
+        assert run.id.startswith("r_")
+        told = [event.type async for event in run.events()]
+        report = await run.report()
+        assert await run.read_status() is RunStatus.DONE
+    assert (told[0], told[-1]) == (EventType.RUN_STARTED, EventType.RUN_FINISHED)
+    assert "every 14 days" in report.markdown
+    async with corrobora.open_run(run.id, settings=made()) as again:
+        assert (await again.report()).markdown == report.markdown
+
+
+async def test_a_run_is_steered_between_its_rounds_by_its_handle(made: Made, mill: Path) -> None:
+    fields = {"profile": "rounds", "pause_between_rounds": True, "max_rounds": 2}
+    async with corrobora.start(QUESTION, library=mill, settings=made(), **fields) as run:
+        seen = [event async for event in run.events()]
+        with pytest.raises(NeedsHuman, match="pauses after round 1"):
+            await run.report()
+        await run.steer("the log of the miller")
+        later = [event async for event in run.events(after=seen[-1].seq)]
+        report = await run.report()
+    asked = [event.data["query"] for event in later if event.type is EventType.SEARCH]
+    assert "the log of the miller" in asked
+    assert report.citations
+
+
+async def test_a_run_is_paused_found_again_and_cancelled(made: Made, mill: Path) -> None:
+    slow = {"profile": "rounds", "pause_seconds": 60}
+    async with corrobora.start(QUESTION, library=mill, settings=made(), **slow) as run:
+        async for event in run.events():
+            if event.type is EventType.SEARCH:
+                break
+        await run.pause()
+        assert await run.read_status() is RunStatus.INTERRUPTED
+        with pytest.raises(NeedsHuman, match="was interrupted"):
+            await run.report()
+    async with corrobora.open_run(run.id, settings=made()) as again:
+        await again.resume()
+        assert await again.read_status() in (RunStatus.QUEUED, RunStatus.RUNNING)
+        await again.cancel()
+        assert await again.read_status() is RunStatus.CANCELLED
+
+
+async def test_a_plan_that_waits_is_authorized_by_the_words_of_a_person(made: Made, mill: Path) -> None:
+    async with corrobora.start(QUESTION, library=mill, profile="tree", settings=made()) as run:
+        with pytest.raises(NeedsHuman):
+            await run.report()
+        with pytest.raises(UserError, match="does not authorize"):
+            await run.authorize("go on")
+        await run.authorize(PHRASE)
+        assert (await run.report()).citations
