@@ -167,7 +167,7 @@ def test_timed_17_an_address_is_tried_three_times_and_then_given_up():
     }
     report = done(made)
     assert made.reader.tried["https://keeper.example/k"] == 3
-    assert "https://keeper.example/k #RETRY_EXHAUSTED (3 attempts)" in report.markdown
+    assert "keeper.example/k #RETRY_EXHAUSTED (3 attempts)" in report.markdown
 
 
 def test_timed_18_an_address_that_fails_twice_is_read_at_the_third_attempt():
