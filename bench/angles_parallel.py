@@ -12,7 +12,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,6 +71,10 @@ class Agreeing:
 
     async def between_rounds(self, path: str, number: int) -> str:  # noqa: ARG002 - the signature of the port
         """Add nothing."""
+        return ""
+
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:  # noqa: ARG002 - as above
+        """Let them be sent."""
         return ""
 
 

@@ -61,6 +61,9 @@ class Nobody:
     async def between_rounds(self, path: str, number: int) -> str:
         return ""
 
+    async def before_searches(self, path: str, number: int, queries: Sequence[str]) -> str:
+        return ""
+
 
 async def nowhere(_texts: Mapping[str, str]) -> None:
     """Artifacts are files of the real engine; this run keeps none."""
