@@ -332,8 +332,9 @@ class ThreadState:
     @property
     def known_conflicts(self) -> tuple[KnownConflict, ...]:
         """Every fact that differs from a known fact of the brief, in the order found."""
-        found = (each for done in self.rounds for reading in done.readings for each in reading.against)
-        return tuple(dict.fromkeys(found))
+        return tuple(
+            dict.fromkeys(each for done in self.rounds for reading in done.readings for each in reading.against)
+        )
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -365,9 +366,8 @@ class ThreadState:
     def record_proposal(self, proposal: Proposal, meter: Meter) -> ThreadState:
         """Record what the analyst proposed and what the meter showed; nothing is decided yet."""
         remaining = None if meter.allowance.seconds is None else meter.remaining_seconds
-        open_decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
-        last = replace(self.rounds[-1], decision=open_decision)
-        return replace(self, rounds=(*self.rounds[:-1], last))
+        decision = Decision(self.number, proposal, None, meter.elapsed_seconds, remaining)
+        return replace(self, rounds=(*self.rounds[:-1], replace(self.rounds[-1], decision=decision)))
 
     def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record the decision on the last round and the rule that fired; a stop reason closes the thread."""

@@ -35,7 +35,7 @@ COMMON = "common"  # the rules that stand at the start of every prompt
 BRIEF, TASK = "<!-- brief -->", "<!-- task -->"  # where the second and the third part of a prompt file start
 MARK = Shown("\x1d")  # ends a part of the brief that stays; no text that is quoted can hold it
 _SECTION_WORDS = 80  # characters that name a section
-NOT_SHOWN = frozenset({"path", "all_questions", "all_subjects"})  # journal keys mean nothing to a model; two shape its form
+NOT_SHOWN = frozenset({"path", "all_questions", "all_subjects"})  # for code: a journal key, and what shapes a form
 
 
 def render_prompt(role: Role[I, O], given: I, *, folder: Path | None = None) -> Prompt:
