@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from corrobora.adapters.pacing import SystemClock
-from corrobora.adapters.readers.parser import ParserProcess
+from corrobora.adapters.readers.parser import HTML, ParserProcess
 from corrobora.adapters.search.library import LibraryReader, LibrarySearch
 from corrobora.app.models import ModelPool, list_recipients, open_estimator
 from corrobora.config import Settings
@@ -148,7 +148,7 @@ class WebAccess:
         from corrobora.adapters.readers.pages import WebReader  # noqa: PLC0415 - as said above
 
         if self._child is None:
-            self._child = ParserProcess(loads=("trafilatura", "corrobora.adapters.readers.html"))
+            self._child = ParserProcess(loads=("trafilatura", HTML.read.partition(":")[0]))
             self._started = asyncio.ensure_future(self._child.start())  # it imports while the question is planned
         return WebReader(self._fetcher, self._child, library, space, clock=self.clock, limits=self._limits, named=named)
 

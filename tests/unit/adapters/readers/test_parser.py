@@ -120,3 +120,15 @@ async def test_d01_d02_a_hostile_pdf_ends_within_its_limits_and_the_next_documen
             found = error.outcome
         assert found in ENDS[name]
         assert (await child.parse_document(b"Text.", name="a.txt")).text == "Text."
+
+
+async def test_it_can_start_and_import_before_its_first_document():
+    async with ParserProcess(loads=("json.tool",)) as child:
+        await child.start()
+        early = child._process
+        assert early is not None
+        await child.parse_document(b"Text.", name="a.txt")
+        assert child._process is early
+    async with ParserProcess(loads=("no_such_module",)) as child:
+        with pytest.raises(ReadError, match="crashed"):
+            await child.parse_document(b"Text.", name="a.txt")
