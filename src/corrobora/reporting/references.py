@@ -167,6 +167,7 @@ def _find_mislabel(reference: Reference, known: Sequence[StoredSource]) -> str:
 def _compare_label(reference: Reference, stored: StoredSource) -> str:
     source = stored.source
     same = source.id == reference.source
+    reference = _join_address(reference, source.url)
     said = fold_layout(reference.label)
     cited = Citation(0, "", "", source.title, "", "", (), source.version, source.published)
     title = fold_layout(format_source_head(replace(cited, version="", published="")))
@@ -182,6 +183,15 @@ def _compare_label(reference: Reference, stored: StoredSource) -> str:
     if not _is_address(reference.url, source.url, same=same):
         return f"the stored source has the address {source.url}"
     return ""
+
+
+def _join_address(reference: Reference, url: str) -> Reference:
+    """Return a reference with its whole address: the name of a file may hold spaces, where a line is parted."""
+    told = f"{reference.label} {reference.url}"
+    for whole in (url, url.rpartition("/")[2]):
+        if " " in whole and told.endswith(f" {whole}"):
+            return replace(reference, label=told[: -len(whole)].rstrip(), url=whole)
+    return reference
 
 
 def _is_address(given: str, stored: str, *, same: bool) -> bool:

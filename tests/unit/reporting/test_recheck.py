@@ -142,12 +142,12 @@ CONFLICT = (
 )
 
 
-async def check_rules(change: Callable[[str], str]) -> RecheckResult:
+async def check_rules(change: Callable[[str], str], named: str = "rules") -> RecheckResult:
     """Check a report on two editions with their stored records, after a change."""
     body = f"# Gates\n\n{RULES[0]} [1] {RULES[1]} [2]\n\n## Contradictions and changes\n\n"
     head = "| What differs | One side | Other side | Status |\n|---|---|---|---|\n"
     sources = "".join(
-        f"\n[{n}] **Rules** (Revision {n + 2}), Gates > Hours. rules{n}.md `S{n}:C{n}` "
+        f"\n[{n}] **Rules** (Revision {n + 2}), Gates > Hours. {named}{n}.md `S{n}:C{n}` "
         f"`sha256:{RULE_HASHES[n - 1]}`\n\n"
         f"> {RULES[n - 1]}\n"
         for n in (1, 2)
@@ -158,7 +158,7 @@ async def check_rules(change: Callable[[str], str]) -> RecheckResult:
 
     async def read_records(reference: Reference, places: Sequence[tuple[int, int]]) -> Sequence[StoredSource]:
         n = RULE_HASHES.index(reference.snapshot) + 1
-        source = Source(SourceId(f"S{n}"), "Rules", f"rules{n}.md", reference.snapshot, version=f"Revision {n + 2}")
+        source = Source(SourceId(f"S{n}"), "Rules", f"{named}{n}.md", reference.snapshot, version=f"Revision {n + 2}")
         return (StoredSource(source, "Gates > Hours", f"C{n}"),) if len(places) == 3 - n else ()
 
     text = f"{body}{head}{CONFLICT}\n\n## Sources\n{sources}"
@@ -169,6 +169,13 @@ async def check_rules(change: Callable[[str], str]) -> RecheckResult:
 async def test_what_a_report_says_of_its_sources_and_of_their_contradictions_agrees_with_the_stored_records() -> None:
     found = await check_rules(str)
     assert (found.failed, dict(found.problems), dict(found.misplaced)) == ((), {}, {})
+
+
+async def test_the_name_of_a_file_may_hold_spaces() -> None:
+    found = await check_rules(str, "our own rules ")
+    assert (found.failed, dict(found.problems), dict(found.misplaced)) == ((), {}, {})
+    found = await check_rules(lambda text: text.replace("our own rules 2", "our old rules 2"), "our own rules ")
+    assert found.problems
 
 
 @pytest.mark.parametrize(
