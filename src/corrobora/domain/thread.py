@@ -332,9 +332,8 @@ class ThreadState:
     @property
     def known_conflicts(self) -> tuple[KnownConflict, ...]:
         """Every fact that differs from a known fact of the brief, in the order found."""
-        return tuple(
-            dict.fromkeys(each for done in self.rounds for reading in done.readings for each in reading.against)
-        )
+        found = (each for done in self.rounds for reading in done.readings for each in reading.against)
+        return tuple(dict.fromkeys(found))
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
@@ -372,8 +371,7 @@ class ThreadState:
     def record_decision(self, stop: StopReason | None, rule: str) -> ThreadState:
         """Record the decision on the last round and the rule that fired; a stop reason closes the thread."""
         last = self.rounds[-1]
-        if last.decision is None:
-            raise ValueError("a decision needs a recorded proposal")
+        assert last.decision is not None, "a decision needs a recorded proposal"
         decided = replace(last, decision=replace(last.decision, stop=stop, rule=rule))
         return replace(self, rounds=(*self.rounds[:-1], decided), stop=stop)
 

@@ -150,7 +150,7 @@ def test_code_decides_and_the_rule_is_recorded(stop: StopReason | None) -> None:
 
 
 def test_a_decision_without_a_proposal_is_a_bug() -> None:
-    with pytest.raises(ValueError, match="recorded proposal"):
+    with pytest.raises(AssertionError, match="recorded proposal"):
         after(done()).record_decision(None, "rule")
 
 
