@@ -1,0 +1,87 @@
+"""Properties of all prompts of whole runs: no passage twice for a task, and no role whose refusal breaks a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from tests.integration.harness import THREAD as MILL
+from tests.integration.test_answer_shapes import break_lines, talk, wrap, write_markdown
+from tests.profiles.research import QUESTION
+from tests.wire.methods import WireRun, run_over_wire
+
+from corrobora.domain.run import EventType, Request
+from corrobora.testing.scripted_model import ParsedPrompt, answer_prompt
+
+PROFILES = ("timed", "rounds", "angles", "tree", "triplet", "full")
+REFUSAL = "I'm sorry, but I cannot help with that."
+
+
+def never_content(page: ParsedPrompt) -> Mapping[str, Any]:
+    gap = f"brakes, ropes and load {len(page.lines('Queries so far:'))}"
+    said = {"summary": "s", "reasoning": "r", "answered": [], "gaps": [{"text": gap}]}
+    return {**said, "done": False, "should_continue": True, "next_topic": gap}
+
+
+def list_options(profile: str) -> dict[str, Any]:
+    asked = MILL.replace("sluice gates of Orrin mill be greased", "harbour cranes of Brenhaven be inspected")
+    return {"request": Request(QUESTION, profile, thread_file=asked)} if profile == "triplet" else {}
+
+
+def list_readings(done: WireRun) -> Counter[tuple[str, str]]:
+    """Count how often each passage was sent for each task: what stands before the rubric or the source."""
+    tasks = [
+        (re.split(r"Rubric:|^The source", user, maxsplit=1, flags=re.MULTILINE)[0], user)
+        for user in done.prompts("extract")
+    ]
+    return Counter((task, each) for task, user in tasks for each in re.findall(r"^Passage (C\d+)", user, re.MULTILINE))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_no_passage_is_sent_twice_for_one_task_and_each_fact_stands_where_it_was_shown(profile: str):
+    done = await run_over_wire(profile, {"reflect": never_content}, **list_options(profile))
+    sent = list_readings(done)
+    assert sent
+    assert max(sent.values()) == 1, [each for each, times in sent.items() if times > 1]
+    shown = {passage for _, passage in sent}
+    facts = done.report.findings.facts
+    assert facts
+    assert {str(fact.passage) for fact in facts} <= shown
+
+
+ROLES = ("clarify", "plan", "scope", "extract", "reflect", "summarize", "synthesize", "critique")
+
+
+@pytest.mark.parametrize("said", [REFUSAL, "{", "<html>502</html>"], ids=["refusal", "broken", "page"])
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_role_that_is_never_answered_falls_back_for_its_own_calls_and_is_told(role: str, said: str):
+    profile = "full" if role == "scope" else "angles"
+    done = await run_over_wire(profile, {role: said})
+    told = [str(event.data["role"]) for event in done.run.journal.events if event.type is EventType.FALLBACK]
+    assert set(told) == {"synthesize" if role == "summarize" else role}
+    assert done.report.citations
+    assert said not in done.report.markdown
+    assert "scripted" in done.report.methodology.analyst
+    assert "extractive" in done.report.methodology.analyst
+
+
+@pytest.mark.parametrize("shape", [wrap, break_lines, talk, write_markdown])
+async def test_every_role_of_angles_is_read_in_an_odd_shape_without_a_repair(shape: Callable[[str, str], str]):
+    """Among them those that only a reviewed run has: summarize, critique, revise, judge."""
+
+    def answer(page: ParsedPrompt) -> str:
+        said = json.loads(answer_prompt(f"# Role: {page.role}\n", page.text))
+        if page.role == "critique":
+            said["problems"] = ["The opening repeats a section."]
+        return shape(page.role, json.dumps(said, ensure_ascii=False))
+
+    roles = (*ROLES, "revise", "judge")
+    done = await run_over_wire("angles", dict.fromkeys(roles, answer))
+    assert all(done.prompts(role) for role in roles if role != "scope")
+    assert not [each for each in done.asked if each.turns]
+    assert not [event for event in done.run.journal.events if event.type is EventType.FALLBACK]
+    assert done.report.citations
