@@ -192,10 +192,10 @@ class Cluster:
         """Return the folder of the server's programs: the package's own, or root's copy if that one is closed.
 
         Root often keeps its environment in a private folder, and opening that folder to others is not our decision.
-        So root copies the programs into the data folder.
+        So root copies the programs into the data folder; where that is closed, too, they lie with temporary files.
 
         Raises:
-            JournalError: the account of root's server can reach neither.
+            JournalError: the account of root's server can reach none of them.
         """
         package, mark = _locate_package()
         programs = Path(package.name) / f"pginstall{MAJOR}" / "bin"
@@ -205,15 +205,16 @@ class Cluster:
         if self.account.may_enter(home.parent) and not self.account.may_enter(home):
             os.chown(home, -1, self.account.gid)
             home.chmod(stat.S_IMODE(home.stat().st_mode) | stat.S_IXGRP)
-        if not self.account.may_enter(home):
+        place = self.base if self.account.may_enter(home) else Path(tempfile.gettempdir()).resolve()
+        copy = place / f"corrobora-programs-{mark}"
+        foreign = os.path.lexists(copy) and (copy.is_symlink() or copy.lstat().st_uid != 0)
+        if foreign or not (place == self.base or self.account.may_enter(place)):
             raise JournalError(
                 "database_folder",
-                f"PostgreSQL refuses to run as root, and the account {self.account.name} may enter neither {package} "
-                f"nor {home}.",
-                next_step="Set CORROBORA_HOME to a folder that it may enter, such as /var/lib/corrobora, or run as an "
-                "ordinary user, or set CORROBORA_DATABASE_URL.",
+                f"PostgreSQL refuses to run as root, and the account {self.account.name} may not enter {package}, "
+                f"{home} or {place}.",
+                next_step="Set CORROBORA_HOME to a folder that it may enter, such as /var/lib/corrobora.",
             )
-        copy = self.base / f"programs-{mark}"
         if not copy.exists():
             _copy_programs(package, copy)
         return copy / programs
