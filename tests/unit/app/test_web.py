@@ -61,7 +61,7 @@ def test_providers_come_from_the_request_else_from_settings(tmp_path: Path):
 
 
 def test_c15_an_unknown_provider_is_named_with_the_known_ones(tmp_path: Path):
-    with pytest.raises(UserError, match="exa, firecrawl, tavily"):
+    with pytest.raises(UserError, match="exa, firecrawl, pubmed"):
         provider_names(_settings(tmp_path), _request("gooogle"))
 
 
@@ -80,7 +80,7 @@ def test_a_missing_key_is_told_before_the_first_call(tmp_path: Path):
 
 
 async def test_searches_ask_the_configured_address_with_the_configured_key(tmp_path: Path):
-    slots: Mapping[str, Free] = {name: Free() for name in list_parts("search")}
+    slots: Mapping[str, Free] = {name: Free() for name in ("exa", "tavily", "firecrawl")}
     limiter: Mapping[str, Limiter] = slots
     async with LoopbackWeb([PAGE]) as web:
         urls = {f"CORROBORA_SOURCES_{name.upper()}_URL": web.url for name in list_parts("search")}
