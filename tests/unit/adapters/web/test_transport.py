@@ -79,7 +79,7 @@ async def test_h07_one_byte_now_and_then_is_too_slow():
             await asyncio.sleep(0.02)
 
     async with raw_server(drip) as port:
-        slow = visitor(_at(port), limits=replace(QUICK, connect_seconds=0.2))
+        slow = visitor(_at(port), limits=replace(QUICK, connect_seconds=1.0))
         with pytest.raises(ReadError, match="too slowly") as caught:
             await fetch(slow, f"http://127.0.0.1:{port}/")
         assert caught.value.outcome == "timeout"
