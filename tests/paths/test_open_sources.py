@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 from tests.paths.starts import CLEAR
 from tests.plugins.shell import Shell
 
-from corrobora.testing.http_server import HttpServer, Request, Response
+from corrobora.app import Workspace
+from corrobora.app.libraries import open_library
+from corrobora.config import load_settings
+from corrobora.domain.evidence import Query
+from corrobora.domain.run import Request
+from corrobora.registry import list_parts
+from corrobora.testing.http_server import HttpServer, Response
+from corrobora.testing.http_server import Request as HttpRequest
 
 KEY = "a-key-of-the-test"
 PAGE = (
@@ -35,9 +44,9 @@ FEED = b'<feed xmlns="http://www.w3.org/2005/Atom"/>'
 @pytest.mark.covers("setting keys.searxng", "setting sources.wikipedia_url", "setting keys.wikipedia")
 @pytest.mark.parametrize("name", ["arxiv", "brave", "crossref", "pubmed", "searxng", "wikipedia"])
 def test_a_source_is_asked_at_its_address_with_contact_and_key(filled: Shell, serve: Any, name: str) -> None:
-    asked: list[Request] = []
+    asked: list[HttpRequest] = []
 
-    async def respond(request: Request) -> Response:
+    async def respond(request: HttpRequest) -> Response:
         asked.append(request)
         return Response(body=FEED if name == "arxiv" else json.dumps(NOTHING).encode())
 
@@ -55,7 +64,7 @@ def test_a_source_is_asked_at_its_address_with_contact_and_key(filled: Shell, se
 def test_the_identifier_of_a_work_stands_in_its_citation(filled: Shell, serve: Any) -> None:
     item = {"DOI": "10.1000/Arn.1", "title": ["The bridge at Arnholm"], "score": 2.0}
 
-    async def respond(request: Request) -> Response:
+    async def respond(request: HttpRequest) -> Response:
         path = urlsplit(request.path).path
         if path == "/works":
             url = f"http://{request.headers['host']}/bridge.html"
@@ -68,3 +77,30 @@ def test_the_identifier_of_a_work_stands_in_its_citation(filled: Shell, serve: A
     result = filled(CLEAR, "--provider", "crossref", "-s", "max_rounds=1", "-q")
     assert (result.code, "412 metres" in result.out) == (0, True), result.err
     assert "(doi:10.1000/Arn.1)" in result.out
+
+
+@pytest.mark.covers("setting sources.arxiv_rate", "setting sources.brave_rate", "setting sources.crossref_rate")
+@pytest.mark.covers("setting sources.exa_rate", "setting sources.firecrawl_rate", "setting sources.pubmed_rate")
+@pytest.mark.covers("setting sources.searxng_rate", "setting sources.tavily_rate", "setting sources.wikipedia_rate")
+@pytest.mark.parametrize("name", list_parts("search"))
+async def test_the_next_call_of_a_provider_waits_as_long_as_its_rate_says(
+    served: Shell, database_url: str, name: str
+) -> None:
+    upper = name.upper()
+    served.setenv(**{f"CORROBORA_SOURCES_{upper}_URL": "http://127.0.0.1:9", f"{upper}_API_KEY": KEY})
+    served.setenv(**{f"CORROBORA_SOURCES_{upper}_RATE": "0.001"})  # one call in a thousand seconds; none is made here
+    async with (
+        Workspace.open(load_settings()) as workspace,
+        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as connection,
+    ):
+        await connection.execute("insert into rate_limit values (%s, now() + interval '1 day')", [name])
+        library = open_library(workspace, ())
+        provider = workspace.wiring.open_searches(Request("q", providers=(name,)), library)[name]
+        search = asyncio.create_task(provider.search(Query("iron"), limit=1))
+        reserved = "select 1 from rate_limit where tat > now() + interval '1 day 500 seconds'"
+        try:
+            async with asyncio.timeout(60):
+                while await (await connection.execute(reserved)).fetchone() is None:
+                    await connection.execute("select pg_sleep(0.01)")
+        finally:
+            search.cancel()
