@@ -22,7 +22,7 @@ async def ranked(database, question, limit=50):
         found = Scorer().rank(read.postings, limit=limit)
         cursor = await connection.execute("select p.id, s.url from passage p join source s on s.id = p.source")
         urls = dict(await cursor.fetchall())
-        return [(urls.get(id_), score) for id_, score in found.as_pairs()]
+        return [(urls[id_], score) for id_, score in found.as_pairs()]
 
 
 @pytest.mark.parametrize("batch", [1_000, 37])
