@@ -71,6 +71,7 @@ def test_five_minutes_are_enough_for_a_report_by_a_slow_model(profile: str):
     assert elapsed <= 60 * MINUTES
     assert report.citations
     assert not report.methodology.writer
+    assert any("with 1 round each were planned" in note for note in report.methodology.notes)
     assert "The text was written without the model" not in report.markdown
 
 

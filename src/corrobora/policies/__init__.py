@@ -21,6 +21,7 @@ from corrobora.domain.thread import AdvanceRule, Course, Phase, StopRule
 from corrobora.policies import budget
 from corrobora.policies.stop import ADVANCE_RULES, STOP_RULES, NumberedRule
 from corrobora.registry import list_parts, load_part
+from corrobora.text.phrases import format_count
 
 Artifact = Literal["plan", "subagents", "micro_reports", "completion", "phase_state", "rounds"]
 
@@ -149,8 +150,9 @@ def fit_profile(profile: Profile, meter: Meter) -> Profile:
     if (rounds, leaves) == (profile.max_rounds, profile.max_leaves):
         return profile
     note = (
-        f"a model call took up to {meter.call_seconds:.0f} s, so at most {leaves} parts with {rounds} rounds each were "
-        f"planned, where the profile has {profile.max_leaves} and {profile.max_rounds}"
+        f"a model call took up to {meter.call_seconds:.0f} s, so at most {format_count(leaves, 'part')} with "
+        f"{format_count(rounds, 'round')} each were planned, where the profile has {profile.max_leaves} and "
+        f"{profile.max_rounds}"
     )
     return dataclasses.replace(profile, max_rounds=rounds, max_leaves=leaves, notes=(*profile.notes, note))
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.unit.policies.threads import meter
 
 from corrobora.domain.errors import UserError
-from corrobora.domain.limits import Usage
+from corrobora.domain.limits import Allowance, Meter, Usage
 from corrobora.domain.plan import Gate, Node, Plan
 from corrobora.domain.thread import Course, Phase
+from corrobora.policies import Profile, fit_profile
 from corrobora.policies.budget import (
     EstimateInputs,
     Price,
@@ -140,3 +141,20 @@ def test_the_low_end_is_never_over_the_high_end(n_leaves: int, iterations: int, 
     found = estimate_run(tree(n_leaves, iterations), numbers(reviews=reviews), Price(1.0, 2.0))
     for name in ("rounds", "searches", "reads", "calls", "input_tokens", "output_tokens", "dollars", "seconds"):
         assert 0 <= getattr(found.low, name) <= getattr(found.high, name)
+
+
+def test_slow_calls_take_leaves_and_rounds_from_the_plan_and_never_all_of_them() -> None:
+    profile = Profile("p", max_leaves=7, max_rounds=3, leaves_in_turn=True, minutes=10.0)
+
+    def fit(call_seconds: float, remaining: float = 600.0) -> tuple[int, int]:
+        meter = Meter(Allowance(600.0, 60.0), 600.0 - remaining, call_seconds=call_seconds)
+        found = fit_profile(profile, meter)
+        assert bool(found.notes) == (found != profile)
+        return found.max_rounds, found.max_leaves
+
+    assert fit(0.0) == (3, 7), "nothing is known yet"
+    assert fit(1.0) == (3, 7)
+    assert fit(10.0) == (3, 5), "53 calls in turn: five leaves of nine calls"
+    assert fit(60.0) == (2, 1)
+    assert fit(60.0, remaining=70.0) == (1, 1)
+    assert fit_profile(replace(profile, minutes=None), Meter(Allowance(None), call_seconds=60.0)).notes == ()
