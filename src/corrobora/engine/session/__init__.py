@@ -143,7 +143,7 @@ class Session:
     def __post_init__(self) -> None:
         """Set the bound on leaves that are worked on at once, the analysts' policy, and what may be sent outside."""
         self.evidence = choose_evidence_policy(self.outside.analysts)
-        self.egress = Egress.from_request(self.request, self.profile.phases, self.started_at[:4])
+        self.egress = Egress.from_request(self.request, self.profile.phases, self.outside.readers)
         self._slots = asyncio.Semaphore(self.profile.max_concurrency)
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -74,11 +74,16 @@ class Egress:
     _shown: set[str] = field(default_factory=set[str])
 
     @classmethod
-    def from_request(cls, request: Request, phases: Sequence[Phase] = (), year: str = "") -> Egress:
-        """Begin with what the person has said and named, and the hints of the method."""
-        found = cls(has_private_libraries(request) and not request.get_option(RequestOption.ALLOW_EGRESS))
+    def from_request(cls, request: Request, phases: Sequence[Phase] = (), readers: Sized | None = None) -> Egress:
+        """Begin with what the person has said and named, and the hints of the method.
+
+        With one of the `readers`, that of the library, nothing leaves the machine and nothing is noted.
+        """
+        opted_in = bool(request.get_option(RequestOption.ALLOW_EGRESS))
+        stays = readers is not None and len(readers) <= 1
+        found = cls(has_private_libraries(request) and not (opted_in or stays))
         found._texts.add(_fold_spaces(request.question))
-        found.open_texts(request.question, *request.sources, request.thread_file, request.plan_file, year)
+        found.open_texts(request.question, *request.sources, request.thread_file, request.plan_file)
         found.open_texts(*(text for phase in phases for text in (phase.goal, *phase.query_hints)))
         return found
 
