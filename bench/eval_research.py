@@ -27,6 +27,7 @@ from corrobora.data import demo_documents
 from corrobora.domain.report import Report
 from corrobora.domain.run import Request
 from corrobora.engine.session.journal import decode
+from corrobora.policies.outcome import is_partly_answered
 from corrobora.storage.index.catalog import Catalog
 
 PROFILE = "timed"
@@ -116,8 +117,8 @@ async def own(workspace: Workspace, home: Path) -> bool:
 
 
 def refuses(report: Report) -> bool:
-    """True if the report says that there is no sufficient evidence for the question as a whole."""
-    return not report.markdown or all(q.standing != "ANSWERED" for q in report.findings.sub_questions)
+    """True if the report says that nothing that was read answers the question; fitting statements are no refusal."""
+    return not report.markdown or not any(map(is_partly_answered, report.findings.sub_questions))
 
 
 async def loop(workspace: Workspace, suite: Suite, *, floor: float) -> bool:

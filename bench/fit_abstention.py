@@ -160,10 +160,12 @@ def main(options: Any) -> None:
         "intercept": round(float(weights[0]), 3),
     }
     print(stored | {"weights": values})
-    hopeless = 1 / (1 + np.exp(-find_threshold(rated, weights, HOPELESS)))
-    print(f"rating that {HOPELESS:.0%} of the answerable questions do not reach: {hopeless:.2f}")
+    hopeless = round(float(1 / (1 + np.exp(-find_threshold(rated, weights, HOPELESS)))), 2)
+    print(f"rating that {HOPELESS:.0%} of the answerable questions do not reach: {hopeless}")
     if options.write:
-        WEIGHTS.write_text(json.dumps(stored | {"weights": values}, indent=1) + "\n", encoding="ascii")
+        before = json.loads(WEIGHTS.read_text("ascii"))
+        stored = before | stored | {"weights": values, "nearby": hopeless}
+        WEIGHTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ def _run(example: Example, folder: Path) -> int:
     """Run the command in an empty environment; its data lie in ./home. Returns its exit code."""
     env = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
     env |= {"CORROBORA_HOME": "./home", "HOME": str(folder)}
-    command = [sys.executable, "-m", "corrobora", *example.words, "--no-input", "--display", "none"]
+    asks = ("--no-input",) if example.words[0] == "research" else ()
+    command = [sys.executable, "-m", "corrobora", *example.words, *asks, "--display", "none"]
     done = subprocess.run(command, cwd=folder, env=env, check=False)  # noqa: S603 - our own words
     if not (folder / example.name / "report.md").is_file():
         message = f"{example.name} wrote no report (exit {done.returncode})"

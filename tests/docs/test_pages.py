@@ -120,6 +120,15 @@ def test_the_exit_codes_of_the_pages_are_those_of_the_program() -> None:
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == {int(code) for code in Exit}
 
 
+def test_the_excerpt_of_the_readme_stands_in_the_shipped_report() -> None:
+    excerpt = re.findall(
+        r"(?m)^> (.+)$", (ROOT / "README.md").read_text(encoding="utf-8").split("From the report", 1)[1]
+    )
+    report = (ROOT / "docs" / "examples" / "timed" / "report.md").read_text(encoding="utf-8").splitlines()
+    assert len(excerpt) > 3
+    assert [line for line in excerpt if line not in report] == []
+
+
 def test_the_readme_names_every_seed_profile_and_the_default() -> None:
     from corrobora.config import load_profile
 

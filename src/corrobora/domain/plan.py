@@ -31,7 +31,6 @@ class SubQuestionStatus(StrEnum):
 
 
 ANSWERABLE = 0.5  # how likely an answer must be
-NEARBY = 0.16  # what 99 % of the questions that a library answers reach: `python -m bench.fit_abstention` prints it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,11 @@ class SubQuestion:
     def is_unlikely(self) -> bool:
         """True if what is searched is known to be unlikely to answer it."""
         return self.likely is not None and self.likely < ANSWERABLE
+
+    @property
+    def is_uncertain(self) -> bool:
+        """True if statements fit it and words alone do not tell whether they answer it: more of them tell no more."""
+        return self.likely is not None and self.standing is SubQuestionStatus.PARTIAL
 
 
 class Coverage(StrEnum):

@@ -27,7 +27,7 @@ class StopReason(StrEnum):
     ITERATION_CAP = "iteration_cap"  # the rounds are used
     TIME_RESERVE = "time_reserve"  # TIMED-9
     ALL_EXHAUSTED = "all_exhausted"  # TIMED-10
-    UNLIKELY = "unlikely"  # nothing here comes near to what is open
+    UNLIKELY = "unlikely"  # what is searched tells no more of what is open
     PLATEAU = "plateau"  # level 3 (TRIPLET-34)
     LIMIT = "limit"  # tokens, money, calls, searches
     CANCELLED = "cancelled"

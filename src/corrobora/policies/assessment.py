@@ -17,7 +17,7 @@ from corrobora.domain.thread import Assessment, Gap, Proposal, Round, ThreadStat
 from corrobora.policies.grading import GRADE_RANK, grade_facts, sort_by_grade
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
-from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides
+from corrobora.text.answer_test import AnswerCheck, Lack, check_answer, covers_both_sides, read_calibration
 from corrobora.text.mentions import find_names
 from corrobora.text.questions import read_expectation
 from corrobora.text.tokens import fold_text, stem_text
@@ -203,6 +203,8 @@ def _assess_question(
         reason = phrases.UNKNOWN_STANDING
     elif claimed is False:
         reason = phrases.DOUBTED
+    elif claimed is None and not changed and not _is_certain(asked, checked):
+        reason = phrases.UNCERTAIN
     if not reason:
         standing = SubQuestionStatus.ANSWERED
     else:
@@ -216,6 +218,12 @@ def _assess_question(
         evidence=tuple(evidence),
     )
     return _Result(question, reason)
+
+
+def _is_certain(asked: SubQuestion, checked: Sequence[tuple[Fact, AnswerCheck]]) -> bool:
+    """True unless words alone fit a question that what is searched is not likely enough to answer."""
+    share = max((check.share for _, check in checked if check.passed or check.suits), default=0.0)
+    return asked.likely is None or read_calibration().is_answered(asked.likely, share)
 
 
 def _has_both_sides(question: str, passing: Sequence[Fact]) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corrobora.domain.evidence import Fact, Hit, Reading, ReadOutcome
-from corrobora.domain.plan import NEARBY, SubQuestion, SubQuestionStatus
+from corrobora.domain.plan import SubQuestion, SubQuestionStatus
 from corrobora.domain.report import Findings, Methodology, Outcome, SentenceCheck, Support, iter_threads
 from corrobora.domain.thread import Gap, Round, StopReason, ThreadState
 from corrobora.policies.assessment import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.ports import Analyst
-from corrobora.text.answer_test import NEAR_SHARE
+from corrobora.text.answer_test import NEAR_SHARE, read_calibration
 from corrobora.text.phrases import format_count
 
 
@@ -75,7 +75,7 @@ def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: 
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
-    if any(each.likely is not None and each.likely >= NEARBY for each in sub_questions):
+    if any(each.likely is not None and each.likely >= read_calibration().nearby for each in sub_questions):
         return ""
     if any(check.share >= NEAR_SHARE for each in asked for _, check in view.check(each)):
         return ""

@@ -349,7 +349,8 @@ def _find_proposal(thread: ThreadState) -> Proposal | None:
 def _is_given_up(gap: Gap, thread: ThreadState) -> bool:
     """True if a gap's sub-question was given up or is unlikely to be answered; a gap without one needs all of them."""
     given_up = {
-        each.id: each.standing is SubQuestionStatus.EXHAUSTED or (each.is_unlikely and not _is_reworded(each, thread))
+        each.id: each.standing is SubQuestionStatus.EXHAUSTED
+        or ((each.is_unlikely or each.is_uncertain) and not _is_reworded(each, thread))
         for each in thread.sub_questions
     }
     if gap.target in given_up:

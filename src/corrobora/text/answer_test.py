@@ -6,11 +6,14 @@ does not know whether it is true.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from importlib import resources
+from typing import NamedTuple
 
 from corrobora.text.answers import (
     FITS_KIND,
@@ -44,6 +47,27 @@ _NEARLY = 0.6  # how well a place without a name fits
 _FOR_ME = re.compile(r"(?i)\bshould (?:i|we|you|one)\b|^\s*how (?:should|must|shall)\b")
 _PLAINLY = re.compile(r"(?i)\b(?:always|never|do not|don['’]t|ha(?:ve|s) to|needs? to)\b")
 _WHEN = frozenset((AnswerKind.DATE, AnswerKind.CLOCK))
+
+
+class Calibration(NamedTuple):
+    """Fitted on development data, in `corrobora/data/abstention.json`: what a rating of a question must reach."""
+
+    nearby: float  # for passages to be near it
+    intercept: float
+    likely: float  # weight of the rating
+    share: float  # weight of the share of the topic in the statement that holds most
+
+    def is_answered(self, likely: float, share: float) -> bool:
+        """True if statements that fit a question also answer it, more likely than not."""
+        return self.intercept + self.likely * likely + self.share * share >= 0
+
+
+@lru_cache(maxsize=1)
+def read_calibration() -> Calibration:
+    """Read the fitted values that ship with the package."""
+    stored = json.loads(resources.files("corrobora.data").joinpath("abstention.json").read_text("ascii"))
+    own = stored["answered"]
+    return Calibration(stored["nearby"], own["intercept"], own["likely"], own["share"])
 
 
 class Lack(StrEnum):

@@ -35,6 +35,7 @@ UNKNOWN_STANDING = "Only a source of unknown standing states this"
 CONFIRMED = "code could not decide, a model confirms it"
 NOT_CONFIRMED = "code could not decide, a model does not confirm it"
 CLAIMED = "The model counts this as answered, and no single statement that was read gives the answer"
+UNCERTAIN = "Statements that were read fit this, and words alone do not tell whether they answer it"
 DOUBTED = "A statement fits this question, and the model does not count it as answered"
 FAILED = "Not covered, because it failed"
 
@@ -47,7 +48,7 @@ LABELS = ("partly supported", "unclear", "not supported")  # behind a sentence t
 
 OPENINGS = (
     *(NO_EVIDENCE, NEAREST, PARTLY, ABOVE, ELSEWHERE, SIDE_BY_SIDE, NO_COVERAGE, COUNTED, OTHER_GAPS),
-    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED),
+    *(STATED_IN, GAP, FAILED, UNNAMED, UNSTATED, UNLIKELY, NEAR, UNKNOWN_STANDING, CLAIMED, DOUBTED, UNCERTAIN),
     *(WITHHELD, WITHHELD_CELL, NOTICE),
 )
 
@@ -84,7 +85,7 @@ _WORDS: dict[str, str] = {
     StopReason.ITERATION_CAP: "all rounds were used",
     StopReason.TIME_RESERVE: "only the time for writing was left",
     StopReason.ALL_EXHAUSTED: "every open question had been tried as often as allowed",
-    StopReason.UNLIKELY: "nothing here comes near to what is still open",
+    StopReason.UNLIKELY: "what is searched tells no more of what is still open",
     StopReason.PLATEAU: "further rounds brought nothing new",
     StopReason.LIMIT: "a limit of tokens, money, calls or searches was reached",
     StopReason.ERROR: "an error occurred",

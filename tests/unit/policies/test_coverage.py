@@ -297,6 +297,20 @@ def test_a_comparison_needs_both_sides() -> None:
     assert (state.sub_questions[0].standing, told.gaps) == (SubQuestionStatus.ANSWERED, ())
 
 
+def test_statements_that_fit_a_question_the_library_is_hardly_likely_to_answer_leave_it_uncertain() -> None:
+    """Words alone can not tell: both the rating of the library and the share of the topic must speak for an answer."""
+    question = replace(asked(1), likely=0.55)
+    state, told = settled(Proposal(""), ANSWER, questions=(replace(question, text="When was the wide harbour dug?"),))
+    assert state.sub_questions[0].standing is SubQuestionStatus.PARTIAL
+    assert state.sub_questions[0].is_uncertain
+    assert [gap.text.split(": ")[0] for gap in told.gaps] == [phrases.UNCERTAIN]
+    sure = replace(question, text="When was the wide harbour dug?", likely=0.99)
+    assert settled(Proposal(""), ANSWER, questions=(sure,))[0].sub_questions[0].standing is SubQuestionStatus.ANSWERED
+    counted = Proposal("", answered=("sq-1",), judged=True)
+    judged, _ = settled(counted, replace(ANSWER, answers=("sq-1",)), questions=(replace(sure, likely=0.55),))
+    assert judged.sub_questions[0].standing is SubQuestionStatus.ANSWERED, "a model judges in the place of the rating"
+
+
 def test_statements_that_a_model_counts_as_an_answer_may_give_the_two_sides_together() -> None:
     question = SubQuestion("sq-1", "How did the rules on lamps change between Rule 7 and Rule 9?")
     old, new = fact("Lamps shall be lit at dusk."), fact("Steamers are free from that.", source="S2")

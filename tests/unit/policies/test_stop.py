@@ -86,6 +86,8 @@ def test_no_round_is_spent_on_what_a_library_is_unlikely_to_answer_in_the_words_
     assert fires("all_exhausted", thread(one_round(decision=renamed), sub_questions=(unlikely,))) is None
     likely = replace(unlikely, likely=0.8)
     assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(likely,))) is None
+    fitting = replace(likely, standing=SubQuestionStatus.PARTIAL)  # more statements would tell no more than these
+    assert fires("all_exhausted", thread(one_round(decision=gone), sub_questions=(fitting,))) is StopReason.UNLIKELY
 
 
 def test_a_gap_without_target_falls_with_the_last_sub_question() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.analysts.extractive.samples import NEW_DOCUMENT, OLD_DOCUMENT, PARTS, QUESTION, document, facts_of, play
 from tests.unit.policies.threads import one_round, thread
 
@@ -101,15 +102,28 @@ def test_how_often_is_answered_without_any_number():
     assert asked_of("How often must the filter of the kiln be cleaned?", text, "Filter") == ({"sq-1": "ANSWERED"}, [])
 
 
-def test_a_question_that_the_library_is_likely_to_answer_needs_a_statement_of_its_kind_only():
+@pytest.mark.parametrize(
+    ("said", "likely", "standing"),
+    [
+        ("The hotel had 40 guests at a time. The harbour was quiet.", 0.9, "PARTIAL"),  # it holds little of the topic
+        ("The hotel had 40 guests at a time. The harbour was quiet.", 0.1, "OPEN"),
+        ("The hotel had 40 guests at a time. The harbour was quiet.", None, "OPEN"),
+        ("The harbour hotel had 40 guests in summer, all by steamer. The harbour was quiet.", 0.9, "ANSWERED"),
+    ],
+)
+def test_a_question_is_answered_if_the_library_is_likely_to_and_a_statement_of_its_kind_holds_its_topic(
+    said: str, likely: float | None, standing: str
+):
     question = "How many guests of the old harbour hotel came by steamer in the busy summer season?"
-    document_ = document(41, "Notes", "The hotel had 40 guests at a time. The harbour was quiet.")
-    for likely, standing in ((0.9, "ANSWERED"), (0.1, "OPEN"), (None, "OPEN")):
-        parts = (SubQuestion("sq-1", question, likely=likely),)
-        facts = facts_of(document_, question=question, parts=parts)
-        standings, gaps = settled(facts, parts, question)
-        assert standings == {"sq-1": standing}
-        assert any(gap.startswith(phrases.UNLIKELY) for gap in gaps) == (likely == 0.1)
+    parts = (SubQuestion("sq-1", question, likely=likely),)
+    standings, gaps = settled(facts_of(document(41, "Notes", said), question=question, parts=parts), parts, question)
+    assert standings == {"sq-1": standing}
+    assert any(gap.startswith(phrases.UNLIKELY) for gap in gaps) == (likely == 0.1)
+    assert any(gap.startswith(phrases.UNCERTAIN) for gap in gaps) == (standing == "PARTIAL")
+
+
+def test_many_guests_are_no_number_of_guests():
+    question = "How many guests of the old harbour hotel came by steamer in the busy summer season?"
     parts = (SubQuestion("sq-1", question, likely=0.9),)
     said = document(42, "Notes", "The hotel had many guests. The harbour was quiet in the summer season.")
     assert settled(facts_of(said, question=question, parts=parts), parts, question)[0] == {"sq-1": "OPEN"}
